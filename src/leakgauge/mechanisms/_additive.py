@@ -19,15 +19,8 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms import _count_noise as count_noise
 from leakgauge.mechanisms import name_of
-from leakgauge.mechanisms._count_noise import (
-    NEGLIGIBLE,
-    CountNoise,
-    DensityShape,
-    LatticeNoise,
-    RoundedNoise,
-    density_shape,
-)
 from leakgauge.mechanisms._loss_bins import NoiseCell
 from leakgauge.mechanisms._output_grid import on_grid
 from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
@@ -95,7 +88,7 @@ class AdditiveNoise(Mechanism, Protocol):
         ...
 
     @property
-    def density(self) -> DensityShape:
+    def density(self) -> count_noise.DensityShape:
         """How a continuous density may be interpolated."""
         ...
 
@@ -133,7 +126,7 @@ class AdditiveNoise(Mechanism, Protocol):
         """Return an epsilon that holds at a delta for someone who moves values by these shifts."""
         ...
 
-    def rounded(self) -> CountNoise:
+    def rounded(self) -> count_noise.CountNoise:
         """Return the noise as it is added to counts that are published as whole numbers."""
         ...
 
@@ -308,9 +301,9 @@ class AdditiveMechanism:
         return high
 
     @property
-    def density(self) -> DensityShape:
+    def density(self) -> count_noise.DensityShape:
         """How the density may be interpolated; determined by trying."""
-        return density_shape(self)
+        return count_noise.density_shape(self)
 
     def partial_moments(self, distances: Reals) -> tuple[Reals, Reals, Reals]:
         """P(X > x), E (X - x)+ and E (X - x)+^2: integrals over the survival function, above |x|.
@@ -332,12 +325,12 @@ class AdditiveMechanism:
             np.where(below, variance + distances**2 - square, square),
         )
 
-    def rounded(self) -> CountNoise:
+    def rounded(self) -> count_noise.CountNoise:
         """Return the noise as it is added to counts that are published as whole numbers."""
-        return LatticeNoise(self) if self.lattice else RoundedNoise(self)
+        return count_noise.LatticeNoise(self) if self.lattice else count_noise.RoundedNoise(self)
 
     def _exceeded(self, distance: float) -> bool:
-        return bool(self.log_sf(np.array([distance]))[0] >= np.log(NEGLIGIBLE))
+        return bool(self.log_sf(np.array([distance]))[0] >= np.log(count_noise.NEGLIGIBLE))
 
     def _require_whole_values(self, values: Reals) -> None:
         if not (whole := values == np.floor(values)).all():

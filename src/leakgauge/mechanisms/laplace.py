@@ -6,13 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
+from leakgauge.mechanisms import _count_noise as count_noise
 from leakgauge.mechanisms._additive import PureNoise, largest_ratio_at_values
-from leakgauge.mechanisms._count_noise import (
-    NEGLIGIBLE,
-    CountNoise,
-    PiecewiseExponential,
-    TwoSidedGeometricNoise,
-)
 from leakgauge.theory.privacy_loss import LaplaceCell
 
 
@@ -52,11 +47,11 @@ class Mechanism(PureNoise):
 
     @property
     def reach(self) -> float:
-        return float(-self.noise_scale * np.log(NEGLIGIBLE))
+        return float(-self.noise_scale * np.log(count_noise.NEGLIGIBLE))
 
     @property
-    def density(self) -> PiecewiseExponential:
-        return PiecewiseExponential(self.noise_scale)
+    def density(self) -> count_noise.PiecewiseExponential:
+        return count_noise.PiecewiseExponential(self.noise_scale)
 
-    def rounded(self) -> CountNoise:
-        return TwoSidedGeometricNoise.laplace(self.noise_scale)
+    def rounded(self) -> count_noise.CountNoise:
+        return count_noise.TwoSidedGeometricNoise.laplace(self.noise_scale)

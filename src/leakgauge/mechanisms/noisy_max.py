@@ -10,12 +10,7 @@ from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
-from leakgauge.mechanisms._selection_laws import (
-    chosen_log_probabilities,
-    log_integral,
-    log_laplace_cdf,
-    map_unique_rows,
-)
+from leakgauge.mechanisms import _selection_laws as selection_laws
 from leakgauge.mechanisms._validation import require_positive, scale_from
 from leakgauge.theory import tradeoff
 
@@ -84,8 +79,8 @@ class Mechanism:
 
     def log_law(self, outputs: Reals, values: Reals) -> Reals:
         """Log probability of each choice given the utilities: an integral over the largest noisy utility."""
-        return chosen_log_probabilities(
-            outputs, map_unique_rows(values / self.noise_scale, self._log_probabilities)
+        return selection_laws.chosen_log_probabilities(
+            outputs, selection_laws.map_unique_rows(values / self.noise_scale, self._log_probabilities)
         )
 
     def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
@@ -108,13 +103,13 @@ class Mechanism:
                 on_top, kinks = partial(_exponential_on_top, utilities), np.array([utilities.max()])
             case NoisyMaxNoise.LAPLACE:
                 on_top, kinks = partial(_laplace_on_top, utilities), utilities
-        return log_integral(on_top, kinks, fastest=1 / utilities.size, slowest=1.0)
+        return selection_laws.log_integral(on_top, kinks, fastest=1 / utilities.size, slowest=1.0)
 
 
 def _laplace_on_top(utilities: Reals, top: Reals) -> Reals:
     """Log density, per option, of having the largest noisy utility, at this value: all others lie below."""
     distance = top[:, None] - utilities
-    below = log_laplace_cdf(distance)
+    below = selection_laws.log_laplace_cdf(distance)
     return -np.abs(distance) - np.log(2) + below.sum(axis=1, keepdims=True) - below
 
 

@@ -18,20 +18,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.theory.loss_composition import (
-    CURVE_CORNERS,
-    LATTICE_POINTS,
-    TAIL_EXPONENT,
-    AnyCell,
-    BestAttack,
-)
+from leakgauge.theory import loss_composition, tradeoff
 from leakgauge.theory.privacy_loss import whole_and_rest
-from leakgauge.theory.tradeoff import (
-    PositiveLosses,
-    TwoSidedLosses,
-    inner_two_sided_curve,
-    outer_two_sided_curve,
-)
 
 LARGEST_LOSS = 60.0  # larger ones count as infinite, or as this; they occur at most once in e^60 cells
 _SUM_TOLERANCE = 1e-6  # how far from one the probabilities of a world may sum; they are scaled to one
@@ -192,7 +180,9 @@ def mirrored_law(masses: Reals, step: float) -> LatticeLaw:
 LawCounts: TypeAlias = Sequence[tuple[LatticeLaw, int]]  # distributions of cells, and how many cells of each
 
 
-def best_attack(cells: Iterable[tuple[DistributionPair | AnyCell, int]]) -> BestAttack:
+def best_attack(
+    cells: Iterable[tuple[DistributionPair | loss_composition.AnyCell, int]],
+) -> loss_composition.BestAttack:
     """The best attack on a target who moves these cells: each kind with its number.
 
     >>> low, high = best_attack([(DistributionPair.of([0.75, 0.25], [0.25, 0.75]), 3)]).accuracy
@@ -207,13 +197,19 @@ def best_attack(cells: Iterable[tuple[DistributionPair | AnyCell, int]]) -> Best
             groups.append((cell, int(n)))
     step = _step(groups)
     low, high = _rounded_laws(groups, step), _spread_laws(groups, step)
-    return BestAttack(
-        inner_two_sided_curve(_sum_scores(low, step, tilted=False).coarser(CURVE_CORNERS)),
-        outer_two_sided_curve(_sum_scores(high, step, tilted=True).coarser(CURVE_CORNERS)),
+    return loss_composition.BestAttack(
+        tradeoff.inner_two_sided_curve(
+            _sum_scores(low, step, tilted=False).coarser(loss_composition.CURVE_CORNERS)
+        ),
+        tradeoff.outer_two_sided_curve(
+            _sum_scores(high, step, tilted=True).coarser(loss_composition.CURVE_CORNERS)
+        ),
     )
 
 
-def _rounded_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step: float) -> LawCounts:
+def _rounded_laws(
+    groups: Sequence[tuple[DistributionPair | loss_composition.AnyCell, int]], step: float
+) -> LawCounts:
     return [
         (
             round_pair(cell, step)
@@ -225,7 +221,9 @@ def _rounded_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step
     ]
 
 
-def _spread_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step: float) -> LawCounts:
+def _spread_laws(
+    groups: Sequence[tuple[DistributionPair | loss_composition.AnyCell, int]], step: float
+) -> LawCounts:
     return [
         (
             spread_pair(cell, step)
@@ -237,7 +235,7 @@ def _spread_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step:
     ]
 
 
-def _step(groups: Sequence[tuple[DistributionPair | AnyCell, int]]) -> float:
+def _step(groups: Sequence[tuple[DistributionPair | loss_composition.AnyCell, int]]) -> float:
     """A step that divides the range of the sum, found on a coarser lattice, into a fixed number of points."""
     largest = 0.0
     for cell, _ in groups:
@@ -245,7 +243,7 @@ def _step(groups: Sequence[tuple[DistributionPair | AnyCell, int]]) -> float:
         largest = max(largest, float(np.max(sizes[np.isfinite(sizes)], initial=0.0)))
     coarse = min(max(largest, 1e-3), LARGEST_LOSS) / 256
     low, high = chernoff_window(_rounded_laws(groups, coarse), coarse)
-    return (high - low + coarse) / LATTICE_POINTS
+    return (high - low + coarse) / loss_composition.LATTICE_POINTS
 
 
 def chernoff_window(laws: LawCounts, step: float) -> tuple[float, float]:
@@ -253,7 +251,7 @@ def chernoff_window(laws: LawCounts, step: float) -> tuple[float, float]:
     low, high = 0.0, 0.0
     for world in ("members", "others"):
         least, most = 0.0, 0.0
-        exponents: Reals = np.full(_SLOPES.size, TAIL_EXPONENT)
+        exponents: Reals = np.full(_SLOPES.size, loss_composition.TAIL_EXPONENT)
         for law, n in laws:
             masses: Reals = getattr(law, world)
             seen = np.flatnonzero(masses)
@@ -274,14 +272,14 @@ def _log_moments(scores: Reals, masses: Reals) -> Reals:
     return np.asarray(most + np.log(np.exp(exponents - most[:, None]).sum(axis=1)))
 
 
-def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> TwoSidedLosses:
+def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> tradeoff.TwoSidedLosses:
     """Add up independent scores in both worlds; ``tilted`` scores are losses: e^loss is the worlds' ratio."""
     low, high = chernoff_window(laws, step)
     first, last = floor(low / step) - 1, ceil(high / step) + 1
     size = next_fast_len(last - first + 1, real=True)
     members = _power([(law.first, law.members, n) for law, n in laws], size)
     others = _power([(law.first, law.others, n) for law, n in laws], size)
-    return TwoSidedLosses(
+    return tradeoff.TwoSidedLosses(
         _half(np.arange(last, 0, -1), members, others, step, tilted),
         _half(np.arange(first, 0), others, members, step, tilted),
         _at_least_once([(law.sure_members, n) for law, n in laws]),
@@ -291,11 +289,11 @@ def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> TwoSidedLosses
 
 def _half(
     places: npt.NDArray[np.int64], near: Reals, far: Reals, step: float, tilted: bool
-) -> PositiveLosses:
+) -> tradeoff.PositiveLosses:
     losses: Reals = step * np.abs(places).astype(np.float64)
     likely = near[places % near.size]
     unlikely = likely * np.exp(-losses) if tilted else far[places % far.size]
-    return PositiveLosses(losses, losses, likely, unlikely)
+    return tradeoff.PositiveLosses(losses, losses, likely, unlikely)
 
 
 def _power(laws: Sequence[tuple[int, Reals, int]], size: int) -> Reals:

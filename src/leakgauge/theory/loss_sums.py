@@ -16,17 +16,9 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
+from leakgauge.theory import score_sums
 from leakgauge.theory.characteristic_functions import CharacteristicTable, Resolution, Waves
 from leakgauge.theory.loss_tables import LossTables
-from leakgauge.theory.score_sums import (
-    FEWEST_SMOOTH,
-    LUMPY,
-    MARGIN,
-    PERIOD_RATIO,
-    SMOOTH,
-    TAIL_EXPONENT,
-    AttackRates,
-)
 
 _LEAST = 1e-9  # half of a period
 _BLOCK = 2**20  # numbers in memory at once
@@ -98,29 +90,29 @@ class LossKinds:
         return np.vstack([values, self.tabulated.waves(frequencies)])
 
 
-def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> AttackRates:
+def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> score_sums.AttackRates:
     """The rates of the best attack against targets who move these cells.
 
     ``cells`` are targets x kinds: how many cells of each kind. ``mu_squared`` is what Gaussian noise adds for
     each target: the squared shift in standard deviations.
     """
-    rates = AttackRates.of_chance(cells.shape[0])
+    rates = score_sums.AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1), dtype=np.float64).ravel()
     some = np.flatnonzero((numbers > 0) | (mu_squared > 0))
     if not some.size:
         return rates
-    reach = _reach(kinds, cells[some], mu_squared[some]) * (1 + 2 * MARGIN)
-    powers = np.ceil(np.log(2 * reach) / np.log(PERIOD_RATIO)).astype(np.int64)
-    few_cells = (numbers[some] < FEWEST_SMOOTH) & (mu_squared[some] == 0)
+    reach = _reach(kinds, cells[some], mu_squared[some]) * (1 + 2 * score_sums.MARGIN)
+    powers = np.ceil(np.log(2 * reach) / np.log(score_sums.PERIOD_RATIO)).astype(np.int64)
+    few_cells = (numbers[some] < score_sums.FEWEST_SMOOTH) & (mu_squared[some] == 0)
     for power in np.unique(powers).tolist():
         rows = powers == power
-        own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), PERIOD_RATIO**power
-        table = _table(kinds, period, SMOOTH)
+        own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), score_sums.PERIOD_RATIO**power
+        table = _table(kinds, period, score_sums.SMOOTH)
         lumps: Bits = few_cells[rows] | table.lumpy(own)
         rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
             few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
-            fine = _table(kinds, period, LUMPY.finer(_FINER if few else 1))
+            fine = _table(kinds, period, score_sums.LUMPY.finer(_FINER if few else 1))
             rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return rates
 
@@ -133,9 +125,9 @@ def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
     rows = np.flatnonzero(np.diff(cells.indptr))
     if rows.size:
         widest[rows] = np.maximum.reduceat(kinds.largest[cells.indices], cells.indptr[rows])
-    linear = 2 * widest * TAIL_EXPONENT / 3
-    bounded = np.minimum(most, mean + linear + np.sqrt(linear**2 + 2 * variance * TAIL_EXPONENT))
-    normal = mu_squared / 2 + np.sqrt(mu_squared * 2 * TAIL_EXPONENT)
+    linear = 2 * widest * score_sums.TAIL_EXPONENT / 3
+    bounded = np.minimum(most, mean + linear + np.sqrt(linear**2 + 2 * variance * score_sums.TAIL_EXPONENT))
+    normal = mu_squared / 2 + np.sqrt(mu_squared * 2 * score_sums.TAIL_EXPONENT)
     return np.maximum(bounded + normal, _LEAST)
 
 

@@ -20,14 +20,7 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
 from leakgauge.domains.federated.release import ClientTraining
 from leakgauge.support.parallel import parallel_map
-from leakgauge.theory.hoeffding_certificate import (
-    ActivationRate,
-    BoundedMean,
-    certificate_holds,
-    smallest_certified_error,
-    success_bound,
-    success_bound_dependent,
-)
+from leakgauge.theory import hoeffding_certificate
 
 UnitIndices: TypeAlias = npt.NDArray[np.intp]
 
@@ -122,10 +115,10 @@ class NeuronCertificate:
     values are those of the rows the neuron was built on, so nothing is proved about other rows.
     """
 
-    own: BoundedMean  # of the neuron's value at the perturbed target
-    others: BoundedMean  # at perturbed rows of the reference
-    own_rate: ActivationRate  # how often it is active
-    others_rate: ActivationRate
+    own: hoeffding_certificate.BoundedMean  # of the neuron's value at the perturbed target
+    others: hoeffding_certificate.BoundedMean  # at perturbed rows of the reference
+    own_rate: hoeffding_certificate.ActivationRate  # how often it is active
+    others_rate: hoeffding_certificate.ActivationRate
     rows: int  # in one answer of the clients
     present: float = 1.0  # share of batches in which a member is
     error: float = CERTIFICATE_ERROR
@@ -136,10 +129,10 @@ class NeuronCertificate:
     ) -> "NeuronCertificate":
         """Build the certificate from drawn values, all within an interval of that width."""
         return cls(
-            own=BoundedMean(value=float(own.mean()), n=own.size, width=width),
-            others=BoundedMean(value=float(others.mean()), n=others.size, width=width),
-            own_rate=ActivationRate(hits=int((own > 0).sum()), n=own.size),
-            others_rate=ActivationRate(hits=int((others > 0).sum()), n=others.size),
+            own=hoeffding_certificate.BoundedMean(value=float(own.mean()), n=own.size, width=width),
+            others=hoeffding_certificate.BoundedMean(value=float(others.mean()), n=others.size, width=width),
+            own_rate=hoeffding_certificate.ActivationRate(hits=int((own > 0).sum()), n=own.size),
+            others_rate=hoeffding_certificate.ActivationRate(hits=int((others > 0).sum()), n=others.size),
             rows=training.batch * training.clients,
             present=training.present,
             error=error,
@@ -158,12 +151,12 @@ class NeuronCertificate:
     @property
     def holds(self) -> bool:
         """Whether theorem 1 applies."""
-        return certificate_holds(self.own, self.others, self.error)
+        return hoeffding_certificate.certificate_holds(self.own, self.others, self.error)
 
     @property
     def smallest_error(self) -> float | None:
         """The smallest error at which theorem 1 applies (corollary 1)."""
-        return smallest_certified_error(self.own, self.others)
+        return hoeffding_certificate.smallest_certified_error(self.own, self.others)
 
     @property
     def tpr(self) -> float:
@@ -178,18 +171,18 @@ class NeuronCertificate:
     @property
     def success(self) -> float:
         """A lower bound on the share of games won, if the rows of a batch are independent."""
-        return success_bound(self.tpr, self.fpr, self.rows, self.present)
+        return hoeffding_certificate.success_bound(self.tpr, self.fpr, self.rows, self.present)
 
     @property
     def success_of_any(self) -> float:
         """The same for rows of a batch that depend on one another in any way."""
-        return success_bound_dependent(self.tpr, self.fpr, self.rows, self.present)
+        return hoeffding_certificate.success_bound_dependent(self.tpr, self.fpr, self.rows, self.present)
 
     @property
     def hoeffding_success(self) -> float:
         """A lower bound on the share of games won by Hoeffding's inequality, for independent rows."""
         tpr, fpr = self.own_rate.low(self.error), self.others_rate.high(self.error)
-        return success_bound(tpr, fpr, self.rows, self.present)
+        return hoeffding_certificate.success_bound(tpr, fpr, self.rows, self.present)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,7 @@ from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.guarantee import client_guarantee
-from leakgauge.domains.federated.neurons.network import (
-    CraftedNeuron,
-    Floats,
-    PlantedNetwork,
-    PlantedNetworkShape,
-    honest_layer,
-    plant_neuron,
-)
+from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.plan_tables import read_challenger_table, read_mechanism_table
 from leakgauge.domains.federated.release import (
     CheckedClients,
@@ -40,7 +33,7 @@ from leakgauge.domains.federated.release import (
 class ReferenceRows:
     """The attacker's own rows; none of them is a client's row or a target."""
 
-    rows: Floats
+    rows: network.Floats
     labels: Ints
 
 
@@ -51,7 +44,7 @@ class Challenger(ChallengerDefaults):
     pool: ClientPool
     reference: ReferenceRows
     training: ClientTraining
-    shape: PlantedNetworkShape
+    shape: network.PlantedNetworkShape
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports; they contain no values of rows
@@ -73,12 +66,12 @@ class Challenger(ChallengerDefaults):
         block: FederatedBlock = clients if self.flower is None else self.flower.start(clients)
         return CheckedClients(block, self._probe()) if self.checked else block
 
-    def _probe(self) -> PlantedNetwork:
+    def _probe(self) -> network.PlantedNetwork:
         """An ordinary network, but for a neuron that is active for nearly all rows."""
         rng, units = np.random.default_rng(0), 16
-        first, bias = honest_layer(self.pool.rows.shape[1], units, rng)
-        neuron = CraftedNeuron(first, bias, np.full(units, 1 / units, np.float32), 1.0)
-        return plant_neuron(neuron, self.shape, rng)
+        first, bias = network.honest_layer(self.pool.rows.shape[1], units, rng)
+        neuron = network.CraftedNeuron(first, bias, np.full(units, 1 / units, np.float32), 1.0)
+        return network.plant_neuron(neuron, self.shape, rng)
 
     def control(self) -> "Challenger":
         """One target that is not perturbed, through the same clients: no noise or clipping by this audit.
@@ -147,7 +140,9 @@ def build(
         pool=pool,
         reference=reference,
         training=training,
-        shape=PlantedNetworkShape(classes=loaded.n_classes, neurons=table.neurons, chosen=table.chosen),
+        shape=network.PlantedNetworkShape(
+            classes=loaded.n_classes, neurons=table.neurons, chosen=table.chosen
+        ),
         guarantee=client_guarantee(table, noise),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,

@@ -9,13 +9,7 @@ from numpy.random import Generator
 from leakgauge.domains.federated import DOMAIN
 from leakgauge.domains.federated.challenger import Challenger
 from leakgauge.domains.federated.data.dataset import Ints
-from leakgauge.domains.federated.neurons.network import (
-    CraftedNeuron,
-    Floats,
-    PlantedNetwork,
-    PlantedNetworkShape,
-    plant_neuron,
-)
+from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.plan_tables import FederatedKnowledgeTable
 from leakgauge.domains.federated.release import ClientTraining, FederatedBlock, FederatedView
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -25,12 +19,12 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 class ServerKnowledge:
     """The targets' rows, the server's own rows from the same source, and how clients train."""
 
-    targets: Floats
+    targets: network.Floats
     target_labels: Ints
-    rows: Floats  # the server's own
+    rows: network.Floats  # the server's own
     labels: Ints
     training: ClientTraining
-    shape: PlantedNetworkShape
+    shape: network.PlantedNetworkShape
 
     def view(self, block: FederatedBlock) -> FederatedView:
         return FederatedView(block.n_rounds, block)
@@ -40,9 +34,11 @@ class ServerKnowledge:
         """The number of rows besides a target in one answer."""
         return self.training.batch * self.training.clients - 1
 
-    def networks(self, crafted: Sequence[CraftedNeuron], rng: Generator) -> list[PlantedNetwork]:
+    def networks(
+        self, crafted: Sequence[network.CraftedNeuron], rng: Generator
+    ) -> list[network.PlantedNetwork]:
         """Return the networks to send; all weights except the crafted ones are initialised honestly."""
-        return [plant_neuron(neuron, self.shape, rng) for neuron in crafted]
+        return [network.plant_neuron(neuron, self.shape, rng) for neuron in crafted]
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001

@@ -10,22 +10,16 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.federated.clients.gradients import GradientNoise
-from leakgauge.domains.federated.data.dataset import (
-    DEFAULT_DIMENSIONS,
-    Featurizer,
-    IdentityFeaturizer,
-    PcaFeaturizer,
-    RandomReluFeaturizer,
-)
+from leakgauge.domains.federated.data import dataset
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise, adds_real_noise
 from leakgauge.mechanisms._feature_noise import DEFAULT_BOUND, FeatureNoise, row_sensitivity
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
-FEATURE_METHODS: dict[str, type[PcaFeaturizer] | type[RandomReluFeaturizer]] = {
-    "pca": PcaFeaturizer,
-    "random_relu": RandomReluFeaturizer,
+FEATURE_METHODS: dict[str, type[dataset.PcaFeaturizer] | type[dataset.RandomReluFeaturizer]] = {
+    "pca": dataset.PcaFeaturizer,
+    "random_relu": dataset.RandomReluFeaturizer,
 }
 
 
@@ -71,19 +65,21 @@ class FederatedFileTable:
         """The columns named as features; empty if all numeric columns are used or features are computed."""
         return self.features if isinstance(self.features, tuple) else ()
 
-    def featurizer(self, *, images: bool) -> Featurizer:
+    def featurizer(self, *, images: bool) -> dataset.Featurizer:
         """Return how features are computed; images always need a method."""
         if isinstance(self.features, str):
-            method: type[PcaFeaturizer] | type[RandomReluFeaturizer] = FEATURE_METHODS[self.features]
+            method: type[dataset.PcaFeaturizer] | type[dataset.RandomReluFeaturizer] = FEATURE_METHODS[
+                self.features
+            ]
         elif images:
-            method = PcaFeaturizer
+            method = dataset.PcaFeaturizer
         elif self.dimensions is not None:
             raise BadInput(
                 f"data.dimensions = {self.dimensions}: the file's own columns are the features; leave it "
                 f"out, or name a method: features = {' or '.join(map(repr, FEATURE_METHODS))}"
             )
         else:
-            return IdentityFeaturizer()
+            return dataset.IdentityFeaturizer()
         if images and self.columns:
             raise BadInput('data.features: images have no columns; use "pca" or "random_relu"')
         return method() if self.dimensions is None else method(self.dimensions)
@@ -219,7 +215,7 @@ class FederatedSyntheticTable:
     """
 
     rows: int = 4_000
-    features: int = DEFAULT_DIMENSIONS
+    features: int = dataset.DEFAULT_DIMENSIONS
     classes: int = 10
     scale: float = 1.0
     non_negative: bool = False

@@ -8,11 +8,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.domains.federated.clients.gradients import (
-    GradientNoise,
-    neuron_gradient,
-    noisy_neuron_gradient,
-)
+from leakgauge.domains.federated.clients import gradients
 from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.neurons.network import Floats, PlantedNetwork
 
@@ -45,7 +41,7 @@ class ClientTraining:
     iterations: int = 1
     present: float = 1.0
     mechanism: Mechanism | None = None  # on rows
-    noise: GradientNoise | None = None  # on gradients
+    noise: gradients.GradientNoise | None = None  # on gradients
 
     def answer(self, network: PlantedNetwork, held: ClientRows) -> Reals:
         """Return one client's answer: the gradient of the chosen neurons on its newly perturbed rows."""
@@ -53,8 +49,8 @@ class ClientTraining:
         if self.mechanism is not None:
             rows = self.mechanism.sample(rows.astype(np.float64), rng).astype(np.float32)
         if self.noise is None:
-            return neuron_gradient(network, rows, held.labels)
-        return noisy_neuron_gradient(network, rows, held.labels, self.noise, rng)
+            return gradients.neuron_gradient(network, rows, held.labels)
+        return gradients.noisy_neuron_gradient(network, rows, held.labels, self.noise, rng)
 
 
 class FederatedBlock(Protocol):

@@ -17,20 +17,13 @@ from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
+from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.control import control_data, control_trainer
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
-from leakgauge.domains.models.plan_tables import (
-    TRAINER_KEYS,
-    ModelsChallengerTable,
-    ModelsGame,
-    mean_mechanisms,
-    read_challenger_table,
-    read_training_mechanism,
-)
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
@@ -116,7 +109,7 @@ class Challenger(ChallengerDefaults):
 
 
 def build_trained(
-    options: ModelsChallengerTable,
+    options: plan_tables.ModelsChallengerTable,
     loaded: EncodedTable,
     trainer: Trainer,
     mechanism: TrainingMechanism,
@@ -190,14 +183,14 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Any:
     """Build the challenger that the tables of a plan describe."""
-    if challenger.get("game") == ModelsGame.GIVEN:
+    if challenger.get("game") == plan_tables.ModelsGame.GIVEN:
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
-    options = read_challenger_table(challenger)
-    if mechanism.get("name") in mean_mechanisms():
-        if trained_alone := sorted({"trainer", *TRAINER_KEYS} & set(challenger)):
+    options = plan_tables.read_challenger_table(challenger)
+    if mechanism.get("name") in plan_tables.mean_mechanisms():
+        if trained_alone := sorted({"trainer", *plan_tables.TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
-    training = read_training_mechanism(mechanism)
+    training = plan_tables.read_training_mechanism(mechanism)
     trainer = options.read_trainer()
     if "member" in data:
         raise BadInput(

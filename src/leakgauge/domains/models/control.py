@@ -10,12 +10,7 @@ import numpy as np
 
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
-from leakgauge.domains.models.games.membership_game import (
-    IndependentGame,
-    MembershipGame,
-    MixtureGame,
-    StrongGame,
-)
+from leakgauge.domains.models.games import membership_game
 from leakgauge.domains.models.games.setup import GameSetup
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam
@@ -40,14 +35,14 @@ class ControlData:
     setup: GameSetup
 
 
-def control_data(game: MembershipGame, relation: Relation, classes: int) -> ControlData:
+def control_data(game: membership_game.MembershipGame, relation: Relation, classes: int) -> ControlData:
     """Rows that suit the game: canaries, or components that contradict each other."""
     if game.depends or game.targets is None:
         return _components(classes)
     return _canaries(game, relation, classes)
 
 
-def _canaries(game: MembershipGame, relation: Relation, classes: int) -> ControlData:
+def _canaries(game: membership_game.MembershipGame, relation: Relation, classes: int) -> ControlData:
     """Ordinary rows that nobody can learn by heart, and canaries that everybody does.
 
     The first feature suggests the label, and a fifth of the ordinary rows has the other label. A canary has
@@ -65,12 +60,12 @@ def _canaries(game: MembershipGame, relation: Relation, classes: int) -> Control
     targets, substitute = canaries[:TARGETS], int(canaries[-1])
     reference = np.concatenate([ordinary[POOL:], canaries[TARGETS:-1]])
     empty = relation is Relation.ADD_REMOVE
-    if isinstance(game, StrongGame):
-        chosen: MembershipGame = StrongGame(
+    if isinstance(game, membership_game.StrongGame):
+        chosen: membership_game.MembershipGame = membership_game.StrongGame(
             others=ordinary[: MEMBERS - 1], target=int(targets[0]), substitute=None if empty else substitute
         )
     else:
-        chosen = IndependentGame(
+        chosen = membership_game.IndependentGame(
             pool=ordinary[:POOL], targets=targets, slots=MEMBERS, replaced=False, empty=empty
         )
     return ControlData(Examples(rows, labels, classes), GameSetup(chosen, reference))
@@ -92,14 +87,14 @@ def _components(classes: int) -> ControlData:
         np.flatnonzero((codes == code) & (place < COMPONENT_POOL)) for code in (0, 1)
     )
     setup = GameSetup(
-        MixtureGame(components=pools, slots=COMPONENT_MEMBERS, n_targets=TARGETS),
+        membership_game.MixtureGame(components=pools, slots=COMPONENT_MEMBERS, n_targets=TARGETS),
         np.flatnonzero(place >= COMPONENT_POOL),
         CategoricalColumn(codes, ("0", "1")),
     )
     return ControlData(Examples(rows, labels.astype(np.int64), classes), setup)
 
 
-def control_trainer(trainer: PreparedTrainer, game: MembershipGame) -> PreparedTrainer:
+def control_trainer(trainer: PreparedTrainer, game: membership_game.MembershipGame) -> PreparedTrainer:
     """The same trainer without noise, which learns the rows of the game by heart.
 
     The attack that follows the steps of a training compares them by their noise, so there it is faint.
@@ -107,7 +102,7 @@ def control_trainer(trainer: PreparedTrainer, game: MembershipGame) -> PreparedT
     if not isinstance(trainer, NetworkTrainer):
         return trainer.without_noise()
     recipe, noise, epochs = trainer.recipe, None, EPOCHS
-    if isinstance(game, StrongGame) and recipe.noise is not None:
+    if isinstance(game, membership_game.StrongGame) and recipe.noise is not None:
         noise, epochs = DpSgdNoise(sigma=FAINT_SIGMA, clip=recipe.noise.clip), NOISY_EPOCHS
     schedule = replace(recipe.schedule, rows=game.slots, batch=game.slots, epochs=epochs)
     hidden = tuple(min(units, MOST_UNITS) for units in recipe.hidden)

@@ -8,18 +8,9 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models import DOMAIN
+from leakgauge.domains.models import DOMAIN, release
 from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.games.membership_game import StrongGame
-from leakgauge.domains.models.release import (
-    LazyModels,
-    ModelsView,
-    RecordsView,
-    TrainingLossView,
-    TrainingRound,
-    TrainingStepsView,
-    TrainingView,
-)
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
@@ -39,8 +30,8 @@ class BlackBoxKnowledge:
     targets: Examples | None
     empty: bool = False
 
-    def view(self, block: Sequence[TrainingRound]) -> ModelsView:
-        return ModelsView(LazyModels(block), [training.shown for training in block])
+    def view(self, block: Sequence[release.TrainingRound]) -> release.ModelsView:
+        return release.ModelsView(release.LazyModels(block), [training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,9 +41,11 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
     Where random bits decide about targets, it is the mean over the other members.
     """
 
-    def view(self, block: Sequence[TrainingRound]) -> TrainingLossView:
+    def view(self, block: Sequence[release.TrainingRound]) -> release.TrainingLossView:
         mean_losses = np.array([training.mean_loss for training in block])
-        return TrainingLossView(LazyModels(block), [training.shown for training in block], mean_losses)
+        return release.TrainingLossView(
+            release.LazyModels(block), [training.shown for training in block], mean_losses
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,8 +65,8 @@ class BlindKnowledge:
     names: tuple[str, ...]
     fixed: int | None
 
-    def view(self, block: Sequence[TrainingRound]) -> RecordsView:
-        return RecordsView([training.shown for training in block])
+    def view(self, block: Sequence[release.TrainingRound]) -> release.RecordsView:
+        return release.RecordsView([training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,8 +79,8 @@ class StrongKnowledge:
     trainer: PreparedTrainer
     relation: Relation
 
-    def view(self, block: Sequence[TrainingRound]) -> TrainingStepsView:
-        return TrainingStepsView([TrainingView(training) for training in block])
+    def view(self, block: Sequence[release.TrainingRound]) -> release.TrainingStepsView:
+        return release.TrainingStepsView([release.TrainingView(training) for training in block])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms import mechanism_class, mechanism_names, opendp
 from leakgauge.mechanisms._additive import AdditiveNoise, ApproximateNoise, adds_noise
-from leakgauge.mechanisms.opendp import (
-    MeasurementFactory,
-    Mechanism,
-    make_measurement,
-    one_line_error,
-    privacy_cost,
-)
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -42,18 +35,18 @@ class QueriesOpenDPTable:
 
 def read_opendp(
     parameters: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
-) -> Mechanism:
+) -> opendp.Mechanism:
     """Load the measurement and its stated noise; ``noise`` reads the table of such noise."""
     table = read_dataclass(QueriesOpenDPTable, parameters, WHERE)
     loader = UserCodeLoader(folder)
     make = loader.load(table.measurement, f"{WHERE}.measurement")
     try:
-        make_measurement(make)
+        opendp.make_measurement(make)
         _require_portable(make)
         law = _law(table, make, sensitivity, noise)
         delta = law.delta if table.delta is None and isinstance(law, ApproximateNoise) else table.delta
-        mechanism = Mechanism(
-            make=MeasurementFactory.here(make), law=law, delta=delta, source=_source(table, loader)
+        mechanism = opendp.Mechanism(
+            make=opendp.MeasurementFactory.here(make), law=law, delta=delta, source=_source(table, loader)
         )
         mechanism.carrier, mechanism.price  # noqa: B018 (report errors in them now)
         mechanism.require_law()
@@ -64,7 +57,7 @@ def read_opendp(
 
 def opendp_notes(noise: Any) -> tuple[str, ...]:
     """Return the notes for a report about noise that OpenDP draws."""
-    if not isinstance(noise, Mechanism):
+    if not isinstance(noise, opendp.Mechanism):
         return ()
     drawn = f"the noise is drawn by OpenDP {version('opendp')} with its own randomness"
     return (f"{drawn}: answers differ between runs with the same seed, and between attackers",)
@@ -84,7 +77,7 @@ def _law(
         law: AdditiveNoise = noise(table.law)
         return law
     require_known(table.law, names, "law: none")
-    cost = privacy_cost(make_measurement(make), sensitivity, table.delta)
+    cost = opendp.privacy_cost(opendp.make_measurement(make), sensitivity, table.delta)
     kind = mechanism_class(table.law)
     if issubclass(kind, ApproximateNoise):
         if cost.rho is None:
@@ -105,7 +98,7 @@ def _require_portable(make: Any) -> None:
         cloudpickle.dumps(make)
     except Exception as error:
         raise BadInput(
-            f"the function cannot be sent to workers ({one_line_error(error)}); create all "
+            f"the function cannot be sent to workers ({opendp.one_line_error(error)}); create all "
             "OpenDP objects inside it"
         ) from None
 

@@ -10,17 +10,7 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.query import Id, Query, QueryKind
-from leakgauge.domains.queries.sql.conditions import (
-    BooleanConstant,
-    ColumnType,
-    Condition,
-    IsIn,
-    Operand,
-    ValueRange,
-    quote_identifier,
-    value_ranges,
-    where_clause,
-)
+from leakgauge.domains.queries.sql import conditions
 from leakgauge.domains.queries.sql.parser import parse_predicate
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, lock_database, open_database
@@ -34,14 +24,14 @@ MOST_CACHED_ROWS = 20_000_000  # selected rows in the cache of resolved queries
 class OracleRecords:
     """A table in DuckDB, rebuilt in every process; it includes the targets."""
 
-    types: dict[str, ColumnType]
+    types: dict[str, conditions.ColumnType]
     columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
     id_column: str
     digest: str
 
     def __post_init__(self) -> None:
         require_known(self.id_column, list(self.types), "data.id: no column")
-        if self.types[self.id_column] not in (ColumnType.WHOLE, ColumnType.TEXT):
+        if self.types[self.id_column] not in (conditions.ColumnType.WHOLE, conditions.ColumnType.TEXT):
             raise BadInput(
                 f"data.id: {self.id_column!r} is {self.types[self.id_column]}; ids are whole numbers or texts"
             )
@@ -70,29 +60,37 @@ class OracleRecords:
         return {name: row for row, name in enumerate(self.ids)}
 
     @property
-    def id_operand(self) -> Operand:
-        return Operand(quote_identifier(self.id_column), self.types[self.id_column])
+    def id_operand(self) -> conditions.Operand:
+        return conditions.Operand(conditions.quote_identifier(self.id_column), self.types[self.id_column])
 
-    def condition(self, query: Query) -> Condition:
+    def condition(self, query: Query) -> conditions.Condition:
         """Return the condition of a query in normal form; ids are a condition on their column."""
         if query.ids is not None:
-            kind = str if self.id_operand.type is ColumnType.TEXT else int
+            kind = str if self.id_operand.type is conditions.ColumnType.TEXT else int
             if wrong_type := [name for name in query.ids if type(name) is not kind]:
                 raise BadInput(
                     f"ids: {wrong_type[0]!r} is not an id; the ids of this table are {_id_type_name(kind)}"
                 )
-            return IsIn(self.id_operand, frozenset(query.ids)) if query.ids else BooleanConstant(False)
-        return BooleanConstant(True) if query.where is None else parse_predicate(query.where, self.types)
+            return (
+                conditions.IsIn(self.id_operand, frozenset(query.ids))
+                if query.ids
+                else conditions.BooleanConstant(False)
+            )
+        return (
+            conditions.BooleanConstant(True)
+            if query.where is None
+            else parse_predicate(query.where, self.types)
+        )
 
-    def rows(self, condition: Condition) -> Ints:
+    def rows(self, condition: conditions.Condition) -> Ints:
         """Return the rows that a condition selects from the whole table, in order."""
         match condition:
-            case BooleanConstant(holds):
+            case conditions.BooleanConstant(holds):
                 return np.arange(len(self) if holds else 0, dtype=np.int64)
-            case IsIn(operand, values, False) if operand == self.id_operand:
+            case conditions.IsIn(operand, values, False) if operand == self.id_operand:
                 rows = [self.row_of[name] for name in values if name in self.row_of]  # type: ignore[index]
                 return np.sort(np.array(rows, dtype=np.int64))
-        sql, texts = where_clause(condition)
+        sql, texts = conditions.where_clause(condition)
         columns = self._database.execute(f"SELECT {self._row} FROM records WHERE {sql}", texts).fetchnumpy()
         (rows,) = columns.values()
         return np.sort(np.asarray(rows, dtype=np.int64))
@@ -117,7 +115,7 @@ class OracleRecords:
 
     def _numbers(self, column: str) -> Reals:
         require_known(column, list(self.types), "query.column: no column")
-        if self.types[column] not in (ColumnType.WHOLE, ColumnType.REAL):
+        if self.types[column] not in (conditions.ColumnType.WHOLE, conditions.ColumnType.REAL):
             raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
         values = self.columns[column]
         bad = _absent(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
@@ -131,7 +129,7 @@ class OracleRecords:
     @cached_property
     def _row(self) -> str:
         """A name for row numbers that no column has."""
-        return quote_identifier("row" + "_" * (1 + max(map(len, self.types))))
+        return conditions.quote_identifier("row" + "_" * (1 + max(map(len, self.types))))
 
     @cached_property
     def _database(self) -> Connection:
@@ -142,7 +140,7 @@ class OracleRecords:
         connection.register("given", given)
         typed = ", ".join(
             f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END "
-            f"AS {quote_identifier(name)}"
+            f"AS {conditions.quote_identifier(name)}"
             for i, name in enumerate(self.columns)
         )
         connection.execute(f"CREATE TABLE records AS SELECT n AS {self._row}, {typed} FROM given")
@@ -171,16 +169,16 @@ class ResolvedQuery:
     """A query, its condition, and the records it selects: targets, and others that are always present."""
 
     query: Query
-    condition: Condition
-    id_operand: Operand
+    condition: conditions.Condition
+    id_operand: conditions.Operand
     others: Ints  # rows
     targets: Bits  # one for each target
     total: float  # contribution of the others
     shifts: Reals  # contribution of each target if present; 0 where it is not selected
 
     @cached_property
-    def spans(self) -> dict[Operand, ValueRange]:
-        return value_ranges(self.condition)
+    def spans(self) -> dict[conditions.Operand, conditions.ValueRange]:
+        return conditions.value_ranges(self.condition)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from leakgauge.core.game import Bits, Reading, Trials
+from leakgauge.referee import one_run
 from leakgauge.referee.assumptions import need_independent_rounds, unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics import epsilon_clopper_pearson
-from leakgauge.referee.one_run import (
-    FRACTIONS,
-    Guesses,
-    one_run_lower_bound,
-    order_every_trial,
-    order_guesses,
-)
 from leakgauge.referee.one_run_delta import any_count_lower_bound, fixed_count_lower_bound
 
 
@@ -88,14 +82,16 @@ class Metric(EpsilonMetric):
             return 0.0
         return self._bounds(n, [_Event(n)], [hits + silences], shared=shared_rounds, exact=False)[0]
 
-    def _events(self, trials: Trials, shared: bool) -> tuple[Guesses, list[_Event]]:
+    def _events(self, trials: Trials, shared: bool) -> tuple[one_run.Guesses, list[_Event]]:
         """Order the trials; say on how many to guess: as was fixed beforehand, or else on all the shares."""
         reading, n = trials.reading, len(trials)
         if _tries_shares(reading):
             exact = self.delta and not shared
-            guesses = order_every_trial(trials) if exact else order_guesses(trials.scores, reading)
-            return guesses, list(map(_Event, guesses.sizes(FRACTIONS, n)))
-        guesses, events = order_guesses(trials.scores, reading), []
+            guesses = (
+                one_run.order_every_trial(trials) if exact else one_run.order_guesses(trials.scores, reading)
+            )
+            return guesses, list(map(_Event, guesses.sizes(one_run.FRACTIONS, n)))
+        guesses, events = one_run.order_guesses(trials.scores, reading), []
         if reading.fraction is not None:
             events.append(_Event(int(guesses.reaching((reading.fraction,), n)[0])))
         if reading.cut is not None:
@@ -104,7 +100,7 @@ class Metric(EpsilonMetric):
             events.append(_Event(guesses.at_least(reading.cut), by_strength=True))
         return guesses, events
 
-    def _right(self, guesses: Guesses, events: Sequence[_Event], members: Bits) -> list[int]:
+    def _right(self, guesses: one_run.Guesses, events: Sequence[_Event], members: Bits) -> list[int]:
         """Count the right guesses of each event."""
         sizes = sorted({event.n_guesses for event in events if event.n_guesses})
         right = members[guesses.order[: sizes[-1]]] == guesses.says_member[: sizes[-1]]
@@ -117,7 +113,7 @@ class Metric(EpsilonMetric):
     ) -> list[float]:
         """The bound of each event; ``exact`` numbers of guesses were known before the rounds."""
         alpha = (1 - self.confidence) / len(events)
-        bound: Callable[..., float] = one_run_lower_bound
+        bound: Callable[..., float] = one_run.one_run_lower_bound
         if self.delta and not shared:
             bound = fixed_count_lower_bound if exact else any_count_lower_bound
         return [

@@ -5,17 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge.core.game import Trials
+from leakgauge.referee import low_fpr
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.low_fpr import (
-    LOW_FPRS,
-    exact_tpr_interval,
-    fewest_others,
-    has_enough_repeats,
-    one_per_round,
-    repeated_tpr_interval,
-    tpr_at,
-)
 from leakgauge.referee.metric_protocol import RateMetric
 
 
@@ -27,7 +19,7 @@ class Metric(RateMetric):
     """
 
     variants: ClassVar[Mapping[str, Mapping[str, float]]] = {
-        f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS
+        f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in low_fpr.LOW_FPRS
     }
     rank: ClassVar[int] = 40
     is_share: ClassVar[bool] = True
@@ -46,14 +38,16 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "tpr_at_fpr")
-        if has_enough_repeats(trials, self.fpr):
+        if low_fpr.has_enough_repeats(trials, self.fpr):
             return self._of_repeats(trials)
-        value = tpr_at(trials.scores, trials.members, self.fpr)
+        value = low_fpr.tpr_at(trials.scores, trials.members, self.fpr)
         shared = trials.shared_rounds
-        alone = one_per_round(trials) if shared else trials
+        alone = low_fpr.one_per_round(trials) if shared else trials
         error, n_others = 1 - self.confidence, int((~alone.members).sum())
-        low, high = exact_tpr_interval(alone, self.fpr, error) if 0 < n_others < len(alone) else (0.0, 1.0)
-        need = fewest_others(self.fpr, error)
+        low, high = (
+            low_fpr.exact_tpr_interval(alone, self.fpr, error) if 0 < n_others < len(alone) else (0.0, 1.0)
+        )
+        need = low_fpr.fewest_others(self.fpr, error)
         return Estimate(
             value=value,
             low=min(low, value),
@@ -64,7 +58,7 @@ class Metric(RateMetric):
         )
 
     def _of_repeats(self, trials: Trials) -> Estimate:
-        value, low, high = repeated_tpr_interval(trials, self.fpr, 1 - self.confidence)
+        value, low, high = low_fpr.repeated_tpr_interval(trials, self.fpr, 1 - self.confidence)
         return Estimate(
             value=value,
             low=min(low, value),

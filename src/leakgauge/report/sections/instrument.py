@@ -3,19 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leakgauge.report import number_format
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.control_text import control_sentences
 from leakgauge.report.metric_text import has_epsilon_bound
-from leakgauge.report.number_format import (
-    NOTHING,
-    count,
-    level,
-    lower_percent,
-    percent,
-    times,
-    upper,
-    upper_percent,
-)
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.summary import control_status, is_control
@@ -86,8 +77,8 @@ def section(run: JudgedRun) -> Section:
     ]
     html = render_html(
         _TEMPLATE,
-        confidence=level(sure),
-        tolerated=level(tolerated),
+        confidence=number_format.level(sure),
+        tolerated=number_format.level(tolerated),
         rows=rows,
         draws=_draws(shown),
         unprotected=_unprotected(shown),
@@ -104,9 +95,9 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
     alarming = low is not None and low > tolerated
     return {
         "name": name,
-        "rate": percent(null.get("rate"))
+        "rate": number_format.percent(null.get("rate"))
         + (
-            f" ({lower_percent(low)} to {upper_percent(high)})"
+            f" ({number_format.lower_percent(low)} to {number_format.upper_percent(high)})"
             if low is not None and high is not None
             else ""
         ),
@@ -114,7 +105,7 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
-        else NOTHING,
+        else number_format.NOTHING,
         "remark": f"{FALSE_ALARMS if alarming else ''} {control_sentences(verdict)}".strip(),
     }
 
@@ -126,7 +117,8 @@ def _unprotected(shown: Sequence[Verdict]) -> str:
     if failed and not passed:
         return "No attacker identified anybody even without protection: this audit tested nothing."
     if failed:
-        return f"{times(failed, 'attacker')} identified nobody even without protection: do not rely on them."
+        attackers = number_format.times(failed, "attacker")
+        return f"{attackers} identified nobody even without protection: do not rely on them."
     if passed:
         return "Without protection the attackers identified people through the same path, as they should."
     return "A release without protection could not be made here, so this check was not possible."
@@ -135,10 +127,10 @@ def _unprotected(shown: Sequence[Verdict]) -> str:
 def _draws(shown: Sequence[Verdict]) -> str:
     draws = {(verdict.instrument.get("null") or {}).get("draws") for verdict in shown}
     known = draws.pop() if len(draws) == 1 else None
-    return f"{count(known)} " if known else "many "
+    return f"{number_format.count(known)} " if known else "many "
 
 
 def _smallest(planted: Mapping[str, Any], key: str) -> str:
     if key not in planted:
-        return NOTHING
-    return "none in these rounds" if planted[key] is None else upper(planted[key])
+        return number_format.NOTHING
+    return "none in these rounds" if planted[key] is None else number_format.upper(planted[key])

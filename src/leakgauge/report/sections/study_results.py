@@ -3,17 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
+from leakgauge.report import number_format
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import leading_name, value_text
-from leakgauge.report.number_format import (
-    NOTHING,
-    lower,
-    lower_percent,
-    number,
-    percent,
-    upper,
-    upper_percent,
-)
 from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
 from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
@@ -44,9 +36,10 @@ def section(run: JudgedRun) -> Section | None:
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
         metric, studied = leading_name(verdict), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
-        measured = value_text(metric, estimate.value) if estimate else NOTHING
+        measured = value_text(metric, estimate.value) if estimate else number_format.NOTHING
         numbers = (
-            study_value(term, studied[one]) if one in studied else NOTHING for one, term in terms.items()
+            study_value(term, studied[one]) if one in studied else number_format.NOTHING
+            for one, term in terms.items()
         )
         rows.append(HtmlTableRow(name, (measured, *numbers)))
     table = html_table(
@@ -77,11 +70,11 @@ def study_value(term: Term, value: float) -> str:
     """A number in its format; a bound is rounded to the safe side."""
     match term.bound:
         case "lower":
-            return f"≥ {lower_percent(value) if term.is_share else lower(value)}"
+            return f"≥ {number_format.lower_percent(value) if term.is_share else number_format.lower(value)}"
         case "upper":
-            return f"≤ {upper_percent(value) if term.is_share else upper(value)}"
+            return f"≤ {number_format.upper_percent(value) if term.is_share else number_format.upper(value)}"
         case _:
-            return percent(value) if term.is_share else number(value)
+            return number_format.percent(value) if term.is_share else number_format.number(value)
 
 
 def study_sentences(verdict: Verdict) -> list[str]:

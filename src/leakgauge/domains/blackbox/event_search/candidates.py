@@ -7,19 +7,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.blackbox.event_search.feature_ratios import (
-    FeatureReader,
-    FeatureSpec,
-    FrequencyRatios,
-    LearnedFeature,
-    NumberCoder,
-    ShadowSample,
-    code_numbers,
-    estimate_ratios,
-)
+from leakgauge.domains.blackbox.event_search import feature_ratios
 from leakgauge.domains.blackbox.event_search.output_table import Symbols
 
-ScoreFunction: TypeAlias = Callable[[FeatureReader], Reals]
+ScoreFunction: TypeAlias = Callable[[feature_ratios.FeatureReader], Reals]
 
 _MAX_NUMBERS = 500_000  # numbers to learn a common log ratio from
 _N_COUNTS = 5  # numbers of occurrences that are distinguished, 0 included
@@ -28,10 +19,10 @@ _N_COUNTS = 5  # numbers of occurrences that are distinguished, 0 included
 class ScoreCandidate(Protocol):
     """A score before it is learned."""
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction: ...
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction: ...
 
 
-def zero_score(reader: FeatureReader) -> Reals:
+def zero_score(reader: feature_ratios.FeatureReader) -> Reals:
     """Return zero for every round: no evidence."""
     return np.zeros(len(reader))
 
@@ -40,9 +31,9 @@ def zero_score(reader: FeatureReader) -> Reals:
 class SingleFeature:
     """The cautious log ratio of one feature."""
 
-    spec: FeatureSpec
+    spec: feature_ratios.FeatureSpec
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         return sample.learn(self.spec).cautious
 
 
@@ -54,10 +45,10 @@ class RatioSum:
     give the log ratio of a Markov chain.
     """
 
-    specs: tuple[FeatureSpec, ...]
-    less: tuple[FeatureSpec, ...] = ()
+    specs: tuple[feature_ratios.FeatureSpec, ...]
+    less: tuple[feature_ratios.FeatureSpec, ...] = ()
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         return LearnedRatioSum(tuple(map(sample.learn, self.specs)), tuple(map(sample.learn, self.less)))
 
 
@@ -65,10 +56,10 @@ class RatioSum:
 class LearnedRatioSum:
     """A learned sum of log ratios."""
 
-    features: tuple[LearnedFeature, ...]
-    less: tuple[LearnedFeature, ...]
+    features: tuple[feature_ratios.LearnedFeature, ...]
+    less: tuple[feature_ratios.LearnedFeature, ...]
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         total = np.zeros(len(reader))
         for feature in self.features:
             total += feature.bold(reader)
@@ -87,7 +78,7 @@ class SharedRatio:
     places: tuple[int, ...]
     bins: int
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         numbers = sample.reader.table.numbers[:, self.places]
         centre = np.array([_median(column) for column in numbers.T])
         above = np.nan_to_num(np.sign(numbers - centre))
@@ -95,10 +86,14 @@ class SharedRatio:
         signs = np.where(rises, 1.0, -1.0)
         n_rows = max(1, _MAX_NUMBERS // len(self.places))
         oriented = _orient(numbers[:n_rows], centre, signs).ravel()
-        coder = code_numbers(oriented, self.bins)
+        coder = feature_ratios.code_numbers(oriented, self.bins)
         members = np.repeat(sample.members[:n_rows], len(self.places))
         return LearnedSharedRatio(
-            self.places, centre, signs, coder, estimate_ratios(coder(oriented), members, coder.n_codes)
+            self.places,
+            centre,
+            signs,
+            coder,
+            feature_ratios.estimate_ratios(coder(oriented), members, coder.n_codes),
         )
 
 
@@ -109,10 +104,10 @@ class LearnedSharedRatio:
     places: tuple[int, ...]
     centre: Reals
     signs: Reals
-    coder: NumberCoder
-    ratios: FrequencyRatios
+    coder: feature_ratios.NumberCoder
+    ratios: feature_ratios.FrequencyRatios
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         oriented = _orient(reader.table.numbers[:, self.places], self.centre, self.signs)
         return self.ratios.bold[self.coder(oriented.ravel())].reshape(oriented.shape).sum(axis=1)
 
@@ -127,13 +122,13 @@ class SymbolMemory:
 
     feature: Any
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         symbols = sample.reader.read(self.feature)
         known, which = np.unique(symbols, return_inverse=True)
         seen_with = np.bincount(which[sample.members], minlength=known.size)
         seen_without = np.bincount(which[~sample.members], minlength=known.size)
         codes = _memory_codes(seen_with[which] - sample.members, seen_without[which] - ~sample.members)
-        ratios = estimate_ratios(codes, sample.members, _N_COUNTS**2)
+        ratios = feature_ratios.estimate_ratios(codes, sample.members, _N_COUNTS**2)
         return LearnedSymbolMemory(self.feature, known, _memory_codes(seen_with, seen_without), ratios)
 
 
@@ -144,9 +139,9 @@ class LearnedSymbolMemory:
     feature: Any
     known: Symbols
     codes: Symbols
-    ratios: FrequencyRatios
+    ratios: feature_ratios.FrequencyRatios
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         symbols = reader.read(self.feature)
         place = np.minimum(np.searchsorted(self.known, symbols), self.known.size - 1)
         return self.ratios.cautious[np.where(self.known[place] == symbols, self.codes[place], 0)]

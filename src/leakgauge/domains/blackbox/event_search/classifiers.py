@@ -9,17 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.blackbox.event_search import feature_ratios
 from leakgauge.domains.blackbox.event_search.candidates import ScoreFunction, zero_score
-from leakgauge.domains.blackbox.event_search.feature_ratios import (
-    FeatureReader,
-    FeatureSpec,
-    FrequencyRatios,
-    LearnedFeature,
-    NumberCoder,
-    ShadowSample,
-    code_numbers,
-    estimate_ratios,
-)
 from leakgauge.strategies import discriminant_analysis
 
 FitFunction: TypeAlias = Callable[[Reals, Bits], Callable[[Reals], Reals]]
@@ -29,9 +20,9 @@ FitFunction: TypeAlias = Callable[[Reals, Bits], Callable[[Reals], Reals]]
 class WeightedRatios:
     """The sum of the log ratios of several features, with weights fitted by logistic regression."""
 
-    specs: tuple[FeatureSpec, ...]
+    specs: tuple[feature_ratios.FeatureSpec, ...]
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         learned = tuple(map(sample.learn, self.specs))
         columns = np.column_stack([feature.bold(sample.reader) for feature in learned])
         return LearnedWeightedRatios(learned, discriminant_analysis.fit_logistic(columns, sample.members))
@@ -41,10 +32,10 @@ class WeightedRatios:
 class LearnedWeightedRatios:
     """A learned weighted sum of log ratios."""
 
-    features: tuple[LearnedFeature, ...]
+    features: tuple[feature_ratios.LearnedFeature, ...]
     linear: discriminant_analysis.LinearScore
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         return self.linear(np.column_stack([feature.bold(reader) for feature in self.features]))
 
 
@@ -56,15 +47,15 @@ class FittedScore:
     fit: FitFunction
     bins: int = 0
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         columns = _columns(self.features, sample.reader)
         scaler = discriminant_analysis.fit_scaler(columns)
         score = self.fit(scaler(columns), sample.members)
         if not self.bins:
             return LearnedFittedScore(self.features, scaler, score)
         scores = score(scaler(columns))
-        coder = code_numbers(scores, self.bins)
-        ratios = estimate_ratios(coder(scores), sample.members, coder.n_codes)
+        coder = feature_ratios.code_numbers(scores, self.bins)
+        ratios = feature_ratios.estimate_ratios(coder(scores), sample.members, coder.n_codes)
         return LearnedFittedScore(self.features, scaler, score, (coder, ratios))
 
 
@@ -75,9 +66,9 @@ class LearnedFittedScore:
     features: tuple[Any, ...]
     scaler: discriminant_analysis.RobustScaler
     score: Callable[[Reals], Reals]
-    log_ratio: tuple[NumberCoder, FrequencyRatios] | None = None
+    log_ratio: tuple[feature_ratios.NumberCoder, feature_ratios.FrequencyRatios] | None = None
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         scores = self.score(self.scaler(_columns(self.features, reader)))
         if self.log_ratio is None:
             return scores
@@ -91,7 +82,7 @@ class BoostedTrees:
 
     features: tuple[Any, ...]
 
-    def learn(self, sample: ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         trees = HistGradientBoostingClassifier(
@@ -117,7 +108,7 @@ class LearnedBoostedTrees:
     features: tuple[Any, ...]
     trees: Any
 
-    def __call__(self, reader: FeatureReader) -> Reals:
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
         columns = _for_trees(_columns(self.features, reader))
         with _on_one_thread():
             return np.asarray(self.trees.decision_function(columns), dtype=np.float64)
@@ -140,7 +131,7 @@ def _differs(values: Reals) -> bool:
     return known.size > 0 and bool((known != known[0]).any())
 
 
-def _columns(features: Sequence[Any], reader: FeatureReader) -> Reals:
+def _columns(features: Sequence[Any], reader: feature_ratios.FeatureReader) -> Reals:
     return np.column_stack([reader.read(feature) for feature in features])
 
 

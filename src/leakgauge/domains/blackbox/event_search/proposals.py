@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.domains.blackbox.event_search import discrete_features, numeric_features
 from leakgauge.domains.blackbox.event_search.candidates import (
     RatioSum,
     ScoreCandidate,
@@ -14,34 +15,7 @@ from leakgauge.domains.blackbox.event_search.candidates import (
     SymbolMemory,
 )
 from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees, FittedScore, WeightedRatios
-from leakgauge.domains.blackbox.event_search.discrete_features import (
-    CombinedPair,
-    DecimalPlaces,
-    ExactValues,
-    ExtremePosition,
-    FloatGrid,
-    KindPattern,
-    LowestBit,
-    PairOperation,
-    RepeatedValues,
-    Residue,
-    SizeOrder,
-)
 from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, FeatureSpec, ShadowSample
-from leakgauge.domains.blackbox.event_search.numeric_features import (
-    Coordinate,
-    DistanceFromCentre,
-    FilledCount,
-    FirstPosition,
-    LastPosition,
-    MeanValue,
-    OrderGap,
-    OrderStatistic,
-    OutputVariance,
-    PairSum,
-    SymbolCount,
-    VectorNorm,
-)
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValueKind
 from leakgauge.strategies import discriminant_analysis
 
@@ -114,10 +88,10 @@ def _information_by_place(sample: ShadowSample) -> dict[int, float]:
         )
     information = {}
     for place in range(n_places):
-        information[place] = sample.information(FeatureSpec(ExactValues((place,))))
+        information[place] = sample.information(FeatureSpec(discrete_features.ExactValues((place,))))
         if _finite(sample.reader.table, place).size:
             information[place] = max(
-                information[place], sample.information(FeatureSpec(Coordinate(place), 16))
+                information[place], sample.information(FeatureSpec(numeric_features.Coordinate(place), 16))
             )
     return information
 
@@ -151,7 +125,10 @@ def propose_candidates(sample: ShadowSample) -> list[ScoreCandidate]:
         *map(SingleFeature, ranked[:_MAX_SINGLE]),
         *map(
             SymbolMemory,
-            [ExactValues(survey.places), *(ExactValues((place,)) for place in survey.places[:4])],
+            [
+                discrete_features.ExactValues(survey.places),
+                *(discrete_features.ExactValues((place,)) for place in survey.places[:4]),
+            ],
         ),
         *_sums(survey),
         WeightedRatios(tuple(ranked[:_MAX_WEIGHTED])),
@@ -167,86 +144,120 @@ def _pairs(survey: OutputSurvey) -> list[tuple[int, int]]:
 
 def _discrete_features(survey: OutputSurvey) -> list[Any]:
     features: list[Any] = [
-        ExactValues(survey.places),
-        KindPattern(),
-        *(ExactValues((place,)) for place in survey.places[:_WIDE]),
+        discrete_features.ExactValues(survey.places),
+        discrete_features.KindPattern(),
+        *(discrete_features.ExactValues((place,)) for place in survey.places[:_WIDE]),
     ]
     for place in survey.numeric[:_CLOSE]:
-        features += [LowestBit(place), *(Residue(place, step) for step in (1.0, 2.0, 3.0, 5.0, 10.0))]
-        features += [FloatGrid(place), DecimalPlaces(place)] if place in survey.real else []
+        features += [
+            discrete_features.LowestBit(place),
+            *(discrete_features.Residue(place, step) for step in (1.0, 2.0, 3.0, 5.0, 10.0)),
+        ]
+        features += (
+            [discrete_features.FloatGrid(place), discrete_features.DecimalPlaces(place)]
+            if place in survey.real
+            else []
+        )
     for first, second in _pairs(survey):
         step = 1e-9 * max(survey.size[first] + survey.size[second], 1e-290)
         features += [
-            CombinedPair(first, second, how, step) for how in (PairOperation.SUM, PairOperation.DIFFERENCE)
+            discrete_features.CombinedPair(first, second, how, step)
+            for how in (discrete_features.PairOperation.SUM, discrete_features.PairOperation.DIFFERENCE)
         ]
-        features.append(CombinedPair(first, second, PairOperation.RATIO, 1e-9))
+        features.append(
+            discrete_features.CombinedPair(first, second, discrete_features.PairOperation.RATIO, 1e-9)
+        )
     discrete = [place for place in survey.places if place in survey.discrete][:8]
-    features += [ExactValues(pair) for pair in combinations(sorted(discrete), 2)]
+    features += [discrete_features.ExactValues(pair) for pair in combinations(sorted(discrete), 2)]
     if len(survey.numeric) > 1:
         several = tuple(sorted(survey.numeric))
         features += [
-            SizeOrder(tuple(sorted(survey.numeric[:6]))),
-            ExtremePosition(several, 1),
-            ExtremePosition(several, -1),
+            discrete_features.SizeOrder(tuple(sorted(survey.numeric[:6]))),
+            discrete_features.ExtremePosition(several, 1),
+            discrete_features.ExtremePosition(several, -1),
         ]
-    return [*features, RepeatedValues(survey.places)] if len(survey.places) > 1 else features
+    return (
+        [*features, discrete_features.RepeatedValues(survey.places)] if len(survey.places) > 1 else features
+    )
 
 
 def _numeric_features(survey: OutputSurvey) -> list[Any]:
-    features: list[Any] = [Coordinate(place) for place in survey.numeric[:_WIDE]]
-    features += [DistanceFromCentre(place, survey.centre[place]) for place in survey.numeric[:_CLOSE]]
-    features += [PairSum(*pair, sign) for pair in _pairs(survey) for sign in (1, -1)]
+    features: list[Any] = [numeric_features.Coordinate(place) for place in survey.numeric[:_WIDE]]
+    features += [
+        numeric_features.DistanceFromCentre(place, survey.centre[place]) for place in survey.numeric[:_CLOSE]
+    ]
+    features += [numeric_features.PairSum(*pair, sign) for pair in _pairs(survey) for sign in (1, -1)]
     if len(survey.numeric) > 1:
         several = tuple(sorted(survey.numeric))
         centre = tuple(survey.centre[place] for place in several)
         features += [
-            MeanValue(several),
-            OutputVariance(several),
-            VectorNorm(several, centre, 1),
-            VectorNorm(several, centre, 2),
+            numeric_features.MeanValue(several),
+            numeric_features.OutputVariance(several),
+            numeric_features.VectorNorm(several, centre, 1),
+            numeric_features.VectorNorm(several, centre, 2),
         ]
-        features += [VectorNorm(several, (0.0,) * len(several), order) for order in (1, 2)]
-        features += [OrderGap(several, -1, 0), OrderGap(several, -1, -2), OrderGap(several, 1, 0)]
+        features += [numeric_features.VectorNorm(several, (0.0,) * len(several), order) for order in (1, 2)]
+        features += [
+            numeric_features.OrderGap(several, -1, 0),
+            numeric_features.OrderGap(several, -1, -2),
+            numeric_features.OrderGap(several, 1, 0),
+        ]
         few = min(6, len(several))
-        features += [OrderStatistic(several, rank) for rank in (*range(few), *range(-few, 0))]
+        features += [
+            numeric_features.OrderStatistic(several, rank) for rank in (*range(few), *range(-few, 0))
+        ]
     if len(survey.places) > 1:
         features += [
-            kind(symbol) for symbol in survey.symbols for kind in (SymbolCount, FirstPosition, LastPosition)
+            kind(symbol)
+            for symbol in survey.symbols
+            for kind in (
+                numeric_features.SymbolCount,
+                numeric_features.FirstPosition,
+                numeric_features.LastPosition,
+            )
         ]
-        features.append(FilledCount())
+        features.append(numeric_features.FilledCount())
     return features
 
 
 def _sums(survey: OutputSurvey) -> list[ScoreCandidate]:
     sums: list[ScoreCandidate] = [
-        RatioSum(tuple(FeatureSpec(ExactValues((place,))) for place in survey.places[:_WIDE]))
+        RatioSum(
+            tuple(FeatureSpec(discrete_features.ExactValues((place,))) for place in survey.places[:_WIDE])
+        )
     ]
     sums += [
-        RatioSum(tuple(FeatureSpec(Coordinate(p), bins) for p in survey.numeric[:_WIDE]))
+        RatioSum(tuple(FeatureSpec(numeric_features.Coordinate(p), bins) for p in survey.numeric[:_WIDE]))
         for bins in (4, 8, 16, 32)
     ]
     sums += [
         RatioSum(tuple(FeatureSpec(kind(place)) for place in survey.numeric[:_CLOSE]))
-        for kind in (LowestBit, FloatGrid)
+        for kind in (discrete_features.LowestBit, discrete_features.FloatGrid)
     ]
     several = tuple(sorted(survey.numeric))
     if len(several) > 1:
         sums += [SharedRatio(several, bins) for bins in (8, 32, 128)]
         steps = tuple(
-            FeatureSpec(PairSum(after, before, -1), 16) for before, after in pairwise(several[:_CLOSE])
+            FeatureSpec(numeric_features.PairSum(after, before, -1), 16)
+            for before, after in pairwise(several[:_CLOSE])
         )
-        sums.append(RatioSum((FeatureSpec(Coordinate(several[0]), 16), *steps)))
+        sums.append(RatioSum((FeatureSpec(numeric_features.Coordinate(several[0]), 16), *steps)))
     chain = survey.discrete[:_WIDE]
     if len(chain) > 2:
-        links = tuple(FeatureSpec(ExactValues(pair)) for pair in pairwise(chain))
-        sums.append(RatioSum(links, less=tuple(FeatureSpec(ExactValues((place,))) for place in chain[1:-1])))
+        links = tuple(FeatureSpec(discrete_features.ExactValues(pair)) for pair in pairwise(chain))
+        sums.append(
+            RatioSum(
+                links,
+                less=tuple(FeatureSpec(discrete_features.ExactValues((place,))) for place in chain[1:-1]),
+            )
+        )
     return sums
 
 
 def _classifiers(survey: OutputSurvey, informative: list[Any]) -> list[ScoreCandidate]:
     if not survey.numeric:
         return []
-    several = tuple(Coordinate(place) for place in survey.numeric[:256])
+    several = tuple(numeric_features.Coordinate(place) for place in survey.numeric[:256])
     candidates: list[ScoreCandidate] = [
         FittedScore(several[:64], discriminant_analysis.fit_logistic),
         FittedScore(several, discriminant_analysis.fit_fisher),

@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.blackbox.event_search import proposals
 from leakgauge.domains.blackbox.event_search.candidates import ScoreCandidate, ScoreFunction, zero_score
 from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, ShadowSample
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValuePath, tabulate
-from leakgauge.domains.blackbox.event_search.proposals import (
-    most_informative_places,
-    propose_candidates,
-    varying_places,
-)
 from leakgauge.strategies.score_selection import choose_events
 
 _MAX_PLACES = 1024  # of an output that are kept
@@ -84,7 +80,7 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
     halves = [
         ShadowSample(FeatureReader(table.rows(slice(start, None, 2))), members[start::2]) for start in (0, 1)
     ]
-    candidates = propose_candidates(halves[0])
+    candidates = proposals.propose_candidates(halves[0])
     scores = [
         np.concatenate([candidate.learn(train)(test.reader) for train, test in (halves, halves[::-1])])
         for candidate in candidates
@@ -100,9 +96,9 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
 
 def _narrowed(table: OutputTable, members: Bits) -> OutputTable:
     """Drop constant places, and the least informative ones of very many."""
-    table = table.columns(varying_places(table))
+    table = table.columns(proposals.varying_places(table))
     if len(table.paths) > _MAX_PLACES:
         table = table.columns(
-            most_informative_places(ShadowSample(FeatureReader(table), members), _MAX_PLACES)
+            proposals.most_informative_places(ShadowSample(FeatureReader(table), members), _MAX_PLACES)
         )
     return table

@@ -9,11 +9,8 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons import feature_distributions
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
-from leakgauge.domains.federated.neurons.feature_distributions import (
-    FeatureDistribution,
-    feature_distribution,
-)
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
@@ -53,11 +50,13 @@ class Attack:
         mechanism = knowledge.training.mechanism
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
         half = len(rows) // 2
-        others = feature_distribution(rows[:half], mechanism, rng)
+        others = feature_distributions.feature_distribution(rows[:half], mechanism, rng)
         held_back = perturb(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
         crafted = []
         for target in knowledge.targets[:, None]:
-            weights = _weights(feature_distribution(target, mechanism, rng), others).astype(np.float32)
+            weights = _weights(
+                feature_distributions.feature_distribution(target, mechanism, rng), others
+            ).astype(np.float32)
             own = (perturb(target, self.draws, mechanism, rng) @ weights).astype(np.float64)
             scores = (held_back @ weights).astype(np.float64)
             threshold, _ = best_batch_threshold(own, scores, knowledge.others)
@@ -67,7 +66,9 @@ class Attack:
         return crafted
 
 
-def _weights(own: FeatureDistribution, others: FeatureDistribution) -> Reals:
+def _weights(
+    own: feature_distributions.FeatureDistribution, others: feature_distributions.FeatureDistribution
+) -> Reals:
     """Return one weight per feature; 0 for features that are constant in all rows."""
     own_moments, other = own.moments(_identity_basis), others.moments(_identity_basis)
     spread = ((own_moments.covariances + other.covariances) / 2)[:, 0, 0]

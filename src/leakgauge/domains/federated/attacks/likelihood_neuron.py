@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -10,24 +10,14 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals, Scorer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons import feature_distributions, perturbed_rows
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
-from leakgauge.domains.federated.neurons.feature_distributions import (
-    ClippedBasis,
-    FeatureMoments,
-    HingeBasis,
-    TabulatedNoise,
-    best_relu_score,
-    feature_distribution,
-)
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
-from leakgauge.domains.federated.neurons.perturbed_rows import (
-    PerturbedRows,
-    draw_perturbed_real_rows,
-    draw_perturbed_rows,
-)
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
+
+Basis: TypeAlias = feature_distributions.ClippedBasis | feature_distributions.HingeBasis
 
 ENOUGH = 20_000  # perturbed rows of the attacker's own, for thresholds
 REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # for values of 1 + 5 + 4 bits
@@ -87,8 +77,8 @@ class LikelihoodNeuronBuilder:
     """Builds the neuron of a target."""
 
     knowledge: ServerKnowledge
-    others: dict[ClippedBasis | HingeBasis, FeatureMoments]  # perturbed first half of the attacker's rows
-    held_back: PerturbedRows  # of the second half
+    others: dict[Basis, feature_distributions.FeatureMoments]  # perturbed first half of the attacker's rows
+    held_back: perturbed_rows.PerturbedRows  # of the second half
     units: int
     draws: int
 
@@ -96,7 +86,7 @@ class LikelihoodNeuronBuilder:
     def of(
         cls,
         knowledge: ServerKnowledge,
-        functions: Sequence[ClippedBasis | HingeBasis],
+        functions: Sequence[Basis],
         units: int | None,
         draws: int,
         rng: Generator,
@@ -104,7 +94,7 @@ class LikelihoodNeuronBuilder:
         """Compute the distribution of perturbed other rows, and perturb held-out rows for thresholds."""
         rows, mechanism = knowledge.rows[rng.permutation(len(knowledge.rows))], knowledge.training.mechanism
         half = len(rows) // 2
-        distribution = feature_distribution(rows[:half], mechanism, rng)
+        distribution = feature_distributions.feature_distribution(rows[:half], mechanism, rng)
         widest = max(function.knots.size for function in functions)
         held_back = _row_sampler(widest)(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
         others = {function: distribution.moments(function) for function in functions}
@@ -114,36 +104,40 @@ class LikelihoodNeuronBuilder:
         place, seed = target
         rng, mechanism = np.random.default_rng(seed), self.knowledge.training.mechanism
         row = self.knowledge.targets[place][None]
-        score = best_relu_score(feature_distribution(row, mechanism, rng), self.others, self.units)
+        score = feature_distributions.best_relu_score(
+            feature_distributions.feature_distribution(row, mechanism, rng), self.others, self.units
+        )
         own = _row_sampler(score.knots.size)(row, self.draws, mechanism, rng).scores(score)
         others = self.held_back.scores(score)
         threshold, _ = best_batch_threshold(own, others, self.knowledge.others)
         return score.neuron(threshold, row.shape[1]).normalised(own - threshold, others - threshold)
 
 
-def _row_sampler(n_knots: int) -> Callable[[Floats, int, Mechanism | None, Generator], PerturbedRows]:
+def _row_sampler(
+    n_knots: int,
+) -> Callable[[Floats, int, Mechanism | None, Generator], perturbed_rows.PerturbedRows]:
     """Return how rows are stored: as level indices for table lookup, or as numbers if that is as fast."""
-    return draw_perturbed_rows if n_knots > 2 else draw_perturbed_real_rows
+    return perturbed_rows.draw_perturbed_rows if n_knots > 2 else perturbed_rows.draw_perturbed_real_rows
 
 
-def clipped_bases(knowledge: ServerKnowledge) -> tuple[ClippedBasis, ...]:
+def clipped_bases(knowledge: ServerKnowledge) -> tuple[feature_distributions.ClippedBasis, ...]:
     """Return clipping bounds that suit the range of the bits; without bits, the size of the server's rows."""
     mechanism = knowledge.training.mechanism
-    if isinstance(mechanism, TabulatedNoise):
+    if isinstance(mechanism, feature_distributions.TabulatedNoise):
         unit = 2.0 ** (np.frexp(mechanism.encoding.levels[-1])[1] - 5)
     else:
         size = float(np.sqrt(np.mean(knowledge.rows.astype(np.float64) ** 2)))
         unit = 2.0 ** np.round(np.log2(size / 2)) if size > 0 else 1.0
-    return tuple(ClippedBasis(float(unit * reach)) for reach in REACHES)
+    return tuple(feature_distributions.ClippedBasis(float(unit * reach)) for reach in REACHES)
 
 
-def hinge_basis(knowledge: ServerKnowledge, n: int) -> HingeBasis:
+def hinge_basis(knowledge: ServerKnowledge, n: int) -> feature_distributions.HingeBasis:
     """Return hinges at equal distances over the range of values."""
     mechanism = knowledge.training.mechanism
-    if isinstance(mechanism, TabulatedNoise):
+    if isinstance(mechanism, feature_distributions.TabulatedNoise):
         levels = mechanism.encoding.levels
-        return HingeBasis(float(levels[0]), float(levels[-1]), n)
-    return HingeBasis(float(knowledge.rows.min()), float(knowledge.rows.max()), n)
+        return feature_distributions.HingeBasis(float(levels[0]), float(levels[-1]), n)
+    return feature_distributions.HingeBasis(float(knowledge.rows.min()), float(knowledge.rows.max()), n)
 
 
 def peak_neuron(row: Floats, rows: Floats, others: int, units: int | None = None) -> CraftedNeuron:

@@ -10,12 +10,8 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons import neuron_training
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
-from leakgauge.domains.federated.neurons.neuron_training import (
-    NeuronTrainer,
-    NeuronTrainingOptions,
-    TrainedNeuron,
-)
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
@@ -60,17 +56,17 @@ class Attack:
         neurons = [neuron.neuron for neuron in trained]
         return study_neurons(knowledge, neurons, rng, certify=self.certify, more=_epochs(trained))
 
-    def train(self, knowledge: ServerKnowledge, rng: Generator) -> list[TrainedNeuron]:
+    def train(self, knowledge: ServerKnowledge, rng: Generator) -> list[neuron_training.TrainedNeuron]:
         """Train the neuron of each target."""
-        trainer = NeuronTrainer.of(
+        trainer = neuron_training.NeuronTrainer.of(
             knowledge, self.options(noisy=knowledge.training.mechanism is not None), rng
         )
         seeds = rng.integers(2**63, size=len(knowledge.targets)).tolist()
         return parallel_map(trainer, list(enumerate(seeds)))
 
-    def options(self, *, noisy: bool) -> NeuronTrainingOptions:
+    def options(self, *, noisy: bool) -> neuron_training.NeuronTrainingOptions:
         """Return the training options, with defaults for clients that perturb their rows or do not."""
-        return NeuronTrainingOptions(
+        return neuron_training.NeuronTrainingOptions(
             neurons=self.neurons,
             epochs=self.epochs or (EPOCHS if noisy else MOST_EPOCHS),
             batch=self.batch or (BATCH if noisy else None),
@@ -80,7 +76,7 @@ class Attack:
         )
 
 
-def _epochs(trained: Sequence[TrainedNeuron]) -> dict[str, float]:
+def _epochs(trained: Sequence[neuron_training.TrainedNeuron]) -> dict[str, float]:
     """Summarise over targets the epochs until a neuron was kept, and until some bias separated the target."""
     epochs = [neuron.epochs for neuron in trained]
     on_top = [neuron.on_top for neuron in trained if neuron.on_top is not None]

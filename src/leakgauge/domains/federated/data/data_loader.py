@@ -12,14 +12,8 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.data import row_files
 from leakgauge.domains.federated.data.dataset import ROWS, FederatedDataset, Ints, RawRows
-from leakgauge.domains.federated.data.row_files import (
-    FileRows,
-    decode_images,
-    read_npz,
-    read_tabular,
-    shrink_images,
-)
 from leakgauge.domains.federated.plan_tables import FederatedFileTable, FederatedSyntheticTable
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
@@ -151,7 +145,7 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
     arrays = path.name.lower().endswith(".npz")
     if arrays and table.columns:
         raise BadInput('data.features: an .npz file has no columns; name its array: keys = { rows = "..." }')
-    file_rows = read_npz(path, table.keys) if arrays else read_tabular(path, table)
+    file_rows = row_files.read_npz(path, table.keys) if arrays else row_files.read_tabular(path, table)
     images = not isinstance(file_rows.rows, np.ndarray) or file_rows.rows.ndim > 2
     featurizer = table.featurizer(images=images)
     if not len(file_rows.rows):
@@ -178,16 +172,18 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
     )
 
 
-def _decode_rows(file_rows: FileRows, size: int) -> RawRows:
+def _decode_rows(file_rows: row_files.FileRows, size: int) -> RawRows:
     if isinstance(file_rows.rows, list):
-        return decode_images(file_rows.rows, size)
+        return row_files.decode_images(file_rows.rows, size)
     if file_rows.rows.ndim > 2:
-        return shrink_images(file_rows.rows, size)
+        return row_files.shrink_images(file_rows.rows, size)
     with np.errstate(over="ignore"):  # values beyond single precision are refused later, with their row
         return file_rows.rows.astype(np.float32)
 
 
-def _file_note(name: str, rows: RawRows, file_rows: FileRows, n_classes: int, *, images: bool) -> str:
+def _file_note(
+    name: str, rows: RawRows, file_rows: row_files.FileRows, n_classes: int, *, images: bool
+) -> str:
     what = "images" if images else "rows"
     of = f"{rows.shape[1]:,} {'pixel values' if images else 'numbers'}"
     named = f" ({file_rows.names[0]!r} to {file_rows.names[-1]!r})" if len(file_rows.names) > 1 else ""

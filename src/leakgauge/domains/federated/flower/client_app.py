@@ -7,15 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from leakgauge.domains.federated.flower.messages import (
-    ARRAYS,
-    CONFIG,
-    DATA,
-    GRADIENTS,
-    array_record,
-    gradient_record,
-    network_in,
-)
+from leakgauge.domains.federated.flower import messages
 from leakgauge.domains.federated.release import ClientGroups, ClientRows, ClientTraining
 from leakgauge.support.user_code import error_with_location
 
@@ -49,7 +41,7 @@ def client_app(path: Path) -> "ClientApp":
 
 
 def _train(path: Path, message: "Message", context: "Context") -> "Message":
-    simulated, config = _load_clients(path), message.content.config_records[CONFIG]
+    simulated, config = _load_clients(path), message.content.config_records[messages.CONFIG]
     row, target, iteration, place = (config[name] for name in ("round", "target", "iteration", "client"))
     held = simulated.clients.held(row, target, iteration)[place]
     if simulated.app is None:
@@ -61,21 +53,23 @@ def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "
     from flwr.app import Message, RecordDict
 
     content = message.content
-    chosen = content.config_records[CONFIG]["chosen"]
-    gradient = training.answer(network_in(content.array_records[ARRAYS], chosen), held)
-    return Message(content=RecordDict({GRADIENTS: gradient_record(gradient)}), reply_to=message)
+    chosen = content.config_records[messages.CONFIG]["chosen"]
+    gradient = training.answer(messages.network_in(content.array_records[messages.ARRAYS], chosen), held)
+    return Message(
+        content=RecordDict({messages.GRADIENTS: messages.gradient_record(gradient)}), reply_to=message
+    )
 
 
 def _user_app_answer(message: "Message", context: "Context", held: ClientRows, app: FlowerApp) -> "Message":
     """Let the user's app answer a message with the model and the rows, in a context without state."""
     from flwr.app import ConfigRecord, Context, Error, Message, RecordDict
 
-    rows = array_record({"rows": held.rows, "labels": held.labels})
+    rows = messages.array_record({"rows": held.rows, "labels": held.labels})
     message.content = RecordDict(
         {
-            ARRAYS: message.content.array_records[ARRAYS],
-            DATA: rows,
-            CONFIG: ConfigRecord({"seed": held.seed}),
+            messages.ARRAYS: message.content.array_records[messages.ARRAYS],
+            messages.DATA: rows,
+            messages.CONFIG: ConfigRecord({"seed": held.seed}),
         }
     )
     empty_context = Context(

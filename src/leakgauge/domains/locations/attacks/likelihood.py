@@ -13,14 +13,8 @@ from scipy.special import ndtr
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.counts import count_ratios
 from leakgauge.domains.locations.counts.count_priors import CountPrior, count_bulk
-from leakgauge.domains.locations.counts.count_ratios import (
-    PrecomputedRatios,
-    log_ratios,
-    precompute_ratios,
-    precompute_ratios_between,
-    total_log_ratio,
-)
 from leakgauge.domains.locations.counts.estimated_distribution import EstimatedDistribution
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
@@ -30,12 +24,7 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
     count_prior,
 )
-from leakgauge.domains.locations.mobility.cell_rates import (
-    GroupEffectsModel,
-    group_effects_model,
-    rates_from_past,
-    rates_from_reference,
-)
+from leakgauge.domains.locations.mobility import cell_rates
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release, profiles_from_releases
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
@@ -97,7 +86,7 @@ class GroupFittedRates:
 
     rates: tuple[Reals, ...]
     sketches: tuple[PartialTrace, ...]
-    fit: GroupEffectsModel
+    fit: cell_rates.GroupEffectsModel
 
     def of(self, view: LocationsView) -> Sequence[Reals]:
         factors = self.fit.factors(view.whole)
@@ -125,7 +114,7 @@ class ReleaseRates:
 class LikelihoodRatioScorer:
     """Scores every target by the sum of the log-likelihood ratios of its cells (Neyman and Pearson 1933)."""
 
-    ratios: PrecomputedRatios
+    ratios: count_ratios.PrecomputedRatios
     sketches: tuple[PartialTrace, ...]
     priors: tuple[CountPrior, ...]  # their rates are replaced in every round
     rates: TargetRates
@@ -137,7 +126,9 @@ class LikelihoodRatioScorer:
             known = view.known(sketch.cells) if self.n_known else 0
             own = replace(prior, rates=rates)
             scores.append(
-                total_log_ratio(self.ratios.log_ratios(view.at(sketch.cells), known, own, sketch.weights))
+                count_ratios.total_log_ratio(
+                    self.ratios.log_ratios(view.at(sketch.cells), known, own, sketch.weights)
+                )
             )
         return np.column_stack(scores)
 
@@ -149,15 +140,15 @@ def precompute_for_targets(
     n_known: int,
     *,
     vary: bool,
-) -> PrecomputedRatios:
+) -> count_ratios.PrecomputedRatios:
     """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
     n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
     most_known = min(n_known, ceil(count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
     coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
     if not vary:
-        return precompute_ratios(law, n_in, n_out, rates, coins, most_known)
+        return count_ratios.precompute_ratios(law, n_in, n_out, rates, coins, most_known)
     low, high = _clip_rates(np.array([rates.min() / _RATE_RANGE_FACTOR, rates.max() * _RATE_RANGE_FACTOR]))
-    return precompute_ratios_between(law, n_in, n_out, low, high, coins, most_known)
+    return count_ratios.precompute_ratios_between(law, n_in, n_out, low, high, coins, most_known)
 
 
 def _clip_rates(rates: Reals) -> Reals:
@@ -185,9 +176,11 @@ class _ScoreShadows:
         simulator = self.knowledge.simulator
         shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
         prior = simulator.other_members(task.target).prior(sketch, rates, simulator.n_known)
-        ratios = log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
+        ratios = count_ratios.log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
         return ScoredShadows(
-            total_log_ratio(ratios), shadows.members, _auc_lost_to_joint_visits(ratios, shadows.members)
+            count_ratios.total_log_ratio(ratios),
+            shadows.members,
+            _auc_lost_to_joint_visits(ratios, shadows.members),
         )
 
 
@@ -245,7 +238,7 @@ class Attack:
             case AuxiliaryKnowledge():
                 return self._by_reference(knowledge, law, rng)
             case PastReleasesKnowledge():
-                rates = rates_from_past(knowledge, law)
+                rates = cell_rates.rates_from_past(knowledge, law)
                 return _scorer(knowledge, law, _priors_from_past(knowledge, rates), FixedRates(rates), rates)
             case ZeroKnowledge():
                 earlier = profile_from_release(knowledge.earlier, knowledge.public).rates
@@ -257,7 +250,7 @@ class Attack:
     def _by_reference(
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
-        usual = rates_from_reference(knowledge.reference)
+        usual = cell_rates.rates_from_reference(knowledge.reference)
         rates = tuple(usual(sketch.cells, sketch.weights) for sketch in knowledge.sketches)
         priors = tuple(
             count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
@@ -267,7 +260,7 @@ class Attack:
         scored = score_shadows(knowledge, law, rates, each, rng) if self._uses_shadows(knowledge) else []
         target_rates: TargetRates = FixedRates(rates)
         if self._fits_rates(knowledge, scored):
-            fit = group_effects_model(
+            fit = cell_rates.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, usual.everywhere
             )
             target_rates = GroupFittedRates(rates, knowledge.sketches, fit)

@@ -12,24 +12,7 @@ from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsK
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import OutputDistribution
-from leakgauge.domains.locations.scorers.per_target_scorer import (
-    PerTargetScorer,
-    TargetRule,
-    TargetTask,
-    study_targets,
-)
-from leakgauge.domains.locations.scorers.thresholds import (
-    ExpectationsFromRelease,
-    ExpectationsFromTraces,
-    NormalScore,
-    PerRoundSumScorer,
-    known_tail_distribution,
-    normal_sum,
-    same_every_round,
-    sampling_variance,
-    shared_variance,
-    typical_known,
-)
+from leakgauge.domains.locations.scorers import per_target_scorer, thresholds
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
 from leakgauge.strategies.threshold_rules import SumRule
 
@@ -62,31 +45,42 @@ class Attack:
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=self.fpr is None)
-        n, law = n_shadows("one_threshold", self.shadows, knowledge), known_tail_distribution(knowledge)
+        n, law = (
+            n_shadows("one_threshold", self.shadows, knowledge),
+            thresholds.known_tail_distribution(knowledge),
+        )
         if n or law is None:
             learn = _SumThresholdLearner(knowledge.sketches, self.fpr, n)
             sources = shadow_source(knowledge, rng)
-            return Scorer(study_targets(learn, sources, len(knowledge.sketches), rng, long=True), reading)
+            return Scorer(
+                per_target_scorer.study_targets(learn, sources, len(knowledge.sketches), rng, long=True),
+                reading,
+            )
         assert isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge)
         return Scorer(self._computed(knowledge, law), reading)
 
     def _computed(
         self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, law: OutputDistribution
-    ) -> PerTargetScorer | PerRoundSumScorer:
+    ) -> per_target_scorer.PerTargetScorer | thresholds.PerRoundSumScorer:
         sketches = knowledge.sketches
         if isinstance(knowledge, ZeroKnowledge):
-            return PerRoundSumScorer(
-                ExpectationsFromRelease.of_moments(knowledge, law), sketches, (0.0,) * len(sketches), self.fpr
+            return thresholds.PerRoundSumScorer(
+                thresholds.ExpectationsFromRelease.of_moments(knowledge, law),
+                sketches,
+                (0.0,) * len(sketches),
+                self.fpr,
             )
-        if not same_every_round(knowledge):
+        if not thresholds.same_every_round(knowledge):
             shared = tuple(_shared(knowledge, target, law) for target in range(len(sketches)))
-            return PerRoundSumScorer(ExpectationsFromTraces.of(knowledge, law), sketches, shared, self.fpr)
+            return thresholds.PerRoundSumScorer(
+                thresholds.ExpectationsFromTraces.of(knowledge, law), sketches, shared, self.fpr
+            )
         target_rules = []
         for target, sketch in enumerate(sketches):
             expected = expected_sum(knowledge, target, law)
             rule = SumRule(sketch.weights, expected.threshold(self.fpr), expected.evidence)
-            target_rules.append(TargetRule(sketch.cells, rule))
-        return PerTargetScorer(tuple(target_rules))
+            target_rules.append(per_target_scorer.TargetRule(sketch.cells, rule))
+        return per_target_scorer.PerTargetScorer(tuple(target_rules))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,23 +91,29 @@ class _SumThresholdLearner:
     fpr: float | None
     n_shadows: int
 
-    def __call__(self, sources: ShadowSource, task: TargetTask) -> TargetRule:
+    def __call__(
+        self, sources: ShadowSource, task: per_target_scorer.TargetTask
+    ) -> per_target_scorer.TargetRule:
         sketch = self.sketches[task.target]
         shadows = sources.train(task.target, sketch.cells, self.n_shadows, task.rng)
         rule = SumRule(sketch.weights, threshold=0.0)
-        law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
-        return TargetRule(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
+        law = thresholds.NormalScore.of(rule.sums(shadows.rows), shadows.members)
+        return per_target_scorer.TargetRule(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
 
 
-def expected_sum(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> NormalScore:
+def expected_sum(
+    knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution
+) -> thresholds.NormalScore:
     """Return the distribution of the weighted sum of a target's cells minus the known counts."""
     moments = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0))
-    return normal_sum(moments, knowledge.sketches[target].weights, _shared(knowledge, target, law))
+    return thresholds.normal_sum(moments, knowledge.sketches[target].weights, _shared(knowledge, target, law))
 
 
 def _shared(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
     """Return the variance from people who visit several cells, and from uncertainty about the rates."""
-    known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
+    known = 0 if thresholds.same_every_round(knowledge) else thresholds.typical_known(knowledge, target)
     mean = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0), known).mean
     steps = knowledge.sketches[target].weights * mean.steps
-    return shared_variance(knowledge, target, steps) + sampling_variance(knowledge, target, steps)
+    return thresholds.shared_variance(knowledge, target, steps) + thresholds.sampling_variance(
+        knowledge, target, steps
+    )

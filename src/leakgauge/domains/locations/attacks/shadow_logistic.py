@@ -21,20 +21,9 @@ from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import ReleaseChain
-from leakgauge.domains.locations.scorers.per_target_scorer import (
-    PerTargetScorer,
-    TargetRule,
-    TargetTask,
-    study_targets,
-)
+from leakgauge.domains.locations.scorers import per_target_scorer
 from leakgauge.domains.locations.scorers.thresholds import best_cutoff
-from leakgauge.domains.locations.shadows.shadow_sources import (
-    ShadowSampling,
-    SplitPastReleases,
-    TraceShadowSource,
-    TrainCheckSource,
-    refuse_shadows_with_past,
-)
+from leakgauge.domains.locations.shadows import shadow_sources
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
 CERTAIN = 1e6  # the score of a certain decision, on the scale of a log-likelihood ratio
@@ -104,7 +93,7 @@ class Attack:
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "past", "zero", "friends", "partial", "informed")
 
-    sampling: ShadowSampling = "paired"
+    sampling: shadow_sources.ShadowSampling = "paired"
     shadows: int | None = None
     validation: int | None = None
     strength: float = 1.0
@@ -129,32 +118,36 @@ class Attack:
         learner = LogisticLearner(self, knowledge.public, knowledge.sketches)
         if isinstance(knowledge, ZeroKnowledge) and not self.reuse:
             return Scorer(PerReleaseLogisticScorer(learner), reading)
-        target_rules = study_targets(
+        target_rules = per_target_scorer.study_targets(
             learner, self._shadow_source(knowledge, rng), len(knowledge.sketches), rng, long=True
         )
         return Scorer(SharedLogisticScorer(target_rules, learner.contradiction_rule), reading)
 
-    def _shadow_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TrainCheckSource:
+    def _shadow_source(
+        self, knowledge: LocationsKnowledge, rng: Generator
+    ) -> shadow_sources.TrainCheckSource:
         match knowledge:
             case PastReleasesKnowledge():
-                refuse_shadows_with_past("shadow_logistic", shadows=self.shadows, validation=self.validation)
-                return SplitPastReleases(knowledge)
+                shadow_sources.refuse_shadows_with_past(
+                    "shadow_logistic", shadows=self.shadows, validation=self.validation
+                )
+                return shadow_sources.SplitPastReleases(knowledge)
             case ZeroKnowledge():
                 return self.shadows_from_release(knowledge.earlier, knowledge.public, knowledge.sketches, rng)
             case AuxiliaryKnowledge():
                 simulator = knowledge.simulator
-                return TraceShadowSource(simulator, simulator, self.sampling)
+                return shadow_sources.TraceShadowSource(simulator, simulator, self.sampling)
 
     def shadows_from_release(
         self, release: Reals, public: PublicParameters, sketches: tuple[PartialTrace, ...], rng: Generator
-    ) -> TraceShadowSource:
+    ) -> shadow_sources.TraceShadowSource:
         """Return shadows of synthetic people whose movements are estimated from a release."""
         simulated = SimulatedPeople(
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
         people = simulated.people(simulated.habits(release, public), public, rng)
         simulator = ShadowSimulator(public, Crowd(people), sketches)
-        return TraceShadowSource(simulator, simulator, self.sampling)
+        return shadow_sources.TraceShadowSource(simulator, simulator, self.sampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +174,23 @@ class LogisticLearner:
         """The rule applied before the classifier, if any."""
         return ContradictionRule(self.public, self.sketches) if self.attack.rule else None
 
-    def __call__(self, source: TrainCheckSource, task: TargetTask) -> TargetRule:
+    def __call__(
+        self, source: shadow_sources.TrainCheckSource, task: per_target_scorer.TargetTask
+    ) -> per_target_scorer.TargetRule:
         n = self.attack.shadows or SHADOWS
         everywhere = np.arange(self.public.map.n_cells)
         shadows = source.train(task.target, everywhere, n + n % 2, task.rng)
         line = fit_l1_logistic(shadows, strength=self.attack.strength)
-        return TargetRule(line.columns, LogisticRule(line, self._cutoff(line, source, task)))
+        return per_target_scorer.TargetRule(
+            line.columns, LogisticRule(line, self._cutoff(line, source, task))
+        )
 
-    def _cutoff(self, line: SparseLinearModel, source: TrainCheckSource, task: TargetTask) -> float:
+    def _cutoff(
+        self,
+        line: SparseLinearModel,
+        source: shadow_sources.TrainCheckSource,
+        task: per_target_scorer.TargetTask,
+    ) -> float:
         """Return the best threshold on validation shadows that do not contradict the membership."""
         own = self.sketches[task.target].cells
         columns = np.union1d(line.columns, own)
@@ -204,7 +206,7 @@ class LogisticLearner:
 class SharedLogisticScorer:
     """Scores all releases with one classifier per target."""
 
-    target_rules: PerTargetScorer
+    target_rules: per_target_scorer.PerTargetScorer
     contradiction_rule: ContradictionRule | None
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
@@ -230,6 +232,9 @@ class PerReleaseLogisticScorer:
     def _score(self, release: Reals, rng: Generator) -> list[float]:
         learner = self.learner
         source = learner.attack.shadows_from_release(release, learner.public, learner.sketches, rng)
-        tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(learner.sketches)))]
+        tasks = [
+            per_target_scorer.TargetTask(target, own)
+            for target, own in enumerate(rng.spawn(len(learner.sketches)))
+        ]
         target_rules = [learner(source, task) for task in tasks]
         return [float(target_rule.rule(release[None, target_rule.cells])[0]) for target_rule in target_rules]

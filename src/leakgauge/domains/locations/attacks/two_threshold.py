@@ -12,24 +12,7 @@ from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsK
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import OutputDistribution
-from leakgauge.domains.locations.scorers.per_target_scorer import (
-    PerTargetScorer,
-    TargetRule,
-    TargetTask,
-    study_targets,
-)
-from leakgauge.domains.locations.scorers.thresholds import (
-    ExpectationsFromRelease,
-    ExpectationsFromTraces,
-    NormalScore,
-    PerRoundVoteScorer,
-    known_tail_distribution,
-    normal_votes,
-    same_every_round,
-    shared_variance,
-    typical_known,
-    votes_needed,
-)
+from leakgauge.domains.locations.scorers import per_target_scorer, thresholds
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
 from leakgauge.domains.locations.shadows.simulator import LabelledShadows
 from leakgauge.strategies.threshold_rules import TO_MEMBER, VoteRule, cuts_reached_by
@@ -69,42 +52,55 @@ class Attack:
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=self.fpr is None)
-        n, law = n_shadows("two_threshold", self.shadows, knowledge), known_tail_distribution(knowledge)
+        n, law = (
+            n_shadows("two_threshold", self.shadows, knowledge),
+            thresholds.known_tail_distribution(knowledge),
+        )
         if n or law is None:
             learn = _VoteThresholdLearner(self, knowledge.sketches, n)
             sources = shadow_source(knowledge, rng)
-            return Scorer(study_targets(learn, sources, len(knowledge.sketches), rng, long=True), reading)
+            return Scorer(
+                per_target_scorer.study_targets(learn, sources, len(knowledge.sketches), rng, long=True),
+                reading,
+            )
         assert isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge)
         return Scorer(self._computed(knowledge, law), reading)
 
     def _computed(
         self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, law: OutputDistribution
-    ) -> PerTargetScorer | PerRoundVoteScorer:
+    ) -> per_target_scorer.PerTargetScorer | thresholds.PerRoundVoteScorer:
         sketches = knowledge.sketches
         if isinstance(knowledge, ZeroKnowledge):
-            expectations = ExpectationsFromRelease.of_votes(knowledge, law, self.cell_fpr)
-            return PerRoundVoteScorer(expectations, sketches, (0.0,) * len(sketches), self.fpr)
+            expectations = thresholds.ExpectationsFromRelease.of_votes(knowledge, law, self.cell_fpr)
+            return thresholds.PerRoundVoteScorer(expectations, sketches, (0.0,) * len(sketches), self.fpr)
         shared = tuple(self._shared(knowledge, target, law) for target in range(len(sketches)))
-        if not same_every_round(knowledge):
-            return PerRoundVoteScorer(
-                ExpectationsFromTraces.of(knowledge, law, self.cell_fpr), sketches, shared, self.fpr
+        if not thresholds.same_every_round(knowledge):
+            return thresholds.PerRoundVoteScorer(
+                thresholds.ExpectationsFromTraces.of(knowledge, law, self.cell_fpr),
+                sketches,
+                shared,
+                self.fpr,
             )
         target_rules = []
         for target, sketch in enumerate(sketches):
             votes = cell_expectations.cell_votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr)
-            expected = normal_votes(votes.chance, sketch.weights, shared[target])
-            needed = votes_needed(expected, sketch.weights, self.fpr, votes.chance.out, shared[target])
+            expected = thresholds.normal_votes(votes.chance, sketch.weights, shared[target])
+            needed = thresholds.votes_needed(
+                expected, sketch.weights, self.fpr, votes.chance.out, shared[target]
+            )
             rule = VoteRule(votes.cut, sketch.weights, needed, TO_MEMBER, expected.evidence)
-            target_rules.append(TargetRule(sketch.cells, rule))
-        return PerTargetScorer(tuple(target_rules))
+            target_rules.append(per_target_scorer.TargetRule(sketch.cells, rule))
+        return per_target_scorer.PerTargetScorer(tuple(target_rules))
 
     def _shared(self, knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
         """Return the variance of the number of votes that comes from people who visit several cells."""
-        known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
+        known = 0 if thresholds.same_every_round(knowledge) else thresholds.typical_known(knowledge, target)
         chance = cell_expectations.cell_votes(
             law, knowledge.prior(target, pseudo=0.0), self.cell_fpr, known
         ).chance
-        return shared_variance(knowledge, target, knowledge.sketches[target].weights * chance.steps)
+        return thresholds.shared_variance(
+            knowledge, target, knowledge.sketches[target].weights * chance.steps
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +111,15 @@ class _VoteThresholdLearner:
     sketches: tuple[PartialTrace, ...]
     n_shadows: int
 
-    def __call__(self, sources: ShadowSource, task: TargetTask) -> TargetRule:
+    def __call__(
+        self, sources: ShadowSource, task: per_target_scorer.TargetTask
+    ) -> per_target_scorer.TargetRule:
         sketch = self.sketches[task.target]
         shadows = sources.train(task.target, sketch.cells, self.n_shadows, task.rng)
         rule = VoteRule(_cuts(shadows, self.attack.cell_fpr), sketch.weights, 0.0, TO_MEMBER)
-        law = NormalScore.of(rule.votes(shadows.rows), shadows.members)
-        needed = votes_needed(law, sketch.weights, self.attack.fpr)
-        return TargetRule(sketch.cells, rule.cut_at(needed, law.evidence))
+        law = thresholds.NormalScore.of(rule.votes(shadows.rows), shadows.members)
+        needed = thresholds.votes_needed(law, sketch.weights, self.attack.fpr)
+        return per_target_scorer.TargetRule(sketch.cells, rule.cut_at(needed, law.evidence))
 
 
 def _cuts(shadows: LabelledShadows, fpr: float | None) -> Reals:

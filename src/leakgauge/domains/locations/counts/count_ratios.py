@@ -13,33 +13,8 @@ from scipy.special import expit, logit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.locations.counts import ratio_tables, release_distribution
 from leakgauge.domains.locations.counts.count_priors import CountPrior, log_sum
-from leakgauge.domains.locations.counts.ratio_tables import (
-    MAX_EXACT_RATES,
-    MAX_LOG_RATIO,
-    CellsByRate,
-    ColumnRatios,
-    OutputElements,
-    RatioGrid,
-    RatioTable,
-    TableRows,
-    averaged_ratio_table,
-    bounded_log_ratio,
-    noise_reach,
-    rate_bands,
-    rate_step,
-    relevant_counts,
-    tabulate_ratios,
-    weighted_log_ratio,
-)
-from leakgauge.domains.locations.counts.release_distribution import (
-    BinnedOutputs,
-    LogProbability,
-    OutputPart,
-    PiecewiseShift,
-    ReleaseDistribution,
-    ShiftDistribution,
-)
 from leakgauge.mechanisms._count_noise import IntegerOutputs, RoughDensity
 
 _ENTRIES = 2**20  # numbers held in memory at a time
@@ -52,7 +27,11 @@ _TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out
 
 
 def log_ratios_by_sums(
-    log_law: LogProbability, counts: range, cells: CellsByRate, places: Reals, weights: Reals | None
+    log_law: release_distribution.LogProbability,
+    counts: range,
+    cells: ratio_tables.CellsByRate,
+    places: Reals,
+    weights: Reals | None,
 ) -> Reals:
     """Return the log ratio of each place, with one cell for each place."""
     true = np.arange(counts.start, counts.stop + 1, dtype=np.float64)
@@ -63,15 +42,15 @@ def log_ratios_by_sums(
         law = log_law(places[part, None], true)
         masses = replace(cells, rates=cells.rates[part]).log_masses(counts)
         without = log_sum(masses[-1] + law[:, :-1])
-        ratios[part] = bounded_log_ratio(log_sum(masses[0] + law[:, 1:]), without)
+        ratios[part] = ratio_tables.bounded_log_ratio(log_sum(masses[0] + law[:, 1:]), without)
         if weights is not None:
-            absent = bounded_log_ratio(log_sum(masses[0] + law[:, :-1]), without)
-            ratios[part] = weighted_log_ratio(ratios[part], absent, weights[part])
+            absent = ratio_tables.bounded_log_ratio(log_sum(masses[0] + law[:, :-1]), without)
+            ratios[part] = ratio_tables.weighted_log_ratio(ratios[part], absent, weights[part])
     return ratios
 
 
 def log_ratios(
-    law: ReleaseDistribution,
+    law: release_distribution.ReleaseDistribution,
     outputs: npt.ArrayLike,
     known: npt.ArrayLike,
     prior: CountPrior,
@@ -90,17 +69,17 @@ def log_ratios(
     sure = np.broadcast_to(np.asarray(known, dtype=np.float64), seen.shape)
     weights = None if weights is None or (weights == 1).all() else weights
     if prior.sure:
-        ratios = bounded_log_ratio(law.log_law(seen, sure + 1), law.log_law(seen, sure))
-        return ratios if weights is None else weighted_log_ratio(ratios, np.zeros(()), weights)
+        ratios = ratio_tables.bounded_log_ratio(law.log_law(seen, sure + 1), law.log_law(seen, sure))
+        return ratios if weights is None else ratio_tables.weighted_log_ratio(ratios, np.zeros(()), weights)
     ratios = np.zeros(seen.shape)
-    everything = OutputElements.all_of(seen.shape, prior, weights)
-    if isinstance(law, PiecewiseShift):
+    everything = ratio_tables.OutputElements.all_of(seen.shape, prior, weights)
+    if isinstance(law, release_distribution.PiecewiseShift):
         for part in law.parts(seen):
             if part.places.size:
                 places = part.places - sure[part.rows]
                 ratios[part.rows] = shift_log_ratios(part.law, places, everything.only(part.rows))
         return ratios
-    seen = law.coarse(seen) if isinstance(law, BinnedOutputs) else seen
+    seen = law.coarse(seen) if isinstance(law, release_distribution.BinnedOutputs) else seen
     for value in np.unique(sure):
         rows = sure == value
         ratios[rows] = _general_log_ratios(law, float(value), seen[rows], everything.only(rows))
@@ -113,27 +92,29 @@ def total_log_ratio(ratios: Reals) -> Reals:
     >>> total_log_ratio(np.array([[np.log(2), -np.log(2), 1e-14]])).tolist()
     [0.0]
     """
-    return np.clip(ratios, -MAX_LOG_RATIO, MAX_LOG_RATIO).sum(axis=1).round(9) + 0.0
+    return np.clip(ratios, -ratio_tables.MAX_LOG_RATIO, ratio_tables.MAX_LOG_RATIO).sum(axis=1).round(9) + 0.0
 
 
-def shift_log_ratios(law: ShiftDistribution, places: Reals, elements: OutputElements) -> Reals:
+def shift_log_ratios(
+    law: release_distribution.ShiftDistribution, places: Reals, elements: ratio_tables.OutputElements
+) -> Reals:
     """Return ratios under a distribution shifted by the count; places are relative to the known count.
 
     Likely places are read from a table unless the density cannot be interpolated; all others are summed one
     by one.
     """
     ratios = np.empty(places.size)
-    spread = noise_reach(law, _TAIL)
+    spread = ratio_tables.noise_reach(law, _TAIL)
     for group in elements.groups():
         own = places[group.elements]
         low, high = group.cells.home(spread, _TAIL)
         home = (own >= low) & (own <= high) & (not isinstance(law.between, RoughDensity))
         if home.any():
-            columns = RatioGrid.over(float(own[home].min()), float(own[home].max()), law.between)
+            columns = ratio_tables.RatioGrid.over(float(own[home].min()), float(own[home].max()), law.between)
             home &= columns.n * group.cells.rates.size <= _MAX_TABLE_ENTRIES
         if home.any():
             weights = elements.only(group.elements[home]).own_weights
-            table = tabulate_ratios(law, group.cells, columns)
+            table = ratio_tables.tabulate_ratios(law, group.cells, columns)
             ratios[group.elements[home]] = table.read(own[home], group.rows.only(home), weights)
         if not home.all():
             far = group.elements[~home]
@@ -141,14 +122,22 @@ def shift_log_ratios(law: ShiftDistribution, places: Reals, elements: OutputElem
     return ratios
 
 
-def _shift_sums(law: ShiftDistribution, places: Reals, elements: OutputElements, cells: CellsByRate) -> Reals:
-    counts = relevant_counts(law, cells, float(places.min()), float(places.max()))
+def _shift_sums(
+    law: release_distribution.ShiftDistribution,
+    places: Reals,
+    elements: ratio_tables.OutputElements,
+    cells: ratio_tables.CellsByRate,
+) -> Reals:
+    counts = ratio_tables.relevant_counts(law, cells, float(places.min()), float(places.max()))
     own = replace(cells, rates=elements.rates)
     return log_ratios_by_sums(lambda x, c: law.log_at(x - c), counts, own, places, elements.own_weights)
 
 
 def _general_log_ratios(
-    law: ReleaseDistribution, known: float, outputs: Reals, elements: OutputElements
+    law: release_distribution.ReleaseDistribution,
+    known: float,
+    outputs: Reals,
+    elements: ratio_tables.OutputElements,
 ) -> Reals:
     """Return ratios under any distribution, for cells with the same number of known people."""
     ratios = np.empty(outputs.size)
@@ -159,8 +148,8 @@ def _general_log_ratios(
         true = known + np.arange(counts.start, counts.stop + 1, dtype=np.float64)
         if nodes.size * max(group.cells.rates.size, true.size) <= _MAX_TABLE_ENTRIES:
             log_law = law.log_law(nodes, true[:, None])
-            table = averaged_ratio_table(
-                log_law, counts, group.cells, RatioGrid(0.0, 1.0, nodes.size, IntegerOutputs())
+            table = ratio_tables.averaged_ratio_table(
+                log_law, counts, group.cells, ratio_tables.RatioGrid(0.0, 1.0, nodes.size, IntegerOutputs())
             )
             ratios[group.elements] = table.read(columns.astype(np.float64), group.rows, these.own_weights)
         else:
@@ -175,28 +164,30 @@ def _general_log_ratios(
     return ratios
 
 
-def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[CellsByRate]:
+def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[ratio_tables.CellsByRate]:
     """Split the rates into groups of neighbours whose counts lie in a similar range."""
-    edges = np.flatnonzero(np.diff(rate_bands(n_out, nodes, coins))) + 1
-    return [CellsByRate(n_in, n_out, coins, rates) for rates in np.split(nodes, edges)]
+    edges = np.flatnonzero(np.diff(ratio_tables.rate_bands(n_out, nodes, coins))) + 1
+    return [ratio_tables.CellsByRate(n_in, n_out, coins, rates) for rates in np.split(nodes, edges)]
 
 
 def stacked_tables(
-    parts: Sequence[OutputPart], strips: list[CellsByRate], most_known: int
-) -> tuple[RatioTable, ...]:
+    parts: Sequence[release_distribution.OutputPart], strips: list[ratio_tables.CellsByRate], most_known: int
+) -> tuple[ratio_tables.RatioTable, ...]:
     """Return a table of likely outputs for each part of a distribution, or none if too large."""
     n_rows = sum(cells.rates.size for cells in strips)
     if any(isinstance(part.law.between, RoughDensity) for part in parts):
         return ()
     for tail in _TAILS:
-        spread = noise_reach(parts[0].law, tail)
+        spread = ratio_tables.noise_reach(parts[0].law, tail)
         ends = [cells.home(spread, tail) for cells in strips]
         if _columns(ends, parts[0].law).n * n_rows <= _MAX_TABLE_ENTRIES:
             return tuple(_joined(part.law, strips, _within(ends, part, most_known)) for part in parts)
     return ()
 
 
-def _within(ends: list[OutputRange], part: OutputPart, most_known: int) -> list[OutputRange]:
+def _within(
+    ends: list[OutputRange], part: release_distribution.OutputPart, most_known: int
+) -> list[OutputRange]:
     """Restrict the ends to one place minus the known people, for outputs that stand for that place.
 
     A place outside the ends, as the size of the group mostly is, gets a single column.
@@ -210,24 +201,30 @@ def _within(ends: list[OutputRange], part: OutputPart, most_known: int) -> list[
     ]
 
 
-def _columns(ends: list[OutputRange], law: ShiftDistribution) -> RatioGrid:
-    return RatioGrid.over(min(low for low, _ in ends), max(high for _, high in ends), law.between)
+def _columns(ends: list[OutputRange], law: release_distribution.ShiftDistribution) -> ratio_tables.RatioGrid:
+    return ratio_tables.RatioGrid.over(
+        min(low for low, _ in ends), max(high for _, high in ends), law.between
+    )
 
 
-def _joined(law: ShiftDistribution, strips: list[CellsByRate], ends: list[OutputRange]) -> RatioTable:
+def _joined(
+    law: release_distribution.ShiftDistribution,
+    strips: list[ratio_tables.CellsByRate],
+    ends: list[OutputRange],
+) -> ratio_tables.RatioTable:
     """Stack the tables of all strips into one; NaN where outputs are unlikely."""
     columns = _columns(ends, law)
     parts = []
     for cells, (low, high) in zip(strips, ends, strict=True):
         first = int((low - columns.first) / columns.step)
         last = min(int(np.ceil((high - columns.first) / columns.step)), columns.n - 1)
-        parts.append((first, tabulate_ratios(law, cells, columns.part(first, last))))
+        parts.append((first, ratio_tables.tabulate_ratios(law, cells, columns.part(first, last))))
     present = _stacked([(first, table.present) for first, table in parts], columns.n)
     absent = [(first, table.absent) for first, table in parts if table.absent is not None]
-    return RatioTable(columns, present, _stacked(absent, columns.n) if absent else None)
+    return ratio_tables.RatioTable(columns, present, _stacked(absent, columns.n) if absent else None)
 
 
-def _stacked(parts: list[tuple[int, ColumnRatios]], n: int) -> ColumnRatios:
+def _stacked(parts: list[tuple[int, ratio_tables.ColumnRatios]], n: int) -> ratio_tables.ColumnRatios:
     def stack(blocks: list[Reals], width: int) -> Reals:
         blank = [np.full((block.shape[0], width), np.nan) for block in blocks]
         for page, (first, _), block in zip(blank, parts, blocks, strict=True):
@@ -235,7 +232,7 @@ def _stacked(parts: list[tuple[int, ColumnRatios]], n: int) -> ColumnRatios:
         return np.concatenate(blank)
 
     rises = max(n - 1, 0) if parts[0][1].rise_in.size else 0
-    return ColumnRatios(
+    return ratio_tables.ColumnRatios(
         stack([ratios.at for _, ratios in parts], n),
         stack([ratios.rise_in for _, ratios in parts], rises),
         stack([ratios.rise_out for _, ratios in parts], rises),
@@ -250,33 +247,39 @@ class PrecomputedRatios:
     ``precompute_ratios``.
     """
 
-    law: ReleaseDistribution
+    law: release_distribution.ReleaseDistribution
     n_in: int
     n_out: int
     coins: tuple[int, ...]
     nodes: Reals  # rates in ascending order
     step: float | None  # of their log-odds, where ratios between them may be interpolated
-    tables: tuple[RatioTable, ...]  # one for each part of the law
+    tables: tuple[ratio_tables.RatioTable, ...]  # one for each part of the law
 
     def log_ratios(
         self, outputs: npt.ArrayLike, known: npt.ArrayLike, prior: CountPrior, weights: Reals | None = None
     ) -> Reals:
         """Return the same as ``count_ratios.log_ratios`` with this distribution."""
         other = prior.sure or (prior.n_in, prior.n_out) != (self.n_in, self.n_out)
-        if other or not (self.tables and isinstance(self.law, PiecewiseShift)):
+        if other or not (self.tables and isinstance(self.law, release_distribution.PiecewiseShift)):
             return log_ratios(self.law, outputs, known, prior, weights)
         seen = np.asarray(outputs, dtype=np.float64)
         sure = np.broadcast_to(np.asarray(known, dtype=np.float64), seen.shape)
         ratios = np.zeros(seen.shape)
         weights = None if weights is None or (weights == 1).all() else weights
-        everything = OutputElements.all_of(seen.shape, prior, weights)
+        everything = ratio_tables.OutputElements.all_of(seen.shape, prior, weights)
         for part, table in zip(self.law.parts(seen), self.tables, strict=True):
             if part.places.size:
                 elements = everything.only(part.rows)
                 ratios[part.rows] = self._read(table, part, part.places - sure[part.rows], elements)
         return ratios
 
-    def _read(self, table: RatioTable, part: OutputPart, places: Reals, elements: OutputElements) -> Reals:
+    def _read(
+        self,
+        table: ratio_tables.RatioTable,
+        part: release_distribution.OutputPart,
+        places: Reals,
+        elements: ratio_tables.OutputElements,
+    ) -> Reals:
         rows, listed = self._rows(elements)
         low, high = table.columns.readable
         listed &= (places >= low) & (places <= high)
@@ -286,7 +289,7 @@ class PrecomputedRatios:
             ratios[missing] = shift_log_ratios(part.law, places[missing], elements.only(missing))
         return ratios
 
-    def _rows(self, elements: OutputElements) -> tuple[TableRows, Bits]:
+    def _rows(self, elements: ratio_tables.OutputElements) -> tuple[ratio_tables.TableRows, Bits]:
         """Return the row of each element, and whether there is one."""
         prior, per_cell = elements.prior, elements.own_rates is None
         rates = prior.rates if elements.own_rates is None else elements.own_rates
@@ -295,7 +298,7 @@ class PrecomputedRatios:
         listed = np.asarray(self.coins)[place] == coins
         rows, share = self._nearest(rates, listed)
         rows += place * self.nodes.size
-        table_rows = TableRows(rows, share)
+        table_rows = ratio_tables.TableRows(rows, share)
         return (table_rows.only(elements.cells), listed[elements.cells]) if per_cell else (table_rows, listed)
 
     def _nearest(self, rates: Reals, listed: Bits) -> tuple[npt.NDArray[np.intp], Reals | None]:
@@ -312,7 +315,7 @@ class PrecomputedRatios:
 
 
 def precompute_ratios(
-    law: ReleaseDistribution,
+    law: release_distribution.ReleaseDistribution,
     n_in: int,
     n_out: int,
     rates: Reals,
@@ -326,7 +329,7 @@ def precompute_ratios(
     if n_out == 0:
         return _precomputed(law, 0, 0, np.array([0.5]), None, tuple(sorted(set(coins))), most_known)
     between = np.unique(rates[(rates > 0) & (rates < 1)])
-    if between.size > MAX_EXACT_RATES:
+    if between.size > ratio_tables.MAX_EXACT_RATES:
         return precompute_ratios_between(
             law, n_in, n_out, float(between[0]), float(between[-1]), coins, most_known
         )
@@ -334,7 +337,7 @@ def precompute_ratios(
 
 
 def precompute_ratios_between(
-    law: ReleaseDistribution,
+    law: release_distribution.ReleaseDistribution,
     n_in: int,
     n_out: int,
     low: float,
@@ -345,14 +348,14 @@ def precompute_ratios_between(
     """Build tables for groups of one size and all rates between two, for rates estimated in each release."""
     if not 0 < low <= high < 1:
         raise BadInput(f"rates must lie in (0, 1) with low <= high, got low = {low} and high = {high}")
-    step = rate_step(n_out, np.array([low, np.clip(0.5, low, high), high]))
+    step = ratio_tables.rate_step(n_out, np.array([low, np.clip(0.5, low, high), high]))
     first, last = np.floor(logit(low) / step), np.floor(logit(high) / step) + 1
     nodes = expit(step * np.arange(first, last + 1))
     return _precomputed(law, n_in, n_out, nodes, step, tuple(sorted(set(coins))), most_known)
 
 
 def _precomputed(
-    law: ReleaseDistribution,
+    law: release_distribution.ReleaseDistribution,
     n_in: int,
     n_out: int,
     nodes: Reals,
@@ -360,7 +363,7 @@ def _precomputed(
     coins: tuple[int, ...],
     most_known: int,
 ) -> PrecomputedRatios:
-    parts = law.parts(np.empty((0, 1))) if isinstance(law, PiecewiseShift) else ()
+    parts = law.parts(np.empty((0, 1))) if isinstance(law, release_distribution.PiecewiseShift) else ()
     strips = [strip for coin in coins for strip in rate_strips(n_in, n_out, coin, nodes)]
     tables = stacked_tables(parts, strips, most_known) if parts and nodes.size else ()
     return PrecomputedRatios(law, n_in, n_out, coins, nodes, step, tables)

@@ -25,13 +25,7 @@ from leakgauge.domains.locations.counts.count_priors import (
     log_mix,
 )
 from leakgauge.domains.locations.counts.release_distribution import ShiftDistribution
-from leakgauge.mechanisms._count_noise import (
-    DensityShape,
-    IntegerOutputs,
-    PiecewiseExponential,
-    RoughDensity,
-    SmoothDensity,
-)
+from leakgauge.mechanisms import _count_noise as count_noise
 
 MAX_LOG_RATIO = 1e6  # stands for certainty
 
@@ -53,19 +47,19 @@ class RatioGrid:
     first: float
     step: float
     n: int
-    between: DensityShape
+    between: count_noise.DensityShape
 
     @classmethod
-    def over(cls, low: float, high: float, between: DensityShape) -> "RatioGrid":
+    def over(cls, low: float, high: float, between: count_noise.DensityShape) -> "RatioGrid":
         """Return the columns needed to interpolate every place between two ends."""
         match between:
-            case IntegerOutputs():
+            case count_noise.IntegerOutputs():
                 return cls(low, 1.0, int(high - low) + 1, between)
-            case PiecewiseExponential():
+            case count_noise.PiecewiseExponential():
                 return cls(float(floor(low)), 1.0, floor(high) - floor(low) + 2, between)
-            case SmoothDensity(step=step):
+            case count_noise.SmoothDensity(step=step):
                 return cls(low - 2 * step, step, floor((high - low) / step) + 7, between)
-            case RoughDensity():
+            case count_noise.RoughDensity():
                 raise AssertionError("a density that cannot be interpolated has no columns")
 
     @property
@@ -81,9 +75,9 @@ class RatioGrid:
         """The first and last place that can be interpolated."""
         first, last = self.ends
         match self.between:
-            case IntegerOutputs():
+            case count_noise.IntegerOutputs():
                 return first, last
-            case PiecewiseExponential():
+            case count_noise.PiecewiseExponential():
                 return first, last - _EDGE
             case _:
                 return first + 1.5 * self.step, last - 2.5 * self.step
@@ -125,8 +119,8 @@ class ColumnRatios:
     rise_out: Reals
 
     @classmethod
-    def of(cls, log_in: Reals, log_out: Reals, between: DensityShape) -> "ColumnRatios":
-        if isinstance(between, PiecewiseExponential):
+    def of(cls, log_in: Reals, log_out: Reals, between: count_noise.DensityShape) -> "ColumnRatios":
+        if isinstance(between, count_noise.PiecewiseExponential):
             return cls(bounded_log_ratio(log_in, log_out), np.diff(log_in), np.diff(log_out))
         return cls(bounded_log_ratio(log_in, log_out), np.empty((0, 0)), np.empty((0, 0)))
 
@@ -155,9 +149,9 @@ class RatioTable:
         steps = (places - self.columns.first) / self.columns.step
         columns = np.floor(steps).astype(np.intp)
         match self.columns.between:
-            case IntegerOutputs():
+            case count_noise.IntegerOutputs():
                 return rows.of(columns, ratios.at)
-            case PiecewiseExponential(scale):
+            case count_noise.PiecewiseExponential(scale):
                 rises = rows.of(columns, ratios.rise_in), rows.of(columns, ratios.rise_out)
                 return rows.of(columns, ratios.at) + _exponential(steps - columns, scale, *rises)
             case _:

@@ -15,17 +15,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap
-from leakgauge.domains.locations.mobility.mobility_profile import (
-    CENTRES,
-    COARSE_STEP,
-    FINE_PER_COARSE,
-    MobilityProfile,
-    MobilityProfiles,
-    Popularity,
-    PopularityPrior,
-    popularity_of,
-    similar_epochs,
-)
+from leakgauge.domains.locations.mobility import mobility_profile
 from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood, rate_likelihood
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
@@ -33,9 +23,9 @@ from leakgauge.domains.locations.shadows.simulator import PublicParameters
 _MAX_ITERATIONS = 10
 _PRIOR_ITERATIONS = 3  # the first iterations, in which the priors of popularities are chosen
 _TOLERANCE = 5e-3  # change of the log of the mean between iterations
-_FINE = COARSE_STEP / FINE_PER_COARSE
+_FINE = mobility_profile.COARSE_STEP / mobility_profile.FINE_PER_COARSE
 _SHIFTS = np.array([-24, -12, -6, -3, -2, -1, 0, 1, 2, 3, 6, 12, 24])  # of the level, in fine steps
-_PRIOR = PopularityPrior()
+_PRIOR = mobility_profile.PopularityPrior()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +46,11 @@ class ReleasedGroups:
 
 
 def fit_rank_one(
-    numbers: Reals, evidence: RateLikelihood, groups: ReleasedGroups, places: Popularity, epochs: Popularity
+    numbers: Reals,
+    evidence: RateLikelihood,
+    groups: ReleasedGroups,
+    places: mobility_profile.Popularity,
+    epochs: mobility_profile.Popularity,
 ) -> RankOneRates:
     """Fit level and popularities to the evidence of releases (``numbers``: places x epochs x kept).
 
@@ -96,32 +90,40 @@ def fit_rank_one(
 class _Side:
     """The evidence of a release, arranged by place or by epoch."""
 
-    def __init__(self, numbers: Reals, popularity: Popularity, evidence: RateLikelihood) -> None:
+    def __init__(
+        self, numbers: Reals, popularity: mobility_profile.Popularity, evidence: RateLikelihood
+    ) -> None:
         self._numbers = np.ascontiguousarray(numbers).reshape(len(numbers), -1)
         self._popularity = popularity
         self._evidence = evidence
 
-    def log_likelihood(self, level: float, weights: Reals, over: Popularity) -> Reals:
+    def log_likelihood(self, level: float, weights: Reals, over: mobility_profile.Popularity) -> Reals:
         """Return that of popularities on this side, averaged over the posterior of the other side."""
         own = self._popularity.coarse
-        sums = over.coarse[0] + own[0] + COARSE_STEP * np.arange(over.coarse.size + own.size - 1)
+        sums = (
+            over.coarse[0]
+            + own[0]
+            + mobility_profile.COARSE_STEP * np.arange(over.coarse.size + own.size - 1)
+        )
         pairs = np.lib.stride_tricks.sliding_window_view(self._evidence.at(level + sums), own.size, axis=0)
         curves = weights @ pairs.reshape(over.coarse.size, -1)
         return self._popularity.log_likelihood(self._numbers @ curves.reshape(-1, own.size))
 
 
-def _start(totals: Reals, evidence: RateLikelihood, usual: float, prior: PopularityPrior) -> float:
+def _start(
+    totals: Reals, evidence: RateLikelihood, usual: float, prior: mobility_profile.PopularityPrior
+) -> float:
     """Return the log of the highest plausible common rate of all cells, as the start of the fit."""
     likelihood = evidence.curves @ totals - _level_penalty(evidence.log_rates - np.log(usual), prior)
     return float(evidence.log_rates[np.flatnonzero(likelihood > likelihood.max() - 2)[-1]])
 
 
-def _level_penalty(offsets: Reals, prior: PopularityPrior) -> Reals:
+def _level_penalty(offsets: Reals, prior: mobility_profile.PopularityPrior) -> Reals:
     """Return minus the log prior of a level at these log distances from the usual one."""
     return np.asarray((offsets / prior.visits_spread) ** 2 / 2)
 
 
-def _shift(belief: Reals, likelihood: Reals, offset: float, prior: PopularityPrior) -> float:
+def _shift(belief: Reals, likelihood: Reals, offset: float, prior: mobility_profile.PopularityPrior) -> float:
     """Return the best change of the log level, given the posterior of popularities."""
     size = belief.shape[1]
     gains = -_level_penalty(offset + _FINE * _SHIFTS, prior)
@@ -136,8 +138,12 @@ def _shift(belief: Reals, likelihood: Reals, offset: float, prior: PopularityPri
 
 
 def deconvolve(
-    release: Reals, law: ReleaseDistribution, group_size: int, cells: CellMap, prior: PopularityPrior = _PRIOR
-) -> MobilityProfile:
+    release: Reals,
+    law: ReleaseDistribution,
+    group_size: int,
+    cells: CellMap,
+    prior: mobility_profile.PopularityPrior = _PRIOR,
+) -> mobility_profile.MobilityProfile:
     """Estimate the profile from one release over all cells, flat or as a table of places x epochs."""
     return deconvolve_each(release.reshape(1, -1), law, group_size, cells, prior)[0]
 
@@ -147,8 +153,8 @@ def deconvolve_each(
     law: ReleaseDistribution,
     group_size: int,
     cells: CellMap,
-    prior: PopularityPrior = _PRIOR,
-) -> MobilityProfiles:
+    prior: mobility_profile.PopularityPrior = _PRIOR,
+) -> mobility_profile.MobilityProfiles:
     """Estimate a separate profile from each of several releases, one row each."""
     rows = _tables(releases, cells)
     if _is_raw(law):
@@ -165,8 +171,8 @@ def deconvolve_together(
     law: ReleaseDistribution,
     group_size: int,
     cells: CellMap,
-    prior: PopularityPrior = _PRIOR,
-) -> MobilityProfile:
+    prior: mobility_profile.PopularityPrior = _PRIOR,
+) -> mobility_profile.MobilityProfile:
     """Estimate one profile from several releases of groups of the same crowd, one row each."""
     rows = _tables(releases, cells)
     if _is_raw(law):
@@ -179,9 +185,13 @@ def deconvolve_together(
     return _profiles([fit_rank_one(numbers, evidence, groups, *_axes(cells, prior))], group_size)[0]
 
 
-def _axes(cells: CellMap, prior: PopularityPrior) -> tuple[Popularity, Popularity]:
-    epochs = popularity_of(cells.n_epochs, prior).with_alike(similar_epochs(cells.days))
-    return popularity_of(cells.n_places, prior, CENTRES), epochs
+def _axes(
+    cells: CellMap, prior: mobility_profile.PopularityPrior
+) -> tuple[mobility_profile.Popularity, mobility_profile.Popularity]:
+    epochs = mobility_profile.popularity_of(cells.n_epochs, prior).with_alike(
+        mobility_profile.similar_epochs(cells.days)
+    )
+    return mobility_profile.popularity_of(cells.n_places, prior, mobility_profile.CENTRES), epochs
 
 
 def _tables(releases: Reals, cells: CellMap) -> Reals:
@@ -207,22 +217,22 @@ def _of_counts(counts: Reals) -> RankOneRates:
     return RankOneRates(level, seen.mean(axis=1) / level, seen.mean(axis=0) / level)
 
 
-def _profiles(fits: list[RankOneRates], group_size: int) -> MobilityProfiles:
+def _profiles(fits: list[RankOneRates], group_size: int) -> mobility_profile.MobilityProfiles:
     spaces, times = np.stack([fit.space for fit in fits]), np.stack([fit.time for fit in fits])
     n_cells = spaces.shape[1] * times.shape[1]
-    return MobilityProfiles(
+    return mobility_profile.MobilityProfiles(
         np.array([fit.level for fit in fits]) * (n_cells / group_size),
         spaces / spaces.shape[1],
         times / times.shape[1],
     )
 
 
-def profile_from_release(release: Reals, public: PublicParameters) -> MobilityProfile:
+def profile_from_release(release: Reals, public: PublicParameters) -> mobility_profile.MobilityProfile:
     """Estimate the profile from one release over all cells."""
     return profiles_from_releases(release.reshape(1, -1), public)[0]
 
 
-def profiles_from_releases(releases: Reals, public: PublicParameters) -> MobilityProfiles:
+def profiles_from_releases(releases: Reals, public: PublicParameters) -> mobility_profile.MobilityProfiles:
     """Estimate a separate profile from each of several releases, one row each over all cells.
 
     It uses the noise distribution of the chain. If your own pipeline has none, published counts are used as
@@ -241,7 +251,7 @@ def expected_group_size(public: PublicParameters) -> int:
     return public.group_size - public.n_targets // 2
 
 
-def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> MobilityProfiles:
+def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> mobility_profile.MobilityProfiles:
     tables = np.maximum(releases, 0.0).reshape(-1, public.map.n_places, public.map.n_epochs)
     totals = tables.sum(axis=(1, 2))
     if not (totals > 0).all():
@@ -249,7 +259,7 @@ def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> Mobili
             "a release has no count above 0, so no mobility profile can be estimated; publish more, or set "
             "mechanism.law"
         )
-    return MobilityProfiles(
+    return mobility_profile.MobilityProfiles(
         totals / expected_group_size(public),
         tables.sum(axis=2) / totals[:, None],
         tables.sum(axis=1) / totals[:, None],

@@ -7,15 +7,10 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_true_probability, per_round, signal_matrix
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.shadow_models import (
-    DEFAULT_SHADOWS,
-    ShadowModels,
-    require_shadows,
-    shadows_without_targets,
-)
 from leakgauge.domains.models.training.trainer import Examples
 
 
@@ -29,19 +24,19 @@ class Attack:
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
-    shadows: int = DEFAULT_SHADOWS
+    shadows: int = shadow_models.DEFAULT_SHADOWS
 
     def __post_init__(self) -> None:
-        require_shadows(self.shadows, 1)
+        shadow_models.require_shadows(self.shadows, 1)
 
     def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        shadows = shadows_without_targets(knowledge, self.shadows, rng)
+        shadows = shadow_models.shadows_without_targets(knowledge, self.shadows, rng)
         return Scorer(_Score(shadows), Reading(studied=shadows.studied))
 
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    shadows: ShadowModels
+    shadows: shadow_models.ShadowModels
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         return np.array(

@@ -7,16 +7,12 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
+from leakgauge.domains.models.noisy_mean import likelihood_ratio
 from leakgauge.domains.models.noisy_mean.knowledge import (
     ComponentsMeanKnowledge,
     NoisyMeansView,
     ReferenceMeanKnowledge,
     StrongMeanKnowledge,
-)
-from leakgauge.domains.models.noisy_mean.likelihood_ratio import (
-    components_likelihood_ratio,
-    reference_likelihood_ratio,
-    strong_likelihood_ratio,
 )
 
 _MIN_IMAGINED = 10
@@ -42,11 +38,11 @@ class Attack:
     def study(self, knowledge: Any, rng: Generator) -> Scorer[NoisyMeansView]:
         match knowledge:
             case StrongMeanKnowledge():
-                return strong_likelihood_ratio(knowledge)
+                return likelihood_ratio.strong_likelihood_ratio(knowledge)
             case ReferenceMeanKnowledge():
-                return reference_likelihood_ratio(knowledge, self.imagined, rng)
+                return likelihood_ratio.reference_likelihood_ratio(knowledge, self.imagined, rng)
             case ComponentsMeanKnowledge():
-                return components_likelihood_ratio(knowledge, self.imagined, rng)
+                return likelihood_ratio.components_likelihood_ratio(knowledge, self.imagined, rng)
             case _:
                 raise BadInput(
                     "likelihood: the distribution of a trained model is not known; use strong, lira or "

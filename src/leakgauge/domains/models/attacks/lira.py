@@ -7,17 +7,10 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_odds, per_round, signal_matrix
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.shadow_models import (
-    DEFAULT_SHADOWS,
-    ShadowModels,
-    require_shadows,
-    require_targets,
-    shadows_with_targets,
-    shadows_without_targets,
-)
 from leakgauge.domains.models.training.trainer import Examples
 
 _SHADOWS_FOR_OWN_VARIANCE = 32  # with a record, or without it: 64 in all, as in the paper
@@ -79,27 +72,27 @@ class Attack:
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
-    shadows: int = DEFAULT_SHADOWS
+    shadows: int = shadow_models.DEFAULT_SHADOWS
     mode: Literal["online", "offline"] | None = None
     variance: Literal["auto", "own", "shared"] = "auto"
 
     def __post_init__(self) -> None:
-        require_shadows(self.shadows, 4)  # two for each Gaussian
+        shadow_models.require_shadows(self.shadows, 4)  # two for each Gaussian
 
     def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         online = knowledge.targets is not None if self.mode is None else self.mode == "online"
         return self._online(knowledge, rng) if online else self._offline(knowledge, rng)
 
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        shadows = shadows_with_targets(knowledge, self.shadows, rng)
-        odds = signal_matrix(shadows.models, require_targets(knowledge), log_odds)
+        shadows = shadow_models.shadows_with_targets(knowledge, self.shadows, rng)
+        odds = signal_matrix(shadows.models, shadow_models.require_targets(knowledge), log_odds)
         sides = (shadows.targets, ~shadows.targets)
         members, others = (fit_gaussians(odds, side, self._shared(odds, side)) for side in sides)
         reading = Reading(threshold=0.0, signed=True, studied=shadows.studied)
         return Scorer(_LogRatio(members, others), reading)
 
     def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        shadows = shadows_without_targets(knowledge, self.shadows, rng)
+        shadows = shadow_models.shadows_without_targets(knowledge, self.shadows, rng)
         deviation = (
             None if self._own(self.shadows) else _reference_deviation(knowledge.reference, shadows, rng)
         )
@@ -128,7 +121,7 @@ class _LogRatio:
 class _StandardisedLogOdds:
     """Standard deviations above the mean of shadows without the record."""
 
-    shadows: ShadowModels
+    shadows: shadow_models.ShadowModels
     deviation: float | None
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
@@ -140,7 +133,7 @@ class _StandardisedLogOdds:
         return fit_gaussians(odds, np.ones(odds.shape, dtype=np.bool_), self.deviation)
 
 
-def _reference_deviation(reference: Examples, shadows: ShadowModels, rng: Generator) -> float:
+def _reference_deviation(reference: Examples, shadows: shadow_models.ShadowModels, rng: Generator) -> float:
     """The standard deviation of log-odds over shadows without a row, for reference rows."""
     rows = rng.permutation(len(reference))[:_REFERENCE_ROWS]
     odds = signal_matrix(shadows.models, reference.take(rows), log_odds)

@@ -12,17 +12,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.domains.models import property_inference
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import ComponentsKnowledge
-from leakgauge.domains.models.property_inference import (
-    RecordComponentClassifier,
-    RecordScorer,
-    SoftmaxRegression,
-    fit_record_classifier,
-    fit_softmax,
-    mixture_ratio,
-    one_against_rest,
-)
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import known_trainer, train_shadows
 from leakgauge.domains.models.training.trainer import Classifier, Examples, concatenate_examples
@@ -37,7 +29,7 @@ class ModelComponentClassifier:
     """Log-probabilities of each component given a model, from its answers for some probe rows."""
 
     probes: Examples
-    softmax: SoftmaxRegression
+    softmax: property_inference.SoftmaxRegression
     studied: dict[str, float]
 
     def __call__(self, models: Sequence[Classifier]) -> Reals:
@@ -64,7 +56,9 @@ def fit_model_classifier(
         "shadows": float(len(shadows)),
         "rows_per_shadow": float(chosen.sum(axis=1).mean()),
     }
-    return ModelComponentClassifier(probe_rows, fit_softmax(columns, kinds, _STRENGTH), studied)
+    return ModelComponentClassifier(
+        probe_rows, property_inference.fit_softmax(columns, kinds, _STRENGTH), studied
+    )
 
 
 def probe_probabilities(models: Sequence[Classifier], probes: Examples) -> Reals:
@@ -76,7 +70,7 @@ def probe_probabilities(models: Sequence[Classifier], probes: Examples) -> Reals
 def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
     """The accuracy on shadows of one half of the rows, trained on shadows of the other half."""
     accuracies = [
-        fit_softmax(columns[fold != half], kinds[fold != half], _STRENGTH).accuracy(
+        property_inference.fit_softmax(columns[fold != half], kinds[fold != half], _STRENGTH).accuracy(
             columns[fold == half], kinds[fold == half]
         )
         for half in range(_HALVES)
@@ -126,11 +120,15 @@ class Attack:
                 "property_first: it trains models on each component; for a noisy mean use likelihood"
             )
         if knowledge.fixed is not None:
-            known = fit_record_classifier(one_against_rest(knowledge.components, knowledge.fixed), rng)
-            return Scorer(RecordScorer(known), _reading({"component_of_record": known.accuracy}))
+            known = property_inference.fit_record_classifier(
+                property_inference.one_against_rest(knowledge.components, knowledge.fixed), rng
+            )
+            return Scorer(
+                property_inference.RecordScorer(known), _reading({"component_of_record": known.accuracy})
+            )
         training, learning = rng.spawn(2)
         models = fit_model_classifier(knowledge, self.models, self.probes, training)
-        records = fit_record_classifier(knowledge.components, learning)
+        records = property_inference.fit_record_classifier(knowledge.components, learning)
         return Scorer(
             PropertyScorer(models, records),
             _reading({**models.studied, "component_of_record": records.accuracy}),
@@ -142,13 +140,13 @@ class PropertyScorer:
     """Compares the component of each model with that of each record."""
 
     models: ModelComponentClassifier
-    records: RecordComponentClassifier
+    records: property_inference.RecordComponentClassifier
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         of_models = self.models(view.models)
         return np.array(
             [
-                mixture_ratio(own, self.records(shown))
+                property_inference.mixture_ratio(own, self.records(shown))
                 for own, shown in zip(of_models, view.shown, strict=True)
             ]
         )

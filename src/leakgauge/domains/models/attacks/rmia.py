@@ -8,22 +8,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.domains.models import membership_signals, shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
-from leakgauge.domains.models.membership_signals import (
-    log_mean,
-    log_true_probability,
-    per_round,
-    signal_matrix,
-)
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.shadow_models import (
-    DEFAULT_SHADOWS,
-    ShadowModels,
-    require_shadows,
-    require_targets,
-    shadows_with_targets,
-    shadows_without_targets,
-)
 from leakgauge.domains.models.training.trainer import Examples
 
 _A_GRID = np.linspace(0.0, 1.0, 11)
@@ -47,14 +34,14 @@ class Attack:
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
-    shadows: int = DEFAULT_SHADOWS
+    shadows: int = shadow_models.DEFAULT_SHADOWS
     mode: Literal["online", "offline"] | None = None
     gamma: float = 1.0
     a: float | None = None
     population: int = 2_000
 
     def __post_init__(self) -> None:
-        require_shadows(self.shadows, 2)
+        shadow_models.require_shadows(self.shadows, 2)
         if not 0 < self.gamma < np.inf:
             raise BadInput(f"gamma must be > 0 and finite, got {self.gamma}")
         if self.a is not None and not 0 <= self.a <= 1:
@@ -69,15 +56,17 @@ class Attack:
         return self._online(knowledge, rng) if online else self._offline(knowledge, rng)
 
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        shadows = shadows_with_targets(knowledge, self.shadows, rng)
+        shadows = shadow_models.shadows_with_targets(knowledge, self.shadows, rng)
         in_some = np.logical_and(shadows.rows.any(axis=0), ~shadows.rows.all(axis=0))
         population, logs, members = self._population(knowledge.reference, shadows, in_some, rng)
-        targets = signal_matrix(shadows.models, require_targets(knowledge), log_true_probability)
+        targets = membership_signals.signal_matrix(
+            shadows.models, shadow_models.require_targets(knowledge), membership_signals.log_true_probability
+        )
         known = _FixedTargetsMean(mean_with_and_without(targets, shadows.targets))
         return self._scorer(known, population, mean_with_and_without(logs, members), shadows.studied)
 
     def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        shadows = shadows_without_targets(knowledge, self.shadows, rng)
+        shadows = shadow_models.shadows_without_targets(knowledge, self.shadows, rng)
         without = np.logical_not(shadows.rows.all(axis=0))
         population, logs, members = self._population(knowledge.reference, shadows, without, rng)
         a = best_a(logs, members) if self.a is None else self.a
@@ -85,7 +74,7 @@ class Attack:
         return self._scorer(_EstimatedMean(shadows, a), population, expected, shadows.studied | {"a": a})
 
     def _population(
-        self, reference: Examples, shadows: ShadowModels, eligible: Bits, rng: Generator
+        self, reference: Examples, shadows: shadow_models.ShadowModels, eligible: Bits, rng: Generator
     ) -> tuple[Examples, Reals, Bits]:
         """Population rows, the shadows' log-probabilities for them, and which shadows contain them."""
         rows = rng.permutation(np.flatnonzero(eligible))[: self.population]
@@ -97,7 +86,9 @@ class Attack:
         rows_in_question = reference.take(rows)
         return (
             rows_in_question,
-            signal_matrix(shadows.models, rows_in_question, log_true_probability),
+            membership_signals.signal_matrix(
+                shadows.models, rows_in_question, membership_signals.log_true_probability
+            ),
             shadows.rows[:, rows],
         )
 
@@ -126,11 +117,13 @@ class _FixedTargetsMean:
 class _EstimatedMean:
     """The expected log-probabilities of any record, from shadows without it."""
 
-    shadows: ShadowModels
+    shadows: shadow_models.ShadowModels
     a: float
 
     def __call__(self, shown: Examples) -> Reals:
-        logs = signal_matrix(self.shadows.models, shown, log_true_probability)
+        logs = membership_signals.signal_matrix(
+            self.shadows.models, shown, membership_signals.log_true_probability
+        )
         return mean_from_without(logs, np.ones(logs.shape, dtype=np.bool_), self.a)
 
 
@@ -145,9 +138,11 @@ class _ShareBeaten:
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         scores = []
-        for model, shown, expected in per_round(view, self.expected):
-            factors = log_true_probability(model, shown) - expected - self.log_gamma
-            bars = np.sort(log_true_probability(model, self.population) - self.population_expected)
+        for model, shown, expected in membership_signals.per_round(view, self.expected):
+            factors = membership_signals.log_true_probability(model, shown) - expected - self.log_gamma
+            bars = np.sort(
+                membership_signals.log_true_probability(model, self.population) - self.population_expected
+            )
             beaten = np.searchsorted(bars, factors, side="right")
             scores.append((beaten + 0.5 + np.arctan(factors) / np.pi) / (bars.size + 1))
         return np.array(scores)
@@ -158,7 +153,9 @@ def mean_with_and_without(logs: Reals, members: Bits) -> Reals:
 
     (Zarifzadeh, Liu and Shokri 2024.) Both arguments are shadows x records.
     """
-    return np.logaddexp(log_mean(logs, members), log_mean(logs, ~members)) - np.log(2)
+    return np.logaddexp(
+        membership_signals.log_mean(logs, members), membership_signals.log_mean(logs, ~members)
+    ) - np.log(2)
 
 
 def mean_from_without(logs: Reals, others: Bits, a: float) -> Reals:
@@ -166,7 +163,7 @@ def mean_from_without(logs: Reals, others: Bits, a: float) -> Reals:
 
     (Zarifzadeh, Liu and Shokri 2024: a p + 1 - a.)
     """
-    return _corrected(log_mean(logs, others), a)
+    return _corrected(membership_signals.log_mean(logs, others), a)
 
 
 def best_a(logs: Reals, members: Bits) -> float:
@@ -188,7 +185,7 @@ def _aucs(logs: Reals, members: Bits, place: int) -> Reals:
     of_shadow, truth = logs[place, rows], members[place, rows]
     if truth.all() or not truth.any():
         return np.full(_A_GRID.size, 0.5)
-    without = log_mean(logs[:, rows], others[:, rows])
+    without = membership_signals.log_mean(logs[:, rows], others[:, rows])
     ratios = (of_shadow - _corrected(without, a) for a in _A_GRID.tolist())
     return np.array([_auc(one[truth], one[~truth]) for one in ratios])
 

@@ -13,16 +13,12 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.data import published
 from leakgauge.domains.models.data.dataset import ROWS_STREAM, CategoricalColumn, EncodedTable
 from leakgauge.domains.models.data.preprocessing import data_source, prepare_table
 from leakgauge.domains.models.data.published_files import PublishedDataTable
 from leakgauge.domains.models.data.user_file import read_user_file
-from leakgauge.domains.models.plan_tables import (
-    ModelsConstantsDataTable,
-    ModelsFileDataTable,
-    ModelsSyntheticDataTable,
-)
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 
@@ -32,7 +28,7 @@ SYNTHETIC = "synthetic"
 FOLDER_KEYS = ("folder", "adult")  # the place of files does not change what they hold
 
 
-def generate_mixture(table: ModelsSyntheticDataTable, seed: int) -> EncodedTable:
+def generate_mixture(table: plan_tables.ModelsSyntheticDataTable, seed: int) -> EncodedTable:
     """Draw the rows from the stream of the seed."""
     rng = stream(seed, Role.DATA, ROWS_STREAM)
     shape = (table.components, table.features)
@@ -71,7 +67,7 @@ def _unit(directions: Reals) -> Reals:
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-def constant_components(table: ModelsConstantsDataTable, rows: int) -> EncodedTable:
+def constant_components(table: plan_tables.ModelsConstantsDataTable, rows: int) -> EncodedTable:
     """A feature "value" and a group "component"; the classes do not matter here."""
     codes = np.repeat(np.arange(table.components), rows)
     values = codes / (table.components - 1)
@@ -112,13 +108,13 @@ def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTabl
     parameters = dict(table)
     name = parameters.pop("source", SYNTHETIC)
     if name == SYNTHETIC:
-        generated = read_dataclass(ModelsSyntheticDataTable, parameters, "data")
+        generated = read_dataclass(plan_tables.ModelsSyntheticDataTable, parameters, "data")
         return _table_cache.once((generated, seed), lambda: generate_mixture(generated, seed))
     if not isinstance(name, str):
         raise BadInput(f"data.source: must be a file or one of {_known_sources()}, got {name!r}")
     if name in published_names():
         return _load_published(name, parameters, folder, seed)
-    file = read_dataclass(ModelsFileDataTable, {"source": name, **parameters}, "data")
+    file = read_dataclass(plan_tables.ModelsFileDataTable, {"source": name, **parameters}, "data")
     path = folder / file.source
     if not path.is_file():
         raise BadInput(
@@ -128,7 +124,7 @@ def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTabl
     return _table_cache.once((file, file_identity(path), seed), lambda: _load_file(file, path, seed))
 
 
-def _load_file(table: ModelsFileDataTable, path: Path, seed: int) -> EncodedTable:
+def _load_file(table: plan_tables.ModelsFileDataTable, path: Path, seed: int) -> EncodedTable:
     sheet = read_user_file(table, path)
     origin = data_source(path.name, [path], repr(replace(table, source="")))
     return prepare_table(sheet, origin, table.duplicates, seed)

@@ -6,14 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import (
-    CategoricalColumn,
-    NumericColumn,
-    RawTable,
-    TableColumn,
-    as_tuple,
-    categorical,
-)
+from leakgauge.domains.models.data import dataset
 from leakgauge.domains.models.data.preprocessing import impute_table, require_complete
 from leakgauge.domains.models.plan_tables import ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
@@ -32,7 +25,7 @@ def read_columns(
     drop: Sequence[str] = (),
     texts: Sequence[str] = (),
     missing: Sequence[str] = (),
-) -> dict[str, TableColumn]:
+) -> dict[str, dataset.TableColumn]:
     """All columns except those to ``drop``.
 
     Numbers in the columns ``texts`` are codes without an order; the words of ``missing`` are missing values.
@@ -48,7 +41,7 @@ def read_columns(
 
 def _column(
     connection: Connection, name: str, kind: str, path: Path, as_text: bool, missing: Sequence[str]
-) -> TableColumn:
+) -> dataset.TableColumn:
     kind = kind.partition("(")[0]
     if kind in _NUMBERS and not as_text:
         return _numbers(connection, _quoted(name))
@@ -62,7 +55,9 @@ def _column(
         texts = f"CASE WHEN trim({texts}) IN ({quoted}) THEN NULL ELSE {texts} END"
     if not as_text and kind == "VARCHAR" and _are_numbers(connection, texts, name, path):
         return _numbers(connection, texts)
-    return categorical(text for (text,) in connection.execute(f"SELECT {texts} FROM given").fetchall())
+    return dataset.categorical(
+        text for (text,) in connection.execute(f"SELECT {texts} FROM given").fetchall()
+    )
 
 
 def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> bool:
@@ -80,7 +75,7 @@ def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> b
     return given == numbers > 0
 
 
-def _numbers(connection: Connection, expression: str) -> NumericColumn:
+def _numbers(connection: Connection, expression: str) -> dataset.NumericColumn:
     values = connection.execute(f"SELECT CAST({expression} AS DOUBLE) AS it FROM given").fetchnumpy()["it"]
     return np.ma.filled(values, np.nan).astype(np.float64)
 
@@ -89,27 +84,29 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:
+def read_user_file(table: ModelsFileDataTable, path: Path) -> dataset.RawTable:
     """All rows of a file; missing values are refused, or imputed from all rows together."""
-    groups = as_tuple(table.group)
+    groups = dataset.as_tuple(table.group)
     columns = read_columns(
         path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
     )
     named = {"label": table.label, "group": table.group, "categories": table.categories}
     require_columns(named, list(columns), path.name, "data")
     label = _label(columns.pop(table.label), table.label)
-    sheet = RawTable(features=columns, label=label, groups={}).with_groups(groups)
+    sheet = dataset.RawTable(features=columns, label=label, groups={}).with_groups(groups)
     sheet = impute_table(sheet) if table.impute else sheet
     require_complete(sheet, "set impute = true, or add the column to drop")
     return sheet
 
 
-def _label(column: TableColumn, name: str) -> CategoricalColumn:
+def _label(column: dataset.TableColumn, name: str) -> dataset.CategoricalColumn:
     """The classes of a label column; numbers are sorted by value."""
-    if isinstance(column, CategoricalColumn):
+    if isinstance(column, dataset.CategoricalColumn):
         return column
     present = np.unique(column[~np.isnan(column)])
     if not (np.isfinite(present) & (present == np.floor(present))).all():
         raise BadInput(f"data.label: {name!r} holds fractions; a class is a whole number or a text")
     codes = np.where(np.isnan(column), -1, np.searchsorted(present, column))
-    return CategoricalColumn(codes.astype(np.int64), tuple(f"{value:.0f}" for value in present.tolist()))
+    return dataset.CategoricalColumn(
+        codes.astype(np.int64), tuple(f"{value:.0f}" for value in present.tolist())
+    )

@@ -8,14 +8,8 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable, Ints
+from leakgauge.domains.models.games import membership_game
 from leakgauge.domains.models.games.member_split import BiasDependence, SplitSizes, read_dependence
-from leakgauge.domains.models.games.membership_game import (
-    GroupGame,
-    IndependentGame,
-    MembershipGame,
-    MixtureGame,
-    StrongGame,
-)
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame
 
 
@@ -70,7 +64,7 @@ def require_enough_rows(wanted: int, rows: Ints, what: str, way_out: str) -> Non
 class GameSetup:
     """A game, the attacker's reference rows, and the components of the data where they matter."""
 
-    game: MembershipGame
+    game: membership_game.MembershipGame
     reference: Ints
     components: CategoricalColumn | None = None
     fixed: int | None = None  # the component of the members, where it is known
@@ -101,7 +95,9 @@ def _strong(
     require_enough_rows(n + 1, parts.pool, "rows wanted, target and substitute included", "lower members")
     target, substitute = parts.pool[:2].tolist()
     others = parts.pool[2 : n + 1] if replaces else parts.pool[1:n]
-    game = StrongGame(others=others, target=target, substitute=substitute if replaces else None)
+    game = membership_game.StrongGame(
+        others=others, target=target, substitute=substitute if replaces else None
+    )
     return GameSetup(game, parts.reference)
 
 
@@ -123,7 +119,9 @@ def _independent(
             "lower members, targets or reference, or add rows",
         )
     pool = parts.pool if replaced else rest
-    game = IndependentGame(pool=pool, targets=targets, slots=n, replaced=replaced, empty=empty)
+    game = membership_game.IndependentGame(
+        pool=pool, targets=targets, slots=n, replaced=replaced, empty=empty
+    )
     return GameSetup(game, parts.reference)
 
 
@@ -149,7 +147,9 @@ def _mixture(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generato
     )
     if n_targets > n:
         raise BadInput(f"challenger.targets: {n_targets} exceed the {n} members of a training; lower targets")
-    game = MixtureGame(components=tuple(parts.pool for parts in divided), slots=n, n_targets=n_targets)
+    game = membership_game.MixtureGame(
+        components=tuple(parts.pool for parts in divided), slots=n, n_targets=n_targets
+    )
     reference = np.concatenate([parts.reference for parts in divided])
     description = f"members of one of {len(divided)} components, drawn in each round; others of another one"
     return GameSetup(game, np.sort(reference), components, None, description)
@@ -173,7 +173,7 @@ def _group(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator)
                 f"{wanted}"
             )
         shown = (max(round(wanted * n / (n + m)), 1), max(wanted - round(wanted * n / (n + m)), 1))
-    game = GroupGame(
+    game = membership_game.GroupGame(
         loaded=loaded,
         dependence=dependence,
         sizes=sizes,

@@ -9,13 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.training.mlp import (
-    MlpClassifier,
-    MlpShape,
-    clipped_gradient_sum,
-    glorot_network,
-    gradient_sum,
-)
+from leakgauge.domains.models.training import mlp
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam, Optimizer
 from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
@@ -52,14 +46,14 @@ class TrainingStep:
 
     epoch: int
     batch: Ints
-    network: MlpClassifier
+    network: mlp.MlpClassifier
     released: Floats
 
 
 def training_steps(
     examples: Examples,
     recipe: TrainingRecipe,
-    network: MlpClassifier,
+    network: mlp.MlpClassifier,
     rng: Generator,
     present: Bits | None = None,
 ) -> Iterator[TrainingStep]:
@@ -79,9 +73,9 @@ def training_steps(
             rows, labels = examples.rows[batch], examples.labels[batch]
             with _ignoring_overflow():
                 if recipe.noise is None:
-                    total = gradient_sum(network, rows, labels)
+                    total = mlp.gradient_sum(network, rows, labels)
                 else:
-                    total = clipped_gradient_sum(network, rows, labels, recipe.noise.clip)
+                    total = mlp.clipped_gradient_sum(network, rows, labels, recipe.noise.clip)
                     noise_rng.standard_normal(out=noise, dtype=np.float32)
                     np.multiply(noise, recipe.noise.sigma * recipe.noise.clip, out=noise)
                     np.add(total, noise, out=total)
@@ -103,11 +97,11 @@ def _ignoring_overflow() -> np.errstate:
 
 def initial_network(
     examples: Examples, recipe: TrainingRecipe, rng: Generator
-) -> tuple[MlpClassifier, Generator]:
+) -> tuple[mlp.MlpClassifier, Generator]:
     """The network before training, and the stream of its steps."""
     start_rng, step_rng = rng.spawn(2)
-    return glorot_network(
-        MlpShape(examples.rows.shape[1], examples.classes, recipe.hidden), start_rng
+    return mlp.glorot_network(
+        mlp.MlpShape(examples.rows.shape[1], examples.classes, recipe.hidden), start_rng
     ), step_rng
 
 
@@ -117,7 +111,7 @@ def train_network(
     rng: Generator,
     watch: Callable[[int], None] | None = None,
     present: Bits | None = None,
-) -> MlpClassifier:
+) -> mlp.MlpClassifier:
     """Train a network; ``watch`` is called with the number of each epoch when it begins.
 
     Initial weights, batches and noise have streams of their own: trainings that differ only in their noise

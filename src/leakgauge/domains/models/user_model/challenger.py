@@ -14,11 +14,7 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples
-from leakgauge.domains.models.user_model.plan_tables import (
-    UserModelChallengerTable,
-    UserModelDataTable,
-    read_user_model_tables,
-)
+from leakgauge.domains.models.user_model import plan_tables
 from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.strategies.gradient_clipping import Floats
 
@@ -97,7 +93,7 @@ class Challenger(ChallengerDefaults):
     records: UserModelRecords
     rows: Floats  # as an attacker has them
     model: RecordedModel
-    options: UserModelChallengerTable
+    options: plan_tables.UserModelChallengerTable
     notes: tuple[str, ...] = ()
 
     most_rounds = 1
@@ -190,7 +186,7 @@ def build(
     seed: int,  # noqa: ARG001
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    file, options = read_user_model_tables(data, challenger, mechanism)
+    file, options = plan_tables.read_user_model_tables(data, challenger, mechanism)
     records = read_records(file, options, folder)
     logs, features = records.answers.log_probabilities, records.features
     rows = (
@@ -204,7 +200,9 @@ def build(
 
 
 def _notes(
-    file: UserModelDataTable, options: UserModelChallengerTable, records: UserModelRecords
+    file: plan_tables.UserModelDataTable,
+    options: plan_tables.UserModelChallengerTable,
+    records: UserModelRecords,
 ) -> list[str]:
     """How the file was read and what the numbers assume; nothing about any record."""
     members, reference = records.membership.members, records.membership.reference

@@ -8,17 +8,10 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.attacks.refusal import refusal_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
 from leakgauge.domains.queries.knowledge import KnownRecords
-from leakgauge.domains.queries.query_splitting import (
-    AskAndScore,
-    LikelihoodScore,
-    MidpointScore,
-    ScoreAnswers,
-    TargetQuestions,
-    require_enough_records,
-)
 from leakgauge.domains.queries.release import QueriesView
 
 _CERTAIN_SCORE = 1e6  # larger than any score of answers
@@ -41,22 +34,25 @@ class Attack(TTestOptions):
     test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
+        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
         decide = self._decide(knowledge)
         if knowledge.accountant == "per_row" and knowledge.budget is not None:
-            require_enough_records(knowledge, self.queries)
+            query_splitting.require_enough_records(knowledge, self.queries)
             enough = self.queries * knowledge.epsilon > knowledge.budget * _ROUNDING
             decide = _Cases(decide, enough)
-        return Scorer(AskAndScore(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
+        return Scorer(
+            query_splitting.AskAndScore(questions, decide),
+            Reading(threshold=0.0, signed=self.test != "t_test"),
+        )
 
-    def _decide(self, knowledge: KnownRecords) -> ScoreAnswers:
+    def _decide(self, knowledge: KnownRecords) -> query_splitting.ScoreAnswers:
         match self.test:
             case "t_test":
                 return self.t_test(knowledge)
             case "midpoint":
-                return MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+                return query_splitting.MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
             case "likelihood":
-                return LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+                return query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
             case _:
                 raise BadInput(f"no test is called {self.test!r}; known: t_test, midpoint, likelihood")
 
@@ -65,7 +61,7 @@ class Attack(TTestOptions):
 class _Cases:
     """The four cases: refused or not, with or without enough queries to exceed the budget."""
 
-    test: ScoreAnswers
+    test: query_splitting.ScoreAnswers
     enough: bool
 
     def __call__(self, samples: Reals) -> Reals:

@@ -7,14 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import KnownRecords
-from leakgauge.domains.queries.query_splitting import (
-    AskAndScore,
-    SelectBy,
-    TargetQuestions,
-    require_enough_records,
-    require_n_queries,
-)
 from leakgauge.domains.queries.release import QueriesView
 
 
@@ -31,15 +25,17 @@ class Attack:
     accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 100
-    by: SelectBy = SelectBy.IDS
+    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
 
     def __post_init__(self) -> None:
-        require_n_queries(self.queries, 2)
+        query_splitting.require_n_queries(self.queries, 2)
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        require_enough_records(knowledge, self.queries)
-        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
-        return Scorer(AskAndScore(questions, refusal_scores), Reading(threshold=0.0, signed=True))
+        query_splitting.require_enough_records(knowledge, self.queries)
+        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
+        return Scorer(
+            query_splitting.AskAndScore(questions, refusal_scores), Reading(threshold=0.0, signed=True)
+        )
 
 
 def refusal_scores(samples: Reals) -> Reals:

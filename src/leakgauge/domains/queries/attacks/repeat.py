@@ -8,15 +8,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
+from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query import Id
-from leakgauge.domains.queries.query_splitting import (
-    AskAndScore,
-    MidpointScore,
-    SplitQuery,
-    TargetQuestions,
-    require_n_queries,
-)
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
@@ -39,20 +33,21 @@ class Attack:
     wording: Literal["same", "reworded", "equivalent"] = "same"
 
     def __post_init__(self) -> None:
-        require_n_queries(self.queries)
+        query_splitting.require_n_queries(self.queries)
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
         known = np.zeros(self.queries)
         splits = [
-            SplitQuery(
+            query_splitting.SplitQuery(
                 tuple(knowledge.query.such_that(text) for text in self._texts(knowledge.id_column, target)),
                 known,
             )
             for target in knowledge.targets
         ]
-        decide = MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+        decide = query_splitting.MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
         return Scorer(
-            AskAndScore(TargetQuestions(tuple(splits)), decide), Reading(threshold=0.0, signed=True)
+            query_splitting.AskAndScore(query_splitting.TargetQuestions(tuple(splits)), decide),
+            Reading(threshold=0.0, signed=True),
         )
 
     def _texts(self, column: str, target: Id) -> list[str]:

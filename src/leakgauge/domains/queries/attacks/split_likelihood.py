@@ -6,14 +6,8 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
+from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import KnownRecords
-from leakgauge.domains.queries.query_splitting import (
-    AskAndScore,
-    LikelihoodScore,
-    SelectBy,
-    TargetQuestions,
-    require_n_queries,
-)
 from leakgauge.domains.queries.release import QueriesView
 
 
@@ -28,12 +22,12 @@ class Attack:
     accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 10
-    by: SelectBy = SelectBy.IDS
+    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
 
     def __post_init__(self) -> None:
-        require_n_queries(self.queries)
+        query_splitting.require_n_queries(self.queries)
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
-        decide = LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
-        return Scorer(AskAndScore(questions, decide), Reading(threshold=0.0, signed=True))
+        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
+        decide = query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+        return Scorer(query_splitting.AskAndScore(questions, decide), Reading(threshold=0.0, signed=True))

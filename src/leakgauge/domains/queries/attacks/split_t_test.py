@@ -7,15 +7,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
+from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import KnownRecords
-from leakgauge.domains.queries.query_splitting import (
-    AskAndScore,
-    SelectBy,
-    TargetQuestions,
-    TTest,
-    TTestScore,
-    require_n_queries,
-)
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.theory.query_splitting import TTestForm
 
@@ -28,20 +21,20 @@ class TTestOptions:
     form: TTestForm = "textbook"
     sides: Literal[1, 2] = 2
     level: float = 0.05
-    by: SelectBy = SelectBy.IDS
+    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
 
     def __post_init__(self) -> None:
-        require_n_queries(self.queries, 2)
+        query_splitting.require_n_queries(self.queries, 2)
         if not 0 < self.level < 1:
             raise BadInput(f"level must be in (0, 1), got {self.level}")
         self._test()  # checks form and sides
 
-    def _test(self) -> TTest:
-        return TTest(form=self.form, sides=self.sides)
+    def _test(self) -> query_splitting.TTest:
+        return query_splitting.TTest(form=self.form, sides=self.sides)
 
-    def t_test(self, knowledge: KnownRecords) -> TTestScore:
+    def t_test(self, knowledge: KnownRecords) -> query_splitting.TTestScore:
         """Return the score of the test."""
-        return TTestScore(self._test(), self.level, knowledge.shifts)
+        return query_splitting.TTestScore(self._test(), self.level, knowledge.shifts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,5 +51,5 @@ class Attack(TTestOptions):
     accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
-        return Scorer(AskAndScore(questions, self.t_test(knowledge)), Reading(threshold=0.0))
+        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
+        return Scorer(query_splitting.AskAndScore(questions, self.t_test(knowledge)), Reading(threshold=0.0))

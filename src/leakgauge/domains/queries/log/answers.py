@@ -9,14 +9,8 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.log import noise_families
 from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
-from leakgauge.domains.queries.log.noise_families import (
-    DEFAULT_NOISE,
-    DEFAULT_SIGMA_NOISE,
-    LossForm,
-    NoiseFamily,
-    logged_noise_names,
-)
 from leakgauge.domains.queries.records import Ints
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.support.tabular import Connection
@@ -35,7 +29,7 @@ class LoggedAnswers:
 
     ids: npt.NDArray[Any]  # whole numbers or texts
     rows: Ints  # of the log, counted from 1
-    families: tuple[NoiseFamily, ...]  # the mechanisms that occur
+    families: tuple[noise_families.NoiseFamily, ...]  # the mechanisms that occur
     noise: Ints  # the mechanism of each answer, as a position in ``families``
     scale: Reals  # or the standard deviation, where the mechanism has one
     bound: Reals  # how much one record can change the answer: 1 for a count
@@ -49,7 +43,7 @@ class LoggedAnswers:
         """How the privacy loss under each of the mechanisms is computed."""
         return np.array([family.form for family in self.families])
 
-    def has_form(self, form: LossForm) -> Bits:
+    def has_form(self, form: noise_families.LossForm) -> Bits:
         """Return which answers have a privacy loss of this form."""
         return np.asarray(self.forms == form)[self.noise]
 
@@ -85,7 +79,9 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     by_sigma = answers.where([family.by_sigma for family in families])
     without_sigma = ~by_sigma & columns.given("sigma")
     if without_sigma.any():
-        known = ", ".join(name for name in logged_noise_names() if NoiseFamily(name).by_sigma)
+        known = ", ".join(
+            name for name in noise_families.logged_noise_names() if noise_families.NoiseFamily(name).by_sigma
+        )
         columns.refuse(without_sigma, "sigma", f"is for {known} noise; use scale or epsilon")
     whole = answers.where([family.lattice for family in families])
     uneven = whole & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
@@ -122,17 +118,20 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     return replace(answers, scale=scale), int(np.count_nonzero(disagree))
 
 
-def _read_noise(columns: "_LogColumns") -> tuple[tuple[NoiseFamily, ...], Ints]:
+def _read_noise(columns: "_LogColumns") -> tuple[tuple[noise_families.NoiseFamily, ...], Ints]:
     """Return the mechanisms that occur, and that of each answer."""
     names = mechanism_names()
-    noise = columns.choice("mechanism", tuple(names), lambda: ", ".join(logged_noise_names()))
-    default, with_sigma = names.index(DEFAULT_NOISE), names.index(DEFAULT_SIGMA_NOISE)
+    noise = columns.choice("mechanism", tuple(names), lambda: ", ".join(noise_families.logged_noise_names()))
+    default, with_sigma = (
+        names.index(noise_families.DEFAULT_NOISE),
+        names.index(noise_families.DEFAULT_SIGMA_NOISE),
+    )
     noise = np.where(noise < 0, np.where(columns.given("sigma"), with_sigma, default), noise)
     used, which = np.unique(noise, return_inverse=True)
-    families = tuple(NoiseFamily(names[place]) for place in used.tolist())
+    families = tuple(noise_families.NoiseFamily(names[place]) for place in used.tolist())
     unfit = np.array([not family.fits for family in families])[which.reshape(-1)]
     if unfit.any():
-        columns.refuse(unfit, "mechanism", f"known: {', '.join(logged_noise_names())}")
+        columns.refuse(unfit, "mechanism", f"known: {', '.join(noise_families.logged_noise_names())}")
     return families, which.reshape(-1)
 
 

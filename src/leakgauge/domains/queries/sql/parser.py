@@ -15,23 +15,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.sql.conditions import (
-    BooleanConstant,
-    ColumnType,
-    Condition,
-    IsIn,
-    IsNull,
-    LikePattern,
-    OneSidedBound,
-    Operand,
-    OperandComparison,
-    Value,
-    all_of,
-    any_of,
-    negate,
-    quote_identifier,
-    simplify,
-)
+from leakgauge.domains.queries.sql import conditions
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import lock_database, open_database
 
@@ -56,7 +40,7 @@ def is_literal(tree: dict[str, Any]) -> bool:
     return tree["class"] == "CONSTANT" or _boolean_before_duckdb_2(tree) is not None
 
 
-def literal_of(tree: dict[str, Any]) -> Value:
+def literal_of(tree: dict[str, Any]) -> conditions.Value:
     """Return the value of a constant."""
     if (truth := _boolean_before_duckdb_2(tree)) is not None:
         return truth
@@ -78,25 +62,25 @@ def literal_of(tree: dict[str, Any]) -> Value:
             raise BadInput(f"a value of the kind {kind.lower()} is not allowed; use numbers and texts")
 
 
-def coerce_to_column(value: Value, operand: Operand) -> Value:
+def coerce_to_column(value: conditions.Value, operand: conditions.Operand) -> conditions.Value:
     """Convert a value to the type of an operand; other types are refused, whatever the records are."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     match operand.type:
-        case ColumnType.WHOLE if number:
+        case conditions.ColumnType.WHOLE if number:
             if not abs(value) < LARGEST_INTEGER:  # type: ignore[arg-type]
                 raise BadInput(
                     f"{value!r} is larger than any whole number in {operand.sql}; use a smaller one"
                 )
             return value
-        case ColumnType.REAL if number:
+        case conditions.ColumnType.REAL if number:
             return float(value)  # type: ignore[arg-type]
-        case ColumnType.TRUTH if isinstance(value, bool):
+        case conditions.ColumnType.TRUTH if isinstance(value, bool):
             return value
-        case ColumnType.TEXT if isinstance(value, str):
+        case conditions.ColumnType.TEXT if isinstance(value, str):
             if "\0" in value:
                 raise BadInput("a text contains a zero byte; remove it")
             return value
-        case ColumnType.TIME if isinstance(value, str):
+        case conditions.ColumnType.TIME if isinstance(value, str):
             return _time(value, operand)
     raise BadInput(
         f"{operand.sql} is {operand.type} and cannot be compared with {value!r}; use a value of that type"
@@ -137,7 +121,7 @@ def _number(text: str) -> int | float:
     return int(exact) if whole and abs(value) < LARGEST_INTEGER else value
 
 
-def _time(text: str, operand: Operand) -> datetime.datetime:
+def _time(text: str, operand: conditions.Operand) -> datetime.datetime:
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -149,7 +133,7 @@ def _time(text: str, operand: Operand) -> datetime.datetime:
     return time
 
 
-def operand_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Operand:
+def operand_of(tree: ParseTree, columns: Mapping[str, conditions.ColumnType]) -> conditions.Operand:
     """Return the column, or the function of a column, at a node."""
     if tree["class"] == "COLUMN_REF":
         return _column(tree["column_names"], columns)
@@ -158,29 +142,35 @@ def operand_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Operand:
     raise not_allowed(tree)
 
 
-def _column(names: list[str], columns: Mapping[str, ColumnType]) -> Operand:
+def _column(names: list[str], columns: Mapping[str, conditions.ColumnType]) -> conditions.Operand:
     if len(names) != 1:
         raise BadInput(f"{'.'.join(names)} is not a column of the table; write only the column")
     spelling = {column.lower(): column for column in columns}
     require_known(names[0].lower(), list(spelling), "no column")
     column = spelling[names[0].lower()]
-    return Operand(quote_identifier(column), columns[column])
+    return conditions.Operand(conditions.quote_identifier(column), columns[column])
 
 
-def _function(tree: ParseTree, operand: Callable[[ParseTree], Operand]) -> Operand:
+def _function(tree: ParseTree, operand: Callable[[ParseTree], conditions.Operand]) -> conditions.Operand:
     name, arguments = str(tree["function_name"]).lower(), arguments_of(tree)
     if name == "%" and len(arguments) == 2:
         number, divisor = operand(arguments[0]), literal_of(arguments[1])
-        if number.type is not ColumnType.WHOLE or isinstance(divisor, bool) or not isinstance(divisor, int):
+        if (
+            number.type is not conditions.ColumnType.WHOLE
+            or isinstance(divisor, bool)
+            or not isinstance(divisor, int)
+        ):
             raise BadInput("% needs a column of whole numbers and a whole number")
         if not 0 < divisor < 2**63:
             raise BadInput(f"% {divisor}: the divisor must be > 0")
-        return Operand(f"({number.sql} % {divisor})", ColumnType.WHOLE)
+        return conditions.Operand(f"({number.sql} % {divisor})", conditions.ColumnType.WHOLE)
     if name not in TEXT_FUNCTIONS:
         raise BadInput(f"{name} is not an allowed function; allowed: %, {', '.join(TEXT_FUNCTIONS)}")
-    if len(arguments) != 1 or (text := operand(arguments[0])).type is not ColumnType.TEXT:
+    if len(arguments) != 1 or (text := operand(arguments[0])).type is not conditions.ColumnType.TEXT:
         raise BadInput(f"{name} needs one text column")
-    return Operand(f"{name}({text.sql})", ColumnType.WHOLE if name == "length" else ColumnType.TEXT)
+    return conditions.Operand(
+        f"{name}({text.sql})", conditions.ColumnType.WHOLE if name == "length" else conditions.ColumnType.TEXT
+    )
 
 
 def arguments_of(tree: ParseTree) -> list[ParseTree]:
@@ -215,30 +205,32 @@ def not_allowed(tree: ParseTree) -> BadInput:
     )
 
 
-def condition_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
+def condition_of(tree: ParseTree, columns: Mapping[str, conditions.ColumnType]) -> conditions.Condition:
     """Return the condition of a parsed predicate; negations are moved to its tests."""
 
-    def inner(part: ParseTree) -> Condition:
+    def inner(part: ParseTree) -> conditions.Condition:
         return condition_of(part, columns)
 
     match tree["class"], tree["type"]:
         case "CONJUNCTION", "CONJUNCTION_AND":
-            return all_of([inner(part) for part in tree["children"]])
+            return conditions.all_of([inner(part) for part in tree["children"]])
         case "CONJUNCTION", "CONJUNCTION_OR":
-            return any_of([inner(part) for part in tree["children"]])
+            return conditions.any_of([inner(part) for part in tree["children"]])
         case "OPERATOR", "OPERATOR_NOT":
-            return negate(inner(tree["children"][0]))
+            return conditions.negate(inner(tree["children"][0]))
         case "OPERATOR", ("OPERATOR_IS_NULL" | "OPERATOR_IS_NOT_NULL") as kind:
-            return IsNull(operand_of(tree["children"][0], columns), negated=kind == "OPERATOR_IS_NOT_NULL")
+            return conditions.IsNull(
+                operand_of(tree["children"][0], columns), negated=kind == "OPERATOR_IS_NOT_NULL"
+            )
         case "OPERATOR", ("COMPARE_IN" | "COMPARE_NOT_IN") as kind:
             condition = _listed(tree["children"], columns)
-            return condition if kind == "COMPARE_IN" else negate(condition)
+            return condition if kind == "COMPARE_IN" else conditions.negate(condition)
         case "COMPARISON", kind:
             return _comparison(kind, tree["left"], tree["right"], columns)
         case "BETWEEN", "COMPARE_BETWEEN":
             low = _comparison("COMPARE_GREATERTHANOREQUALTO", tree["input"], tree["lower"], columns)
             high = _comparison("COMPARE_LESSTHANOREQUALTO", tree["input"], tree["upper"], columns)
-            return all_of([low, high])
+            return conditions.all_of([low, high])
         case "FUNCTION", _ if tree["function_name"] in _LIKES:
             return _like(tree, columns)
         case kind, _ if kind == "COLUMN_REF" or is_literal(tree):
@@ -247,18 +239,22 @@ def condition_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Conditio
             raise not_allowed(tree)
 
 
-def _boolean_column_or_literal(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
+def _boolean_column_or_literal(
+    tree: ParseTree, columns: Mapping[str, conditions.ColumnType]
+) -> conditions.Condition:
     if is_literal(tree):
         if isinstance(value := literal_of(tree), bool):
-            return BooleanConstant(value)
+            return conditions.BooleanConstant(value)
         raise BadInput(f"{value!r} is neither true nor false; write a comparison")
     operand = operand_of(tree, columns)
-    if operand.type is not ColumnType.TRUTH:
+    if operand.type is not conditions.ColumnType.TRUTH:
         raise BadInput(f"{operand.sql} is neither true nor false; compare it with a value")
-    return IsIn(operand, frozenset({True}))
+    return conditions.IsIn(operand, frozenset({True}))
 
 
-def _comparison(kind: str, left: ParseTree, right: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
+def _comparison(
+    kind: str, left: ParseTree, right: ParseTree, columns: Mapping[str, conditions.ColumnType]
+) -> conditions.Condition:
     if kind not in _BOUNDS and kind not in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
         raise BadInput(f"{kind.removeprefix('COMPARE_').lower()} is not an allowed comparison; use = or <")
     if is_literal(left) and is_literal(right):
@@ -271,55 +267,58 @@ def _comparison(kind: str, left: ParseTree, right: ParseTree, columns: Mapping[s
         return _pair(kind, operand, operand_of(right, columns))
     value = coerce_to_column(literal_of(right), operand)
     if kind not in _BOUNDS:
-        return IsIn(operand, frozenset({value}), negated=kind == "COMPARE_NOTEQUAL")
+        return conditions.IsIn(operand, frozenset({value}), negated=kind == "COMPARE_NOTEQUAL")
     lower, closed = _BOUNDS[kind]
-    if operand.type is ColumnType.TRUTH:
+    if operand.type is conditions.ColumnType.TRUTH:
         raise BadInput(f"{operand.sql} is true or false; use =")
-    return OneSidedBound(operand, value, lower, closed)
+    return conditions.OneSidedBound(operand, value, lower, closed)
 
 
-def _constants(kind: str, left: ParseTree, right: ParseTree) -> BooleanConstant:
+def _constants(kind: str, left: ParseTree, right: ParseTree) -> conditions.BooleanConstant:
     first, other = literal_of(left), literal_of(right)
     if isinstance(first, str) != isinstance(other, str) or isinstance(first, bool) != isinstance(other, bool):
         raise BadInput(f"{first!r} and {other!r} cannot be compared")
     if kind not in _BOUNDS:
-        return BooleanConstant((first == other) == (kind == "COMPARE_EQUAL"))
+        return conditions.BooleanConstant((first == other) == (kind == "COMPARE_EQUAL"))
     greater, closed = _BOUNDS[kind]
-    return BooleanConstant((first > other if greater else first < other) or (closed and first == other))  # type: ignore[operator]
+    beyond = first > other if greater else first < other  # type: ignore[operator]
+    return conditions.BooleanConstant(beyond or (closed and first == other))
 
 
-def _pair(kind: str, left: Operand, right: Operand) -> Condition:
-    numbers = {ColumnType.WHOLE, ColumnType.REAL}
+def _pair(kind: str, left: conditions.Operand, right: conditions.Operand) -> conditions.Condition:
+    numbers = {conditions.ColumnType.WHOLE, conditions.ColumnType.REAL}
     if left.type is not right.type and not {left.type, right.type} <= numbers:
         raise BadInput(
             f"{left.sql} and {right.sql} cannot be compared: they are {left.type} and {right.type}"
         )
     if kind not in _BOUNDS:
         first, second = sorted((left, right), key=repr)
-        return OperandComparison(first, "=" if kind == "COMPARE_EQUAL" else "<>", second)
+        return conditions.OperandComparison(first, "=" if kind == "COMPARE_EQUAL" else "<>", second)
     greater, closed = _BOUNDS[kind]
     low, high = (right, left) if greater else (left, right)
-    return OperandComparison(low, "<=" if closed else "<", high)
+    return conditions.OperandComparison(low, "<=" if closed else "<", high)
 
 
-def _listed(children: list[ParseTree], columns: Mapping[str, ColumnType]) -> Condition:
+def _listed(children: list[ParseTree], columns: Mapping[str, conditions.ColumnType]) -> conditions.Condition:
     operand = operand_of(children[0], columns)
-    return IsIn(operand, frozenset(coerce_to_column(literal_of(child), operand) for child in children[1:]))
+    return conditions.IsIn(
+        operand, frozenset(coerce_to_column(literal_of(child), operand) for child in children[1:])
+    )
 
 
-def _like(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
+def _like(tree: ParseTree, columns: Mapping[str, conditions.ColumnType]) -> conditions.Condition:
     text, pattern = arguments_of(tree)
     operand, value = operand_of(text, columns), literal_of(pattern)
-    if operand.type is not ColumnType.TEXT or not isinstance(value, str):
+    if operand.type is not conditions.ColumnType.TEXT or not isinstance(value, str):
         raise BadInput(f"LIKE compares a text with a pattern; {operand.sql} is {operand.type}")
     folded, negated = _LIKES[tree["function_name"]]
-    return LikePattern(operand, str(coerce_to_column(value, operand)), folded, negated)
+    return conditions.LikePattern(operand, str(coerce_to_column(value, operand)), folded, negated)
 
 
-def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> Condition:
+def parse_predicate(text: str, columns: Mapping[str, conditions.ColumnType]) -> conditions.Condition:
     """Parse a text into a condition in normal form; most equivalent texts give the same condition."""
     try:
-        return simplify(condition_of(_parse_where(text), columns))
+        return conditions.simplify(condition_of(_parse_where(text), columns))
     except BadInput as error:
         raise BadInput(f"where = {_excerpt(text)}: {error}") from None
     except RecursionError:

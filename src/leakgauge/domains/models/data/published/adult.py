@@ -7,21 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.domains.models.data.dataset import (
-    CategoricalColumn,
-    RawTable,
-    TableColumn,
-    as_tuple,
-    categorical,
-)
+from leakgauge.domains.models.data import dataset, published_files
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
-from leakgauge.domains.models.data.published_files import (
-    columns_by_position,
-    find_file,
-    parse_numbers,
-    parse_texts,
-    read_lines,
-)
 
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 NAMES = (
@@ -47,40 +34,53 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """Both parts: the whole of Adult has 48,842 rows."""
-        return tuple(find_file(folder / self.folder, name) for name in ("adult.data", "adult.test"))
+        return tuple(
+            published_files.find_file(folder / self.folder, name) for name in ("adult.data", "adult.test")
+        )
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """All rows; '?' is imputed by the most frequent value.
 
         Education is low up to education-num 10, as in the code of Humphries et al. (2023), whose text says
         otherwise; as a group it takes both of its columns out of the features.
         """
         sheet = impute_table(read_raw(paths))
-        if EDUCATION in as_tuple(self.group):
+        if EDUCATION in dataset.as_tuple(self.group):
             sheet = _group_by_education(sheet)
-        return sheet.with_groups(as_tuple(self.group))
+        return sheet.with_groups(dataset.as_tuple(self.group))
 
 
-def read_raw(paths: Sequence[Path]) -> RawTable:
+def read_raw(paths: Sequence[Path]) -> dataset.RawTable:
     """All rows, with missing values where the file has '?'."""
     parts = [
-        (path, columns_by_position(read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1))) for path in paths
+        (
+            path,
+            published_files.columns_by_position(
+                published_files.read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1)
+            ),
+        )
+        for path in paths
     ]
-    features: dict[str, TableColumn] = {}
+    features: dict[str, dataset.TableColumn] = {}
     for i, name in enumerate(NAMES):
         if name in NUMBERS:
-            features[name] = np.concatenate([parse_numbers(part[i], name, path) for path, part in parts])
+            features[name] = np.concatenate(
+                [published_files.parse_numbers(part[i], name, path) for path, part in parts]
+            )
         else:
-            features[name] = categorical(parse_texts(chain.from_iterable(part[i] for _, part in parts)))
+            features[name] = dataset.categorical(
+                published_files.parse_texts(chain.from_iterable(part[i] for _, part in parts))
+            )
     incomes = chain.from_iterable(part[len(NAMES)] for _, part in parts)
-    label = categorical(income.removesuffix(".") for income in incomes)  # adult.test ends them with a dot
-    return RawTable(features=features, label=label, groups={})
+    # adult.test ends them with a dot
+    label = dataset.categorical(income.removesuffix(".") for income in incomes)
+    return dataset.RawTable(features=features, label=label, groups={})
 
 
-def _group_by_education(sheet: RawTable) -> RawTable:
+def _group_by_education(sheet: dataset.RawTable) -> dataset.RawTable:
     features = dict(sheet.features)
     del features[EDUCATION]
     years = features.pop("education-num")
-    assert not isinstance(years, CategoricalColumn)
-    low = categorical(np.where(years <= MAX_LOW_EDUCATION, "low", "high").tolist())
-    return RawTable(features=features, label=sheet.label, groups={EDUCATION: low}, notes=sheet.notes)
+    assert not isinstance(years, dataset.CategoricalColumn)
+    low = dataset.categorical(np.where(years <= MAX_LOW_EDUCATION, "low", "high").tolist())
+    return dataset.RawTable(features=features, label=sheet.label, groups={EDUCATION: low}, notes=sheet.notes)

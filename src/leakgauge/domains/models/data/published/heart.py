@@ -7,21 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from leakgauge.domains.models.data.dataset import (
-    CategoricalColumn,
-    Ints,
-    NumericColumn,
-    RawTable,
-    TableColumn,
-    categorical,
-)
+from leakgauge.domains.models.data import dataset, published_files
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_column, impute_table
-from leakgauge.domains.models.data.published_files import (
-    columns_by_position,
-    find_file,
-    parse_numbers,
-    read_lines,
-)
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 NAMES = (
@@ -52,23 +39,34 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """One file for each hospital."""
-        return tuple(find_file(folder / self.folder, f"processed.{name}.data") for name in HOSPITALS)
+        return tuple(
+            published_files.find_file(folder / self.folder, f"processed.{name}.data") for name in HOSPITALS
+        )
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """All patients of all hospitals; the label is whether num > 0."""
         parts = [
-            (path, columns_by_position(read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1)))
+            (
+                path,
+                published_files.columns_by_position(
+                    published_files.read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1)
+                ),
+            )
             for path in paths
         ]
-        features: dict[str, TableColumn] = {}
+        features: dict[str, dataset.TableColumn] = {}
         for i, name in enumerate((*NAMES, LABEL)):
-            found_in = np.concatenate([parse_numbers(part[i], name, path) for path, part in parts])
+            found_in = np.concatenate(
+                [published_files.parse_numbers(part[i], name, path) for path, part in parts]
+            )
             features[name] = found_in if name in (*NUMBERS, LABEL) else _coded(found_in)
         ill = np.asarray(features.pop(LABEL))
-        label = categorical(None if np.isnan(num) else "yes" if num > 0 else "no" for num in ill.tolist())
+        label = dataset.categorical(
+            None if np.isnan(num) else "yes" if num > 0 else "no" for num in ill.tolist()
+        )
         sizes = [len(part[0]) for _, part in parts]
-        hospital = categorical(np.repeat(HOSPITALS, sizes).tolist())
-        sheet = RawTable(features=features, label=label, groups={GROUP: hospital})
+        hospital = dataset.categorical(np.repeat(HOSPITALS, sizes).tolist())
+        sheet = dataset.RawTable(features=features, label=label, groups={GROUP: hospital})
         return (
             impute_table(sheet, BY_MODE)
             if self.impute == "global"
@@ -76,12 +74,14 @@ class DataTable:
         )
 
 
-def _coded(answers: NumericColumn) -> CategoricalColumn:
+def _coded(answers: dataset.NumericColumn) -> dataset.CategoricalColumn:
     """Texts of a column of codes; the files write 3 also as 3.0."""
-    return categorical(None if np.isnan(value) else f"{value:g}" for value in answers.tolist())
+    return dataset.categorical(None if np.isnan(value) else f"{value:g}" for value in answers.tolist())
 
 
-def _impute_within_hospitals(sheet: RawTable, hospital: CategoricalColumn) -> RawTable:
+def _impute_within_hospitals(
+    sheet: dataset.RawTable, hospital: dataset.CategoricalColumn
+) -> dataset.RawTable:
     features = dict(sheet.features)
     for code, value in enumerate(hospital.values):
         own = np.flatnonzero(hospital.codes == code)
@@ -94,16 +94,18 @@ def _impute_within_hospitals(sheet: RawTable, hospital: CategoricalColumn) -> Ra
     return replace(sheet, features=features, notes=(*sheet.notes, note))
 
 
-def _impute_rows(column: TableColumn, own: Ints, name: str, *, by_mode: bool) -> TableColumn:
+def _impute_rows(
+    column: dataset.TableColumn, own: dataset.Ints, name: str, *, by_mode: bool
+) -> dataset.TableColumn:
     """Impute the missing values of some rows from those rows."""
-    if isinstance(column, CategoricalColumn):
-        texts = impute_column(CategoricalColumn(column.codes[own], column.values), name)
-        assert isinstance(texts, CategoricalColumn)
+    if isinstance(column, dataset.CategoricalColumn):
+        texts = impute_column(dataset.CategoricalColumn(column.codes[own], column.values), name)
+        assert isinstance(texts, dataset.CategoricalColumn)
         codes = column.codes.copy()
         codes[own] = texts.codes
-        return CategoricalColumn(codes, column.values)
+        return dataset.CategoricalColumn(codes, column.values)
     values = column.copy()
     part = impute_column(column[own], name, by_mode=by_mode)
-    assert not isinstance(part, CategoricalColumn)
+    assert not isinstance(part, dataset.CategoricalColumn)
     values[own] = part
     return values
