@@ -11,16 +11,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.plan import MetricsTable
+from leakgauge.promise_tests import StoppingSchedule, promise_refuted
 from leakgauge.theory import gdp
-from leakgauge.verdict import (
-    Finding,
-    StoppingSchedule,
-    VerdictSubject,
-    judge_trials,
-    promise_refuted,
-    verdicts_from_json,
-    verdicts_to_json,
-)
+from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
 
 SUBJECT = VerdictSubject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
 METRIC_NAMES = {
@@ -76,28 +69,6 @@ def test_untestable_promise_has_null_rounds_needed():
     assert judged(together, 12.0, delta=1e-3).rounds_needed is None  # all bits may be shown at once
     assert judged(rows, 40.0).rounds_needed is None
     assert judged(rows, 12.0, delta=1e-3).rounds_needed == pytest.approx(5.0e5, rel=0.02)
-
-
-@pytest.mark.parametrize("schedule", [None, StoppingSchedule(block=10)])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0])
-def test_small_delta_needs_at_most_twice_the_rounds(epsilon, schedule):
-    """Scores without an error, in as many rounds as are said to be needed, do refute the promise."""
-    pure, small = (Guarantee(epsilon=epsilon, delta=delta) for delta in (0.0, 1e-5))
-    n = [verdict.rounds_needed(MetricsTable(), promise, 1, schedule, 1.0) for promise in (pure, small)]
-    assert n[0] <= n[1] <= 2 * n[0]
-    members = np.arange(10 * n[1]) % 2 == 0
-    ask = {"guarantee": small, "metrics": MetricsTable(), "n_verdicts": 1}
-    if schedule is None:
-        rows = trials(members[: n[1]], np.where(members[: n[1]], 1.0, -1.0), replace(SIGNED, fraction=1.0))
-        found = [
-            verdict.decide_finding(played, small, MetricsTable(), 1, None)
-            for played in (rows, rows.where(rows.rounds > 0))
-        ]
-        assert found == [Finding.VIOLATED, Finding.UNDECIDED]
-    else:
-        rows = trials(members, np.where(members, 1.0, -1.0), SIGNED)
-        played = rows.where(rows.rounds < -(-n[1] // 10) * 10)
-        assert promise_refuted(played, schedule=schedule, **ask)
 
 
 def test_no_promise_gives_no_finding():

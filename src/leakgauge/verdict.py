@@ -3,12 +3,11 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from math import ceil
 from typing import Any
 
 import numpy as np
 
-from leakgauge import catalog
+from leakgauge import promise_tests
 from leakgauge.core.game import Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
@@ -25,11 +24,6 @@ from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
-
-MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
-FEW_ROUNDS = 2**13  # whoever shows nothing by then, without a single error, never will: delta is too large
-# Metrics set against an exact curve, besides epsilon; without a curve epsilon says all they could.
-CURVE_CHECKS = ("accuracy", "auc", *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS))
 
 
 class Finding(StrEnum):
@@ -60,13 +54,6 @@ class VerdictSubject:
     parameters: dict[str, dict[str, Any]]  # data, challenger, mechanism, attack
     seed: int
     utility: dict[str, float] | None = None  # what the release is good for, by whoever used it
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoppingSchedule:
-    """When an audit that may stop early is looked at: after every block."""
-
-    block: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +134,7 @@ def judge_trials(
     metrics: MetricsTable,
     n_verdicts: int = 1,
     stopped_early: bool = False,
-    schedule: StoppingSchedule | None = None,
+    schedule: promise_tests.StoppingSchedule | None = None,
     control: dict[str, Any] | None = None,
 ) -> Verdict:
     """Judge one attacker's trials against the promise.
@@ -157,8 +144,8 @@ def judge_trials(
     ``control`` is the result of the attack's positive control. ``mark_untestable`` then compares the
     attackers of an audit.
     """
-    epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
-    answers = applicable_metrics(trials, metrics)
+    epsilon = promise_tests.epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
+    answers = promise_tests.applicable_metrics(trials, metrics)
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
@@ -179,7 +166,7 @@ def judge_trials(
         finding=finding,
         about=about,
         corrected_for=n_verdicts,
-        rounds_needed=rounds_needed(
+        rounds_needed=promise_tests.rounds_needed(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
         ),
         stopped_early=stopped_early,
@@ -190,7 +177,9 @@ def judge_trials(
             "null": instrument_check.null_release(trials, epsilon, metrics.confidence, rng),
             "planted": instrument_check.planted_leak(
                 len(trials),
-                epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
+                promise_tests.epsilon_metric(answers, guarantee, schedule, metrics.confidence)
+                if answers
+                else None,
                 promised,
                 rng,
                 shared_rounds=trials.shared_rounds,
@@ -234,54 +223,12 @@ def _notes(trials: Trials) -> list[str]:
     return notes
 
 
-def promise_refuted(
-    trials: Trials,
-    *,
-    guarantee: Guarantee | None,
-    metrics: MetricsTable,
-    n_verdicts: int,
-    schedule: StoppingSchedule,
-) -> bool:
-    """Say whether the e-process has refuted the promise by now."""
-    if guarantee is None:
-        return False
-    error = (1 - metrics.confidence) / n_verdicts
-    bound = epsilon_metric(metrics, guarantee, schedule, 1 - error)(trials).low
-    return bound is not None and bound > guarantee.epsilon
-
-
-def epsilon_metric(
-    metrics: MetricsTable, guarantee: Guarantee | None, schedule: StoppingSchedule | None, confidence: float
-) -> EpsilonMetric:
-    """Build the bound on epsilon that a plan asks for, at the delta of the promise."""
-    name = metrics.epsilon if schedule is None else "e_process"
-    parameters: dict[str, Any] = {"delta": guarantee.delta if guarantee else 0.0, "confidence": confidence}
-    if schedule is not None:
-        parameters["block"] = schedule.block
-    if metrics.assume is not None and name == "gdp":
-        parameters |= {"assume": metrics.assume, "claimed": None if guarantee is None else guarantee.epsilon}
-    return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
-
-
-def applicable_metrics(trials: Trials, metrics: MetricsTable) -> MetricsTable | None:
-    """Return which bound on epsilon really answers for these trials; nothing where none can."""
-    if metrics.epsilon not in ("one_run", "e_process") or not unfair_coins(trials):
-        return metrics
-    answers = metrics.epsilon == "one_run" and not trials.shared_rounds
-    return replace(metrics, epsilon="clopper_pearson") if answers else None
-
-
-def curve_checks(guarantee: Guarantee, schedule: StoppingSchedule | None) -> tuple[str, ...]:
-    """Name the rates that are compared besides epsilon, which then gets half of the error."""
-    return CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
-
-
 def decide_finding(
     trials: Trials,
     guarantee: Guarantee,
     metrics: MetricsTable,
     n_verdicts: int,
-    schedule: StoppingSchedule | None,
+    schedule: promise_tests.StoppingSchedule | None,
 ) -> Finding:
     """Say whether these trials violate the promise."""
     return compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)[0]
@@ -292,7 +239,7 @@ def compare_with_promise(
     guarantee: Guarantee,
     metrics: MetricsTable,
     n_verdicts: int,
-    schedule: StoppingSchedule | None,
+    schedule: promise_tests.StoppingSchedule | None,
 ) -> tuple[Finding, str | None]:
     """Compare corrected lower bounds with what the promise allows; say what a violation is about.
 
@@ -302,11 +249,11 @@ def compare_with_promise(
     even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
-    rates = curve_checks(guarantee, schedule)
+    rates = promise_tests.curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
     curve = guarantee.curve if rates and trials.shared_rounds and not unfair_coins(trials) else None
     part = share / (len(rates) + (curve is not None)) if rates else 0.0
-    epsilon, known = epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
+    epsilon, known = promise_tests.epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
     # two-sided intervals: only the lower half of their error is at stake
     checks = {name: known[name](confidence=1 - 2 * part) for name in rates}
 
@@ -329,80 +276,11 @@ def compare_with_promise(
     return Finding.NOT_VIOLATED if testable else Finding.UNDECIDED, None
 
 
-def rounds_needed(
-    metrics: MetricsTable | None,
-    guarantee: Guarantee | None,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
-    """Count the rounds in which scores without an error would violate the promise; nothing if none do."""
-    if metrics is None or guarantee is None:
-        return None
-    counts = (
-        _rounds_for_epsilon(metrics, guarantee, n_verdicts, schedule, trials_per_round),
-        _rounds_for_rates(metrics, guarantee, n_verdicts, schedule, trials_per_round),
-    )
-    return min((count for count in counts if count is not None), default=None)
-
-
-def _rounds_for_rates(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
-    """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
-
-    With n rounds that have a member, or n that have a non-member, and no error the lower bound is
-    error^(1/n). Half of the rounds choose the threshold of the accuracy.
-    """
-    if not (rates := curve_checks(guarantee, schedule)):
-        return None
-    parts = len(rates) + (trials_per_round > 1)  # the one-run test of the curve gets a part too
-    error = (1 - metrics.confidence) / n_verdicts / 2 / parts
-    bounds, share = metric_bounds(guarantee, LOW_FPRS), 1 - 0.5**trials_per_round  # of rounds with a member
-    counts = [
-        halves / share * np.log(error) / np.log(bounds[name])
-        for name, halves in (("accuracy", 2), ("auc", 1))
-        if 0.5 <= bounds[name] < 1
-    ]
-    needed = min(counts, default=np.inf)
-    return ceil(needed + 2 * np.sqrt(needed) + 10) if needed < MOST_ROUNDS else None
-
-
-def _rounds_for_epsilon(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
-    """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
-    if not np.isfinite(guarantee.epsilon):
-        return None
-    error = (1 - metrics.confidence) / n_verdicts / (2 if curve_checks(guarantee, schedule) else 1)
-    metric = epsilon_metric(metrics, guarantee, schedule, 1 - error)
-
-    def bound(n_rounds: int) -> float:
-        n = round(n_rounds * trials_per_round)
-        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=trials_per_round > 1)
-
-    high, before = 1, 0.0
-    while not (shown := bound(high)) > guarantee.epsilon:
-        if shown < before or high * trials_per_round > (MOST_ROUNDS if shown else FEW_ROUNDS):
-            return None
-        high, before = 2 * high, shown
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle) > guarantee.epsilon else (middle, high)
-    return high
-
-
 def _estimates(
-    trials: Trials, epsilon: EpsilonMetric, metrics: MetricsTable, schedule: StoppingSchedule | None
+    trials: Trials,
+    epsilon: EpsilonMetric,
+    metrics: MetricsTable,
+    schedule: promise_tests.StoppingSchedule | None,
 ) -> dict[str, Estimate]:
     confidence = metrics.confidence
     estimates = {

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge import catalog
+from leakgauge.promise_tests import CURVE_CHECKS
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
 from leakgauge.risk import leading_metric
-from leakgauge.verdict import CURVE_CHECKS, Verdict
+from leakgauge.verdict import Verdict
 
 COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
 LOW_RATES = tuple(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS)

@@ -6,13 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from leakgauge import verdict
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Stop
+from leakgauge.promise_tests import StoppingSchedule, promise_refuted
 from leakgauge.runner.block_store import BlockStore, RoundBlock
 from leakgauge.runner.manifest import Manifest
-from leakgauge.verdict import StoppingSchedule
 
 
 @dataclass(eq=False)
@@ -59,7 +58,7 @@ def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
     if schedule is None:
         return BlockSequence(labels, None)
     is_decided = partial(
-        verdict.promise_refuted,
+        promise_refuted,
         guarantee=run.metadata[audit.name].guarantee,
         metrics=audit.metrics,
         n_verdicts=run.n_verdicts,

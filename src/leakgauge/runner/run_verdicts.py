@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge import catalog, verdict
+from leakgauge import catalog, promise_tests, verdict
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Coins, Trials
 from leakgauge.core.guarantee import Guarantee
@@ -109,7 +109,7 @@ def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata) -> None:
     """Stop before the first round if the trials could not be judged as the plan requires."""
     schedule, metrics = stopping_schedule(audit), audit.metrics
     try:
-        metric = verdict.epsilon_metric(metrics, metadata.guarantee, schedule, metrics.confidence)
+        metric = promise_tests.epsilon_metric(metrics, metadata.guarantee, schedule, metrics.confidence)
         if schedule is None:
             return
         if metadata.guarantee is None:
