@@ -21,7 +21,6 @@ from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms._fixed_point import FixedPoint
 from leakgauge.mechanisms._validation import require_few_clipped
 from leakgauge.theory import asymmetric_composition, loss_composition
-from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.privacy_loss import ResponseCell
 
 _WIDTH = 64  # of one random number
@@ -219,7 +218,7 @@ def bit_curve_between(law: BitLaw, low: Reals, high: Reals) -> TradeoffCurve:
     cells = []
     for (kind, bit), epsilon in np.ndenumerate(law.bit_epsilons):
         if epsilon > 0:
-            pair = DistributionPair.of(answers[kind, bit, 1], answers[kind, bit, 0])
+            pair = asymmetric_composition.DistributionPair.of(answers[kind, bit, 1], answers[kind, bit, 0])
             cells += [(pair, int(gained[kind, bit])), (pair.swapped, int(lost[kind, bit]))]
     changed = [(pair, n) for pair, n in cells if n]
     return (

@@ -6,18 +6,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from leakgauge.papers.comparison import AGREEMENT_RULE, Agreement, ComparedNumber, format_exact
+from leakgauge.papers import comparison
 from leakgauge.papers.metric_intervals import confidence_text
 from leakgauge.papers.paper import ReproducedItem, Reproduction
 from leakgauge.plan import Plan, to_toml
 from leakgauge.report import page
 from leakgauge.report.number_format import NOTHING, count, lower, measured, times, upper
-from leakgauge.report.page import Section, render_html
 
 _TONES = {
-    Agreement.AGREES: "not-violated",
-    Agreement.DIFFERS: "undecided",
-    Agreement.NOT_COMPARABLE: "no-promise",
+    comparison.Agreement.AGREES: "not-violated",
+    comparison.Agreement.DIFFERS: "undecided",
+    comparison.Agreement.NOT_COMPARABLE: "no-promise",
 }
 
 _SUMMARY = """
@@ -124,26 +123,26 @@ def write_page(reproduction: Reproduction) -> Path:
     return page.write_page(f"Does {reproduction.name} reproduce?", sections, reproduction.page, lead=lead)
 
 
-def _summary(reproduction: Reproduction) -> Section:
+def _summary(reproduction: Reproduction) -> page.Section:
     printed = [cell for cell in reproduction.cells if cell.published is not None and cell.comparable]
-    differs = any(cell.verdict is Agreement.DIFFERS for cell in reproduction.cells)
-    html = render_html(
+    differs = any(cell.verdict is comparison.Agreement.DIFFERS for cell in reproduction.cells)
+    html = page.render_html(
         _SUMMARY,
-        tone=_TONES[Agreement.DIFFERS if differs else Agreement.AGREES],
+        tone=_TONES[comparison.Agreement.DIFFERS if differs else comparison.Agreement.AGREES],
         statement=f"Of {times(len(printed), 'statement')} in the paper, {_agreement_counts(printed)}.",
         detail=_detail(reproduction),
-        agreements=[agreement.value for agreement in Agreement],
+        agreements=[agreement.value for agreement in comparison.Agreement],
         items=[
             (
                 item.item.title,
-                [sum(cell.verdict is kind for cell in item.result.cells) for kind in Agreement],
+                [sum(cell.verdict is kind for cell in item.result.cells) for kind in comparison.Agreement],
                 count(item.played.rounds) if item.played.verdicts else "theory only",
             )
             for item in reproduction.items
         ],
-        rule=AGREEMENT_RULE,
+        rule=comparison.AGREEMENT_RULE,
     )
-    return Section("In short", html)
+    return page.Section("In short", html)
 
 
 def _detail(reproduction: Reproduction) -> str:
@@ -166,20 +165,20 @@ def _detail(reproduction: Reproduction) -> str:
     return " ".join(filter(None, parts))
 
 
-def _agreement_counts(cells: Sequence[ComparedNumber]) -> str:
+def _agreement_counts(cells: Sequence[comparison.ComparedNumber]) -> str:
     """How many of these agree with ours, and how many do not."""
-    agree = sum(cell.verdict is Agreement.AGREES for cell in cells)
-    differ = sum(cell.verdict is Agreement.DIFFERS for cell in cells)
+    agree = sum(cell.verdict is comparison.Agreement.AGREES for cell in cells)
+    differ = sum(cell.verdict is comparison.Agreement.DIFFERS for cell in cells)
     unclear = len(cells) - agree - differ
     parts = [f"{agree} agree with ours", f"{differ} differ"]
     parts += [f"{unclear} are unclear"] if unclear else []
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _item(item: ReproducedItem) -> Section:
+def _item(item: ReproducedItem) -> page.Section:
     stated = [cell for cell in item.result.cells if cell.published is not None]
     others = [cell for cell in item.result.cells if cell.published is None]
-    html = render_html(
+    html = page.render_html(
         _ITEM,
         about=item.item.about,
         charts=item.result.charts,
@@ -188,7 +187,7 @@ def _item(item: ReproducedItem) -> Section:
         others=_table(others, _others_caption(item), "Exact") if others else "",
         n_others=times(len(others), "number"),
     )
-    return Section(item.item.title, html, item.result.charts)
+    return page.Section(item.item.title, html, item.result.charts)
 
 
 def _others_caption(item: ReproducedItem) -> str:
@@ -197,8 +196,8 @@ def _others_caption(item: ReproducedItem) -> str:
     return f"Numbers that the paper draws without a value, or does not have.{sure}"
 
 
-def _table(cells: Sequence[ComparedNumber], caption: str, reference: str) -> Markup:
-    return render_html(
+def _table(cells: Sequence[comparison.ComparedNumber], caption: str, reference: str) -> Markup:
+    return page.render_html(
         _TABLE,
         caption=caption,
         reference=reference,
@@ -207,12 +206,12 @@ def _table(cells: Sequence[ComparedNumber], caption: str, reference: str) -> Mar
     )
 
 
-def _row(cell: ComparedNumber) -> dict[str, Any]:
+def _row(cell: comparison.ComparedNumber) -> dict[str, Any]:
     exact = cell.ours.is_exact
     return {
         "setting": cell.setting,
         "reference": _reference(cell),
-        "value": format_exact(cell.ours.value) if exact else measured(cell.ours.value),
+        "value": comparison.format_exact(cell.ours.value) if exact else measured(cell.ours.value),
         "interval": "exact" if exact else f"{lower(cell.ours.low)} to {upper(cell.ours.high)}",
         "verdict": cell.verdict.value,
         "tone": _TONES[cell.verdict],
@@ -220,23 +219,23 @@ def _row(cell: ComparedNumber) -> dict[str, Any]:
     }
 
 
-def _reference(cell: ComparedNumber) -> Markup | str:
+def _reference(cell: comparison.ComparedNumber) -> Markup | str:
     if cell.published is not None:
-        return render_html(
+        return page.render_html(
             "{{ text }}<small>{{ where }}</small>", text=cell.published.written, where=cell.published.where
         )
-    return NOTHING if cell.exact is None else format_exact(cell.exact)
+    return NOTHING if cell.exact is None else comparison.format_exact(cell.exact)
 
 
-def _how_to_repeat(reproduction: Reproduction) -> Section:
+def _how_to_repeat(reproduction: Reproduction) -> page.Section:
     plans: dict[str, Plan] = {}
     for item in reproduction.items:
         plans.update(item.played.plans)
-    html = render_html(
+    html = page.render_html(
         _HOW_TO_REPEAT,
         command=reproduction.command,
         seed=reproduction.seed,
         scale=reproduction.scope.scale.value,
         plans=[(name, to_toml(plan)) for name, plan in plans.items()],
     )
-    return Section("How to repeat this", html)
+    return page.Section("How to repeat this", html)

@@ -22,7 +22,6 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.theory import gdp, tradeoff
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, NoisyCell
-from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
 
 AnyCell: TypeAlias = NoisyCell
 CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
@@ -49,7 +48,7 @@ def bernstein_window(moments: Sequence[tuple[float, float, float, int]], mu: flo
     return low + mu * (mu / 2 - _NORMAL_TAIL), high + mu * (mu / 2 + _NORMAL_TAIL)
 
 
-def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> PositiveLosses:
+def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> tradeoff.PositiveLosses:
     """Add up independent losses: each lattice distribution ``n`` times, and a Gaussian loss of ``mu``.
 
     Without a Gaussian part the bins of the result are atoms on the lattice.
@@ -69,12 +68,12 @@ def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> Pos
     return _bins(total, max(first, 0), last, first, step)
 
 
-def _atoms(members: Reals, first: int, step: float) -> PositiveLosses:
+def _atoms(members: Reals, first: int, step: float) -> tradeoff.PositiveLosses:
     losses: Reals = step * np.arange(first, first + members.size, dtype=np.float64)[::-1]
-    return PositiveLosses(losses, losses, members[::-1], members[::-1] * np.exp(-losses))
+    return tradeoff.PositiveLosses(losses, losses, members[::-1], members[::-1] * np.exp(-losses))
 
 
-def _bins(total: Reals, first: int, last: int, lowest: int, step: float) -> PositiveLosses:
+def _bins(total: Reals, first: int, last: int, lowest: int, step: float) -> tradeoff.PositiveLosses:
     """Bins [j step, (j + 1) step); the mirror image of a bin holds its probability for a non-member."""
     places = np.arange(first, last + 1)[::-1]
     members = total[places % total.size]
@@ -82,7 +81,7 @@ def _bins(total: Reals, first: int, last: int, lowest: int, step: float) -> Posi
     mirror = np.where(-1 - places >= lowest, total[(-1 - places) % total.size], 0.0)
     others = np.clip(mirror, most * np.exp(-step), most)
     low: Reals = step * places.astype(np.float64)
-    return PositiveLosses(low, low + step, members, others)
+    return tradeoff.PositiveLosses(low, low + step, members, others)
 
 
 def _both_sides(law: Reals, step: float, size: int) -> Reals:
@@ -169,7 +168,9 @@ def _best_attack(groups: CellCounts, mu: float) -> BestAttack:
     step = _step(more, mu)
     low = sum_losses([(cell.optimistic_lattice(step), n) for cell, n in fewer], mu, step)
     high = sum_losses([(cell.pessimistic_lattice(step), n) for cell, n in more], mu, step)
-    return BestAttack(inner_curve(low.coarser(CURVE_CORNERS)), outer_curve(high.coarser(CURVE_CORNERS)))
+    return BestAttack(
+        tradeoff.inner_curve(low.coarser(CURVE_CORNERS)), tradeoff.outer_curve(high.coarser(CURVE_CORNERS))
+    )
 
 
 def _step(groups: CellCounts, mu: float) -> float:

@@ -16,7 +16,6 @@ from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
-from leakgauge.support.target_choice import expand_targets
 
 COUNT_ALL = Query()  # of all records
 SERVICE_KEYS = ("service", "own_service")  # with these keys a service answers instead of this process
@@ -89,7 +88,7 @@ class QueriesChallengerTable:
 
 def read_challenger_table(table: Mapping[str, Any]) -> QueriesChallengerTable:
     """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
-    return read_dataclass(QueriesChallengerTable, expand_targets(table), "challenger")
+    return read_dataclass(QueriesChallengerTable, target_choice.expand_targets(table), "challenger")
 
 
 def mechanism_lines() -> dict[str, str | None]:

@@ -2,20 +2,18 @@
 
 from functools import partial
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.guan24.auc_charts import auc_series
 from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
 from leakgauge.papers.guan24.suppression import SUPPRESSION
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
 DRAWN = (100, 250, 500, plans.GROUP)
-SIZES = {Scale.QUICK: (100, plans.GROUP), Scale.FULL: DRAWN}
-BUDGETS = {Scale.QUICK: (0.5, 1.0, 5.0), Scale.FULL: plans.EPSILONS}
+SIZES = {paper.Scale.QUICK: (100, plans.GROUP), paper.Scale.FULL: DRAWN}
+BUDGETS = {paper.Scale.QUICK: (0.5, 1.0, 5.0), paper.Scale.FULL: plans.EPSILONS}
 TABLES = {"table_6": ("CDR", 0), "table_7": ("Milan", 0), "table_8": ("CDR", 1), "table_9": ("Milan", 1)}
 COLUMN = {"CDR": (100, 500, 2_000, 3_000), "Milan": (100, 500, 2_000)}  # besides 1,000
 QUICK_COLUMN = {"CDR": (100, 3_000), "Milan": (100, 500, 2_000)}
@@ -27,7 +25,7 @@ def _sized(release: plans.ReleaseSetting, m: int) -> plans.ReleaseSetting:
     )
 
 
-def _noisy(scope: Scope) -> list[AuditTable]:
+def _noisy(scope: paper.Scope) -> list[paper.AuditTable]:
     """Figure 11; groups of 1,000 are those of figure 8."""
     games = [
         plans.AggregateGame(
@@ -42,9 +40,9 @@ def _noisy(scope: Scope) -> list[AuditTable]:
     return plans.audit_tables(scope, games)
 
 
-def _raw(column: str, scope: Scope) -> list[AuditTable]:
+def _raw(column: str, scope: paper.Scope) -> list[paper.AuditTable]:
     """Tables 6 to 9; groups of 1,000 are those of figure 7."""
-    quick = scope.scale is Scale.QUICK
+    quick = scope.scale is paper.Scale.QUICK
     place = plans.CDR if column == "CDR" else plans.main_place(scope)
     variants: tuple[plans.AttackVariant, ...] = (*plans.PAPER_ATTACKS, plans.LIKELIHOOD)
     if quick and place is plans.CDR:
@@ -58,16 +56,20 @@ def _raw(column: str, scope: Scope) -> list[AuditTable]:
     return plans.audit_tables(scope, games)
 
 
-NOISY = PaperRun(name="sizes-noise", audits=_noisy)
-RAW = {column: PaperRun(name=f"sizes-{column.lower()}", audits=partial(_raw, column)) for column in COLUMN}
+NOISY = paper.PaperRun(name="sizes-noise", audits=_noisy)
+RAW = {
+    column: paper.PaperRun(name=f"sizes-{column.lower()}", audits=partial(_raw, column)) for column in COLUMN
+}
 
 
-def _figure_11(played: PlayedItem) -> ItemResult:
+def _figure_11(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
-    easier = PublishedNumber(
-        value=0.0, where="“more effectively on smaller-scale aggregates”, appendix D.1", claim=Claim.ABOVE
+    easier = comparison.PublishedNumber(
+        value=0.0,
+        where="“more effectively on smaller-scale aggregates”, appendix D.1",
+        claim=comparison.Claim.ABOVE,
     )
-    cells: list[ComparedNumber] = []
+    cells: list[comparison.ComparedNumber] = []
     for epsilon in plans.EPSILONS:
         small, usual = (_sized(plans.ReleaseSetting(epsilon=epsilon), m) for m in (100, plans.GROUP))
         for variant in (plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD_ZERO):
@@ -90,7 +92,7 @@ def _figure_11(played: PlayedItem) -> ItemResult:
         (plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD_ZERO),
     )
     charts = (_noise_chart(verdicts, main),)
-    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
+    return paper.ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
 
 
 def _noise_chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> Chart:
@@ -123,7 +125,7 @@ def _noise_chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> 
     )
 
 
-def _table(name: str, played: PlayedItem) -> ItemResult:
+def _table(name: str, played: paper.PlayedItem) -> paper.ItemResult:
     column, k = TABLES[name]
     verdicts, place = (
         plans.game_verdicts(played.verdicts),
@@ -162,22 +164,22 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         log=True,
         played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
-    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=column == "CDR"),))
+    return paper.ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=column == "CDR"),))
 
 
 def _trend(
     verdicts: plans.GameVerdicts, place: plans.LocationDataSet, k: int, releases: list[plans.ReleaseSetting]
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     """What the paper says of all its data: small groups are hard to attack where counts are suppressed."""
     if k == 0:
-        claim = PublishedNumber(
-            value=0.0, where="“slowly decreases the performance”, appendix D.1", claim=Claim.ABOVE
+        claim = comparison.PublishedNumber(
+            value=0.0, where="“slowly decreases the performance”, appendix D.1", claim=comparison.Claim.ABOVE
         )
         first, last = releases[0], releases[-1]
         words = "groups of 100 minus the largest groups"
     else:
-        claim = PublishedNumber(
-            value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE
+        claim = comparison.PublishedNumber(
+            value=0.0, where="“initially perform poorly”, appendix D.1", claim=comparison.Claim.ABOVE
         )
         first, last = _sized(plans.ReleaseSetting(k=k), plans.GROUP), releases[0]
         words = "groups of 1,000 minus groups of 100"
@@ -211,7 +213,7 @@ def _published(name: str) -> list[ChartSeries]:
     ]
 
 
-def _item(name: str) -> PaperItem:
+def _item(name: str) -> paper.PaperItem:
     column, k = TABLES[name]
     words = "raw counts" if k == 0 else "counts of 1 suppressed"
     notes = (
@@ -224,7 +226,7 @@ def _item(name: str) -> PaperItem:
         if name == "table_6"
         else ()
     )
-    return PaperItem(
+    return paper.PaperItem(
         title=f"Table {name[-1]}: groups of other sizes, {words}, {column}",
         about=f"The mean AUC on {words}, for groups of 100 to {max(COLUMN[column]):,}.",
         shared_runs=(SUPPRESSION, RAW[column]),
@@ -233,7 +235,7 @@ def _item(name: str) -> PaperItem:
     )
 
 
-FIGURE_11 = PaperItem(
+FIGURE_11 = paper.PaperItem(
     title="Figure 11: smaller groups under noise for a visit",
     about="The zero-knowledge attack on groups of 100 to 1,000 under noise for one visit, and the "
     "likelihood attack with the same knowledge.",

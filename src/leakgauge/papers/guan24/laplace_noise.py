@@ -2,11 +2,8 @@
 
 from functools import partial
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import auc_charts, plans, statements
-from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
 UNITS = ("event", plans.USER_DAY)
 RELEASES = {unit: tuple(plans.ReleaseSetting(epsilon=e, unit=unit) for e in plans.EPSILONS) for unit in UNITS}
@@ -18,9 +15,9 @@ ONE = plans.ReleaseSetting(epsilon=1.0)
 SLOW = plans.ReleaseSetting(epsilon=0.1)  # some 20 s for each classifier
 
 
-def _plan(unit: str, scope: Scope) -> list[AuditTable]:
+def _plan(unit: str, scope: paper.Scope) -> list[paper.AuditTable]:
     """The games of one unit; noise for a day that equals noise for a visit is simulated as the latter."""
-    quick = scope.scale is Scale.QUICK
+    quick = scope.scale is paper.Scale.QUICK
     main = plans.main_place(scope)
     games = [
         plans.AggregateGame(place=main, release=release, attacks=_players(release, quick))
@@ -57,13 +54,13 @@ def _players(release: plans.ReleaseSetting, quick: bool) -> tuple[plans.AttackVa
     return (*plans.ALL_ATTACKS, plans.ZERO_DECONVOLUTION) if release == ONE else plans.ALL_ATTACKS
 
 
-EVENT_NOISE, DAY_NOISE = (PaperRun(name=f"noise-{unit}", audits=partial(_plan, unit)) for unit in UNITS)
+EVENT_NOISE, DAY_NOISE = (paper.PaperRun(name=f"noise-{unit}", audits=partial(_plan, unit)) for unit in UNITS)
 
 
-def _figure_8(played: PlayedItem) -> ItemResult:
+def _figure_8(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = plans.game_verdicts(played.verdicts)
     main = plans.main_place(played.scope)
-    cells: list[ComparedNumber] = []
+    cells: list[comparison.ComparedNumber] = []
     for place in (main, *plans.substitutes(played.scope)):
         for unit in UNITS:
             cells += statements.closeness_claims(
@@ -84,11 +81,13 @@ def _figure_8(played: PlayedItem) -> ItemResult:
         chart
         for place in (main, *plans.substitutes(played.scope), plans.CDR)
         for unit in UNITS
-        for chart in auc_chart(
+        for chart in auc_charts.auc_chart(
             f"figure-8-{place.name}-{unit}",
             verdicts,
             place,
-            ReleaseAxis(title="ε", places=list(zip(plans.EPSILONS, RELEASES[unit], strict=True)), log=True),
+            auc_charts.ReleaseAxis(
+                title="ε", places=list(zip(plans.EPSILONS, RELEASES[unit], strict=True)), log=True
+            ),
             plans.ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, Laplace noise for {_protects(unit, place)}: "
             f"{place.description}.",
@@ -96,10 +95,14 @@ def _figure_8(played: PlayedItem) -> ItemResult:
             "other likelihood attacks below it, the attacks of the paper below these.",
         )
     ]
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope), auc_charts.OPTIMUM_NOTE))
+    return paper.ItemResult(
+        tuple(cells), tuple(charts), (plans.place_note(played.scope), auc_charts.OPTIMUM_NOTE)
+    )
 
 
-def _strong_noise_claims(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
+def _strong_noise_claims(
+    verdicts: plans.GameVerdicts, place: plans.LocationDataSet
+) -> list[comparison.ComparedNumber]:
     """That strong noise for a day reduces the paper's attacks to almost nothing."""
     return [
         cell
@@ -116,7 +119,9 @@ def _strong_noise_claims(verdicts: plans.GameVerdicts, place: plans.LocationData
     ]
 
 
-def _active_target_claims(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
+def _active_target_claims(
+    verdicts: plans.GameVerdicts, place: plans.LocationDataSet
+) -> list[comparison.ComparedNumber]:
     """That noise for one visit does not protect a person with many visits."""
     return [
         cell
@@ -136,7 +141,7 @@ def _protects(unit: str, place: plans.LocationDataSet) -> str:
     return "one visit" if unit == "event" else f"a day of at most {place.per_day} visits"
 
 
-def _table(name: str, played: PlayedItem) -> ItemResult:
+def _table(name: str, played: paper.PlayedItem) -> paper.ItemResult:
     places = {"CDR": plans.CDR, "Milan": plans.main_place(played.scope)}
     where = name.replace("_", " ")
     cells = statements.printed_numbers(
@@ -146,10 +151,10 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         places,
         metric_intervals.accuracy,
     )
-    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
-FIGURE_8 = PaperItem(
+FIGURE_8 = paper.PaperItem(
     title="Figure 8: noise for a visit, and for a day",
     about="Laplace noise on every count, rounded down and clamped to 0 .. m. It protects one visit "
     "(event), or all visits of a person on a day (user-day), of which at most 10 are counted (20 in the "
@@ -173,7 +178,7 @@ FIGURE_8 = PaperItem(
         ),
     ),
 )
-TABLE_4 = PaperItem(
+TABLE_4 = paper.PaperItem(
     title="Table 4: accuracy under noise for a visit",
     about="The accuracy at each attack's own threshold; the same games as in figure 8.",
     shared_runs=(EVENT_NOISE,),
@@ -187,7 +192,7 @@ TABLE_4 = PaperItem(
         ),
     ),
 )
-TABLE_5 = PaperItem(
+TABLE_5 = paper.PaperItem(
     title="Table 5: accuracy under noise for a day",
     about="The accuracy at each attack's own threshold; the same games as in figure 8.",
     shared_runs=(EVENT_NOISE, DAY_NOISE),

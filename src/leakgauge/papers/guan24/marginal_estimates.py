@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from leakgauge.domains.locations.mobility.mobility_profile import total_variation
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.population import (
     DECONVOLUTION,
@@ -17,12 +17,11 @@ from leakgauge.papers.guan24.population import (
     population,
 )
 from leakgauge.papers.guan24.statements import place_prefix, with_reason
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
-RELEASES = {Scale.QUICK: 4, Scale.FULL: 20}
+RELEASES = {paper.Scale.QUICK: 4, paper.Scale.FULL: 20}
 WEEK = 168  # hours
 SUPPRESSED, NOISY, RAW = (
     plans.ReleaseSetting(k=1),
@@ -54,12 +53,12 @@ def _distances(
 
 
 def _cells(
-    place: plans.LocationDataSet, release: plans.ReleaseSetting, side: str, scale: Scale
-) -> list[ComparedNumber]:
+    place: plans.LocationDataSet, release: plans.ReleaseSetting, side: str, scale: paper.Scale
+) -> list[comparison.ComparedNumber]:
     """The distance of every estimator, smaller is better."""
     verdicts = _distances(place, release, side, RELEASES[scale])
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{place_prefix(place)}{side} marginal, {release.description}, {METHOD_NAMES[method]}: "
             "distance to the truth",
             ours=mean_with_interval(list(values)),
@@ -72,15 +71,15 @@ def _gain(
     place: plans.LocationDataSet,
     release: plans.ReleaseSetting,
     side: str,
-    scale: Scale,
+    scale: paper.Scale,
     pair: tuple[str, str],
-    published: PublishedNumber | None,
-) -> ComparedNumber:
+    published: comparison.PublishedNumber | None,
+) -> comparison.ComparedNumber:
     """How much closer one estimator is to the truth than another, over the same releases."""
     worse, better = pair
     verdicts = _distances(place, release, side, RELEASES[scale])
     gains = [a - b for a, b in zip(verdicts[worse], verdicts[better], strict=True)]
-    cell = ComparedNumber(
+    cell = comparison.ComparedNumber(
         setting=f"{place_prefix(place)}{side} marginal, {release.description}: distance of "
         f"{METHOD_NAMES[worse]} minus that of {METHOD_NAMES[better]}",
         ours=mean_with_interval(gains),
@@ -94,11 +93,11 @@ def _gain(
 
 
 def _correction(
-    release: plans.ReleaseSetting, side: str, method: str, where: str, number: int, played: PlayedItem
-) -> ItemResult:
+    release: plans.ReleaseSetting, side: str, method: str, where: str, number: int, played: paper.PlayedItem
+) -> paper.ItemResult:
     """Figures 4 and 5: one transform of the totals, on the call records."""
     scale, main = played.scope.scale, plans.main_place(played.scope)
-    claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
+    claim = comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.ABOVE)
     cells = []
     for place in (plans.CDR, main):
         cells.append(_gain(place, release, side, scale, ("raw", method), claim))
@@ -110,7 +109,7 @@ def _correction(
         )
         for place in (plans.CDR, main)
     ]
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _chart(
@@ -139,7 +138,7 @@ def _chart(
     )
 
 
-def _figure_13(played: PlayedItem) -> ItemResult:
+def _figure_13(played: paper.PlayedItem) -> paper.ItemResult:
     scale, main = played.scope.scale, plans.main_place(played.scope)
     cells = [
         cell for place in (plans.CDR, main) for side in SIDES for cell in _cells(place, RAW, side, scale)
@@ -148,13 +147,13 @@ def _figure_13(played: PlayedItem) -> ItemResult:
         _chart(f"figure-13-{place.name}", population(place), RAW, "time", ("raw", DECONVOLUTION))
         for place in (plans.CDR, main)
     )
-    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), charts, (plans.place_note(played.scope),))
 
 
-def _figure_17(played: PlayedItem) -> ItemResult:
+def _figure_17(played: paper.PlayedItem) -> paper.ItemResult:
     scale, main = played.scope.scale, plans.main_place(played.scope)
     people = population(main)
-    cells: list[ComparedNumber] = []
+    cells: list[comparison.ComparedNumber] = []
     for side in SIDES:
         n_shares = getattr(people.truth, side).size
         even = np.full(n_shares, 1 / n_shares)
@@ -164,35 +163,37 @@ def _figure_17(played: PlayedItem) -> ItemResult:
             verdicts = [total_variation(people.shares(row, release, "raw", side), even) for row in rows]
             uneven.append(verdicts)
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{place_prefix(main)}{side} marginal, noise of scale {_scale(release, main):g}: "
                     "distance of the totals to even shares",
                     ours=mean_with_interval(verdicts),
                 )
             )
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(main)}{side} marginal: distance to even shares at scale 1 minus that "
                 "at scale 10",
                 ours=mean_with_interval([a - b for a, b in zip(uneven[0], uneven[2], strict=True)]),
-                published=PublishedNumber(value=0.0, where="“compressed”, section 4.3.1", claim=Claim.ABOVE),
+                published=comparison.PublishedNumber(
+                    value=0.0, where="“compressed”, section 4.3.1", claim=comparison.Claim.ABOVE
+                ),
             )
         )
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(main)}{side} marginal: distance to even shares, noise of scale 100",
                 ours=mean_with_interval(uneven[-1]),
-                published=PublishedNumber(
+                published=comparison.PublishedNumber(
                     value=0.0,
                     where="“does not converge to a uniform distribution”, figure 17",
-                    claim=Claim.ABOVE,
+                    claim=comparison.Claim.ABOVE,
                 ),
             )
         )
         for release in SCALES:
             cells += _cells(main, release, side, scale)
     charts = tuple(_noise_chart(people, side) for side in SIDES)
-    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
+    return paper.ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
 
 
 def _scale(release: plans.ReleaseSetting, place: plans.LocationDataSet) -> float:
@@ -220,14 +221,14 @@ def _noise_chart(people: Population, side: str) -> Chart:
     )
 
 
-FIGURE_4 = PaperItem(
+FIGURE_4 = paper.PaperItem(
     title="Figure 4: log compression under suppression",
     about="Suppression favours popular hours, so their share in the totals is too large. Log compression "
     "evens the shares out. We compare it with our deconvolution, which uses the exact distribution of the "
     "release. Distances are total variation, from 0 to 1, the mean over several releases.",
     show=partial(_correction, SUPPRESSED, "time", "log", "“better approximated”, figure 4", 4),
 )
-FIGURE_5 = PaperItem(
+FIGURE_5 = paper.PaperItem(
     title="Figure 5: the power transform under noise",
     about="Noise, cut off at 0, adds about the same to every cell, so the shares of places become too even. "
     "A power makes them uneven again. We compare it with our deconvolution.",
@@ -243,13 +244,13 @@ FIGURE_5 = PaperItem(
         ),
     ),
 )
-FIGURE_13 = PaperItem(
+FIGURE_13 = paper.PaperItem(
     title="Figure 13: the time marginal from raw counts",
     about="Without noise and suppression the totals of one group of 1,000 are a good estimate of when "
     "people move.",
     show=_figure_13,
 )
-FIGURE_17 = PaperItem(
+FIGURE_17 = paper.PaperItem(
     title="Figure 17: marginals under more and more noise",
     about="The totals of places and of hours under noise of scale 1, 2, 10 and 100. By theorem A.2 they "
     "tend to even shares as a sparse release grows longer; of a given length they become rough instead.",

@@ -2,19 +2,17 @@
 
 from functools import partial
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.auc_charts import auc_series
 from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_claim, auc_lead, place_prefix
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
 NOISY_RELEASE = plans.ReleaseSetting(epsilon=1.0, k=1)
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
-PLAYED_SHARES = {Scale.QUICK: (0.1, 0.5, 1.0), Scale.FULL: SHARES}
+PLAYED_SHARES = {paper.Scale.QUICK: (0.1, 0.5, 1.0), paper.Scale.FULL: SHARES}
 RAW_RELEASE = plans.ReleaseSetting(k=0)
 ALL_PLACES = "all"
 TOPS: tuple[int | str, ...] = (1, 2, 3, ALL_PLACES)  # known places, the most visited first
@@ -26,8 +24,8 @@ BUG = (
 )
 
 
-def _trace_share_plan(scope: Scope) -> list[AuditTable]:
-    quick = scope.scale is Scale.QUICK
+def _trace_share_plan(scope: paper.Scope) -> list[paper.AuditTable]:
+    quick = scope.scale is paper.Scale.QUICK
     shares = PLAYED_SHARES[scope.scale]
     variants = [_knowing_share(variant, share) for share in shares for variant in plans.ALL_ATTACKS]
     few = (plans.LIKELIHOOD, plans.INFORMED) if quick else plans.ALL_ATTACKS
@@ -47,10 +45,10 @@ def _knowing_share(variant: plans.AttackVariant, share: float) -> plans.AttackVa
     return variant.extended(f"{share:g}", known={"trace": share})
 
 
-TRACE_SHARE_RUN = PaperRun(name="part-of-trace", audits=_trace_share_plan)
+TRACE_SHARE_RUN = paper.PaperRun(name="part-of-trace", audits=_trace_share_plan)
 
 
-def _figure_9(played: PlayedItem) -> ItemResult:
+def _figure_9(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     cells = []
     for variant in (*plans.PAPER_ATTACKS, plans.LIKELIHOOD, plans.LIKELIHOOD_ZERO):
@@ -67,22 +65,22 @@ def _figure_9(played: PlayedItem) -> ItemResult:
                 f"{place_prefix(main)}{variant.description}, AUC, the whole trace minus 10 % of it known",
                 all_of_it,
                 tenth,
-                PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
+                comparison.PublishedNumber(value=0.0, where="figure 9", claim=comparison.Claim.ABOVE),
             )
             cells += _range(main, all_of_it, tenth, variant)
     cells += _values(verdicts, main) + _values(verdicts, plans.CDR)
     charts = [chart for place in (main, plans.CDR) for chart in _chart(verdicts, place)]
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _range(
     place: plans.LocationDataSet, most: Verdict | None, least: Verdict | None, variant: plans.AttackVariant
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     """That the AUC changes little when only a part of the trace is known."""
     if most is None or least is None:
         return []
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{place_prefix(place)}{variant.description}, range of the AUC from 10 % to the whole "
             "trace",
             ours=metric_intervals.difference(auc(most), auc(least)),
@@ -93,7 +91,7 @@ def _range(
     ]
 
 
-def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
+def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[comparison.ComparedNumber]:
     cells = []
     for share in SHARES:
         for variant in plans.ALL_ATTACKS:
@@ -104,7 +102,7 @@ def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[
             if place is plans.CDR and variant == plans.ZERO_KNOWLEDGE and share == 0.1:
                 stated = PUBLISHED["figure_9_cdr_zero_knowledge"]
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{place_prefix(place)}{variant.description}, {share:.0%} of the trace known: "
                     "mean AUC",
                     ours=auc(verdict),
@@ -145,7 +143,7 @@ def _chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[C
     return [chart]
 
 
-FIGURE_9 = PaperItem(
+FIGURE_9 = paper.PaperItem(
     title="Figure 9: only a part of the trace is known",
     about="The attacker knows a random share of the target's visits, rounded up; the release has noise "
     "for one visit of ε = 1, and counts of 1 are suppressed after it.",
@@ -164,8 +162,8 @@ def _knowing_places(variant: plans.AttackVariant, top: int | str, spread: str) -
     return variant.extended(f"{spread}-{top}", known={"places": top, "spread": spread})
 
 
-def _places_plan(spread: str, scope: Scope) -> list[AuditTable]:
-    quick = scope.scale is Scale.QUICK
+def _places_plan(spread: str, scope: paper.Scope) -> list[paper.AuditTable]:
+    quick = scope.scale is paper.Scale.QUICK
     variants = [
         _knowing_places(variant, top, spread)
         for top in (QUICK_TOPS if quick else TOPS)
@@ -178,18 +176,18 @@ def _places_plan(spread: str, scope: Scope) -> list[AuditTable]:
 
 
 PLACES_RUNS = {
-    spread: PaperRun(name=f"places-{spread}", audits=partial(_places_plan, spread))
+    spread: paper.PaperRun(name=f"places-{spread}", audits=partial(_places_plan, spread))
     for spread in SPREADS.values()
 }
 
 
-def _places_table(name: str, played: PlayedItem) -> ItemResult:
+def _places_table(name: str, played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = plans.game_verdicts(played.verdicts)
-    cells: list[ComparedNumber] = []
+    cells: list[comparison.ComparedNumber] = []
     for place in (plans.main_place(played.scope), plans.CDR):
         cells += _printed(name, verdicts, place)
         cells += [
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(place)}likelihood, auxiliary, hours from the time marginal, AUC, "
                 f"{_top_text(top)}",
                 ours=auc(verdict),
@@ -202,10 +200,12 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
             )
             is not None
         ]
-    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
-def _printed(name: str, verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
+def _printed(
+    name: str, verdicts: plans.GameVerdicts, place: plans.LocationDataSet
+) -> list[comparison.ComparedNumber]:
     table = PUBLISHED.tables[name]
     row = table.row(place.stands_for)
     heads = {f"{variant.label} {top}": (variant, top) for variant in plans.PAPER_ATTACKS for top in TOPS}
@@ -216,10 +216,10 @@ def _printed(name: str, verdicts: plans.GameVerdicts, place: plans.LocationDataS
         if verdict is None:
             continue
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place.stands_for}: {variant.description}, AUC, {_top_text(top)}",
                 ours=auc(verdict),
-                published=PublishedNumber(
+                published=comparison.PublishedNumber(
                     value=value, places=table.places, where=f"± {error}, {table.where}"
                 ),
                 comparable=False,
@@ -239,9 +239,9 @@ def _top_text(top: int | str) -> str:
             return f"the {top} most visited places known"
 
 
-def _places_item(name: str) -> PaperItem:
+def _places_item(name: str) -> paper.PaperItem:
     spread = SPREADS[name]
-    return PaperItem(
+    return paper.PaperItem(
         title=f"Table {name[6:]}: places without times, {spread}",
         about="The attacker knows the places that the target visits most, not when it was there, and counts "
         "are raw. "

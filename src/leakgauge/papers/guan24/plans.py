@@ -4,9 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from leakgauge.papers import data_sets
-from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import AuditTable, Scale, Scope
+from leakgauge.papers import data_sets, paper
 from leakgauge.report.charts import chart_style
 from leakgauge.verdict import Verdict
 
@@ -14,8 +12,9 @@ GROUP = 1_000
 THRESHOLDS = (0, 1, 2, 3, 4, 5)  # figure 7
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)  # figure 8
 USER_DAY = "user-day"
-TARGETS = {Scale.QUICK: 3, Scale.FULL: 50}
-ROUNDS = {Scale.QUICK: 330, Scale.FULL: 1_000}  # one release serves all targets; the paper: 100 for each
+TARGETS = {paper.Scale.QUICK: 3, paper.Scale.FULL: 50}
+# one release serves all targets; the paper: 100 for each
+ROUNDS = {paper.Scale.QUICK: 330, paper.Scale.FULL: 1_000}
 LEAST_VISITS = 10  # of a target
 CONFIDENCE = 0.95
 CDR_TARGETS, CDR_ROUNDS = 2, 100  # at --scale quick
@@ -163,7 +162,7 @@ class ReleaseSetting:
 class LocationDataSet:
     """A data set, and how groups are drawn from it; ``stands_for`` names the column of the paper."""
 
-    data: DataSet
+    data: data_sets.DataSet
     group: int = GROUP
     reference: int | float = 2_500  # people, or a share of them
     per_day: int = 10
@@ -206,14 +205,14 @@ class LocationDataSet:
 
 
 CITY = LocationDataSet(
-    data=DataSet(
+    data=data_sets.DataSet(
         name="city",
         description="a synthetic city",
         table={"source": "synthetic", "users": 4840, "sites": 100, "epochs": 168, "visits": 21.5},
     )
 )
 CDR = LocationDataSet(
-    data=DataSet(
+    data=data_sets.DataSet(
         name="cdr-city",
         description="a synthetic city of the size of the call records",
         table={
@@ -232,13 +231,13 @@ CDR = LocationDataSet(
 )
 
 
-def main_place(scope: Scope) -> LocationDataSet:
+def main_place(scope: paper.Scope) -> LocationDataSet:
     """Milan, if its file is in the folder of the data sets; otherwise a synthetic city of the same size."""
     verdicts = data_sets.milan(scope, GRID, FIRST_WEEK)
     return CITY if verdicts is None else LocationDataSet(data=verdicts)
 
 
-def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
+def substitutes(scope: paper.Scope) -> tuple[LocationDataSet, ...]:
     """Other real data, used where Milan is not given; New York is too small for groups of 1,000."""
     if main_place(scope).is_original:
         return ()
@@ -250,7 +249,7 @@ def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
     )
 
 
-def place_note(scope: Scope, *, cdr: bool = True) -> str:
+def place_note(scope: paper.Scope, *, cdr: bool = True) -> str:
     """Say which data were used."""
     private = _cdr_note(scope) if cdr else ""
     if main_place(scope).is_original:
@@ -265,11 +264,11 @@ def place_note(scope: Scope, *, cdr: bool = True) -> str:
     )
 
 
-def _cdr_note(scope: Scope) -> str:
+def _cdr_note(scope: paper.Scope) -> str:
     quick = (
         " At this scale only the likelihood attack is simulated there in most settings, for two targets: "
         "learning from 360,000 cells takes long."
-        if scope.scale is Scale.QUICK
+        if scope.scale is paper.Scale.QUICK
         else ""
     )
     return (
@@ -291,20 +290,20 @@ class AggregateGame:
     def name(self) -> str:
         return audit_name(self.place, self.release, self.least)
 
-    def audit_table(self, scale: Scale) -> AuditTable:
+    def audit_table(self, scale: paper.Scale) -> paper.AuditTable:
         """The audit of a plan."""
         targets, rounds = TARGETS[scale], ROUNDS[scale]
-        if scale is Scale.QUICK and self.place.stands_for == "CDR":
+        if scale is paper.Scale.QUICK and self.place.stands_for == "CDR":
             targets, rounds = CDR_TARGETS, CDR_ROUNDS
-        elif scale is Scale.QUICK and self.place.weeks > 1:
+        elif scale is paper.Scale.QUICK and self.place.weeks > 1:
             targets = ELSEWHERE_TARGETS
-        elif scale is Scale.QUICK and self.release.epsilon is None:
+        elif scale is paper.Scale.QUICK and self.release.epsilon is None:
             targets = RAW_TARGETS
         return {
             "name": self.name,
             "domain": "locations",
             "rounds": rounds,
-            "block": -(-rounds // 2) if scale is Scale.QUICK else 100,
+            "block": -(-rounds // 2) if scale is paper.Scale.QUICK else 100,
             "data": dict(self.place.data.table),
             "challenger": self.place.challenger_table(targets, group=self.release.m, least=self.least),
             "mechanism": self.release.played_as(self.place.per_day).mechanism_table,
@@ -319,7 +318,7 @@ def audit_name(place: LocationDataSet, release: ReleaseSetting, least: int = LEA
     return f"{place.name}@{release.played_as(place.per_day).name}{active}"
 
 
-def audit_tables(scope: Scope, games: Iterable[AggregateGame]) -> list[AuditTable]:
+def audit_tables(scope: paper.Scope, games: Iterable[AggregateGame]) -> list[paper.AuditTable]:
     """The audits of some games."""
     return [game.audit_table(scope.scale) for game in games]
 

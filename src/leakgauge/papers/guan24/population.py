@@ -13,9 +13,8 @@ from leakgauge.domains.locations.mobility import deconvolution, marginals
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
 from leakgauge.domains.locations.plan_tables import read_mechanism_table
 from leakgauge.domains.locations.release_chain import ReleaseChain
-from leakgauge.papers.comparison import OurNumber
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.guan24.plans import TARGETS, LocationDataSet, ReleaseSetting
-from leakgauge.papers.paper import Scale
 
 SEED = 20240501
 DECONVOLUTION = "deconvolution"
@@ -83,19 +82,19 @@ def population(place: LocationDataSet) -> Population:
 def _challenger(place: LocationDataSet) -> Challenger:
     return build(
         data=dict(place.data.table),
-        challenger=place.challenger_table(TARGETS[Scale.FULL]),
+        challenger=place.challenger_table(TARGETS[paper.Scale.FULL]),
         mechanism={"name": "raw"},
         folder=Path(),
         seed=SEED,
     )
 
 
-def mean_with_interval(values: list[float]) -> OurNumber:
+def mean_with_interval(values: list[float]) -> comparison.OurNumber:
     """The mean over releases, with Student's 95 % interval."""
     from scipy.special import stdtrit
 
     verdicts = np.array(values)
     reach = stdtrit(verdicts.size - 1, 0.975) * verdicts.std(ddof=1) / np.sqrt(verdicts.size)
-    return OurNumber(
+    return comparison.OurNumber(
         value=float(verdicts.mean()), low=float(verdicts.mean() - reach), high=float(verdicts.mean() + reach)
     )

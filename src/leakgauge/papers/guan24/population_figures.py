@@ -7,18 +7,17 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.mobility import synthetic_traces
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.population import SEED, mean_with_interval, population
 from leakgauge.papers.guan24.statements import PUBLISHED, place_prefix
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import HistogramBars, density_chart
 from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 MANY = 200_000  # draws of a distribution
-DRAWN = {Scale.QUICK: 4, Scale.FULL: 20}
+DRAWN = {paper.Scale.QUICK: 4, paper.Scale.FULL: 20}
 SKEWS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 
 
@@ -53,36 +52,36 @@ def _laws(visits: Reals) -> dict[str, Reals]:
     }
 
 
-def _figure_6(played: PlayedItem) -> ItemResult:
+def _figure_6(played: paper.PlayedItem) -> paper.ItemResult:
     cells, charts = [], []
     for place in (plans.CDR, plans.main_place(played.scope)):
         visits = population(place).challenger.traces.n_visits.astype(np.float64)
         laws = _laws(visits)
         distances = {name: _distance(visits, law) for name, law in laws.items()}
         best, exponential, constant = distances.values()
-        claim = PublishedNumber(
-            value=0.0, where="“best approximated by a lognormal”, figure 6", claim=Claim.ABOVE
+        claim = comparison.PublishedNumber(
+            value=0.0, where="“best approximated by a lognormal”, figure 6", claim=comparison.Claim.ABOVE
         )
         for words, gain, published in (
             ("exponential minus the best log-normal", exponential - best, claim),
             ("constant minus exponential", constant - exponential, None),
         ):
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{place_prefix(place)}activity, distance to the truth: {words}",
-                    ours=exact_number(gain),
+                    ours=comparison.exact_number(gain),
                     published=published,
                 )
             )
         cells += [
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(place)}activity, {name}: distance to the truth",
-                ours=exact_number(value),
+                ours=comparison.exact_number(value),
             )
             for name, value in distances.items()
         ]
         charts.append(_activity_chart(f"figure-6-{place.name}", place, visits, laws))
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _activity_chart(name: str, place: plans.LocationDataSet, visits: Reals, laws: dict[str, Reals]) -> Chart:
@@ -112,7 +111,7 @@ def _activity_chart(name: str, place: plans.LocationDataSet, visits: Reals, laws
     )
 
 
-def _figure_14(played: PlayedItem) -> ItemResult:
+def _figure_14(played: paper.PlayedItem) -> paper.ItemResult:
     cells, charts = [], []
     means = {}
     for place in (plans.CDR, plans.main_place(played.scope)):
@@ -121,8 +120,9 @@ def _figure_14(played: PlayedItem) -> ItemResult:
         means[place.stands_for] = float(visits.mean())
         for words, value in (("mean", visits.mean()), ("median", np.median(visits)), ("most", visits.max())):
             cells.append(
-                ComparedNumber(
-                    setting=f"{place_prefix(place)}visits of 50 targets, {words}", ours=exact_number(value)
+                comparison.ComparedNumber(
+                    setting=f"{place_prefix(place)}visits of 50 targets, {words}",
+                    ours=comparison.exact_number(value),
                 )
             )
         edges = np.linspace(0, visits.max() + 1, 21)
@@ -139,20 +139,20 @@ def _figure_14(played: PlayedItem) -> ItemResult:
         )
     original = plans.main_place(played.scope).is_original
     cells.append(
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="visits per target, CDR over Milan",
-            ours=exact_number(means["CDR"] / means["Milan"]),
+            ours=comparison.exact_number(means["CDR"] / means["Milan"]),
             published=PUBLISHED["figure_14_visits_ratio"],
             comparable=False,
             why="The city that stands for the call records has six times the visits of an average person, "
             "not of a target." + ("" if original else " The tweets of Milan were not given."),
         )
     )
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
-def _figure_15(played: PlayedItem) -> ItemResult:
-    cells: list[ComparedNumber] = []
+def _figure_15(played: paper.PlayedItem) -> paper.ItemResult:
+    cells: list[comparison.ComparedNumber] = []
     traces = []
     n = DRAWN[played.scope.scale]
     for place, colour in (
@@ -163,11 +163,11 @@ def _figure_15(played: PlayedItem) -> ItemResult:
         verdicts = []
         for k in plans.THRESHOLDS:
             shares = [float((row[row > 0] <= k).mean()) for row in counts]
-            ours = exact_number(0.0) if k == 0 else mean_with_interval(shares)
+            ours = comparison.exact_number(0.0) if k == 0 else mean_with_interval(shares)
             verdicts.append((float(k), ours))
             last = k == plans.THRESHOLDS[-1]
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{place_prefix(place)}share of counts above 0 that are suppressed, k = {k}",
                     ours=ours,
                     published=PUBLISHED["figure_15_suppressed_share"] if last else None,
@@ -190,10 +190,10 @@ def _figure_15(played: PlayedItem) -> ItemResult:
         alternative="The share rises steeply from k = 0 and flattens.",
         played="mean over releases, 95 % interval",
     )
-    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope),))
 
 
-def _figure_16(played: PlayedItem) -> ItemResult:
+def _figure_16(played: paper.PlayedItem) -> paper.ItemResult:
     main = plans.main_place(played.scope)
     people = population(main)
     truth = people.truth
@@ -201,20 +201,24 @@ def _figure_16(played: PlayedItem) -> ItemResult:
         _shares("figure-16-space", np.sort(truth.space)[::-1], "place, by popularity", main, "space"),
         _shares("figure-16-time", truth.time, "hour", main, "time"),
     ]
-    cells = [ComparedNumber(setting=f"{place_prefix(main)}visits per person", ours=exact_number(truth.mean))]
+    cells = [
+        comparison.ComparedNumber(
+            setting=f"{place_prefix(main)}visits per person", ours=comparison.exact_number(truth.mean)
+        )
+    ]
     if people.challenger.traces.map.positions is not None:
         positions = people.challenger.traces.map.positions
         charts.append(_triangulation(positions, main))
         graph = synthetic_traces.delaunay_graph(positions)
         edges = graph.neighbours.size / 2
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(main)}neighbours of a place in the Delaunay triangulation, on "
                 "average",
-                ours=exact_number(2 * edges / graph.n_places),
+                ours=comparison.exact_number(2 * edges / graph.n_places),
             )
         )
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
 
 
 def _shares(name: str, shares: Reals, x_title: str, place: plans.LocationDataSet, side: str) -> Chart:
@@ -260,7 +264,7 @@ def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
     )
 
 
-FIGURE_6 = PaperItem(
+FIGURE_6 = paper.PaperItem(
     title="Figure 6: how many visits people make",
     about="A release does not say how unequally active people are. The paper takes an exponential "
     "distribution of "
@@ -274,17 +278,17 @@ FIGURE_6 = PaperItem(
         ),
     ),
 )
-FIGURE_14 = PaperItem(
+FIGURE_14 = paper.PaperItem(
     title="Figure 14: visits of the targets",
     about="How many visits each of 50 targets has, after the daily cap.",
     show=_figure_14,
 )
-FIGURE_15 = PaperItem(
+FIGURE_15 = paper.PaperItem(
     title="Figure 15: how much suppression destroys",
     about="The share of the counts above 0 in a release of 1,000 people that suppression sets to 0.",
     show=_figure_15,
 )
-FIGURE_16 = PaperItem(
+FIGURE_16 = paper.PaperItem(
     title="Figure 16: the parts of synthetic traces",
     about="The model of Farzanehfar et al. needs the space, time and activity marginals (the last is in "
     "figure 6) and the Delaunay triangulation of the places.",

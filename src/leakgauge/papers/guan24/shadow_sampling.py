@@ -1,17 +1,15 @@
 """Figures 10 and 12: shadows in pairs or independent, and drawn from how many synthetic traces."""
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart, auc_series
 from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
 from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_lead, place_prefix
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Stroke
 
-BUDGETS = {Scale.QUICK: (4.0, 7.0, 10.0), Scale.FULL: tuple(float(n) for n in range(1, 11))}
+BUDGETS = {paper.Scale.QUICK: (4.0, 7.0, 10.0), paper.Scale.FULL: tuple(float(n) for n in range(1, 11))}
 INDEPENDENT = {
     plans.KNOCK_KNOCK: plans.KNOCK_KNOCK.extended(
         "independent", options={"sampling": "independent"}, colour=chart_style.SERIES[4]
@@ -24,16 +22,16 @@ RAW = plans.ReleaseSetting(k=0)
 SUPPRESSED = plans.ReleaseSetting(k=1)
 RELEASE = plans.ReleaseSetting(epsilon=1.0, k=1)
 TRACE_NUMBERS = {
-    Scale.QUICK: (1_050, 2_000, 5_000, 20_000),
-    Scale.FULL: (1_050, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000),
+    paper.Scale.QUICK: (1_050, 2_000, 5_000, 20_000),
+    paper.Scale.FULL: (1_050, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000),
 }
 
 
-def _releases(scale: Scale) -> list[plans.ReleaseSetting]:
+def _releases(scale: paper.Scale) -> list[plans.ReleaseSetting]:
     return [plans.ReleaseSetting(epsilon=epsilon, unit=plans.USER_DAY) for epsilon in BUDGETS[scale]]
 
 
-def _pairing_plan(scope: Scope) -> list[AuditTable]:
+def _pairing_plan(scope: paper.Scope) -> list[paper.AuditTable]:
     """Pairs that figure 8 shows are simulated there."""
     main = plans.main_place(scope)
     others: tuple[plans.AttackVariant, ...] = tuple(INDEPENDENT.values())
@@ -55,14 +53,16 @@ def _pairing_plan(scope: Scope) -> list[AuditTable]:
     return plans.audit_tables(scope, games)
 
 
-PAIRING_RUN = PaperRun(name="sampling", audits=_pairing_plan)
+PAIRING_RUN = paper.PaperRun(name="sampling", audits=_pairing_plan)
 
 
-def _figure_10(played: PlayedItem) -> ItemResult:
+def _figure_10(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     releases = _releases(played.scope.scale)
-    wins = PublishedNumber(value=0.0, where="“always outperforms”, section 6.4", claim=Claim.ABOVE)
-    cells: list[ComparedNumber] = []
+    wins = comparison.PublishedNumber(
+        value=0.0, where="“always outperforms”, section 6.4", claim=comparison.Claim.ABOVE
+    )
+    cells: list[comparison.ComparedNumber] = []
     for release in releases:
         for paired, independent in INDEPENDENT.items():
             cells += auc_lead(
@@ -92,7 +92,7 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         release = plans.ReleaseSetting(epsilon=4.0, unit=plans.USER_DAY)
         if (verdict := verdicts.find(main, release, variant)) is not None:
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"Milan: {variant.description}, AUC at {release.description}",
                     ours=auc(verdict),
                     published=PUBLISHED[f"figure_10_zero_knowledge_{name}"],
@@ -111,10 +111,10 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         "Paired shadows train better attacks than independent ones, with real and with synthetic traces; "
         "the likelihood attack, which needs no shadows, has the highest AUC.",
     )
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
 
 
-FIGURE_10 = PaperItem(
+FIGURE_10 = paper.PaperItem(
     title="Figure 10: paired against independent shadows",
     about="A pair of shadows differs by the target alone, and has the same noise. The paper compares "
     "learning from 200 pairs with learning from 400 independent shadows, under noise for a day.",
@@ -133,35 +133,37 @@ def _with_traces(traces: int) -> plans.AttackVariant:
     return plans.ZERO_KNOWLEDGE.extended(f"{traces}", options={"traces": traces})
 
 
-def _synthetic_traces_plan(scope: Scope) -> list[AuditTable]:
+def _synthetic_traces_plan(scope: paper.Scope) -> list[paper.AuditTable]:
     variants = [*(_with_traces(traces) for traces in TRACE_NUMBERS[scope.scale]), plans.LIKELIHOOD_ZERO]
     return plans.audit_tables(
         scope, [plans.AggregateGame(place=plans.main_place(scope), release=RELEASE, attacks=variants)]
     )
 
 
-SYNTHETIC_TRACES_RUN = PaperRun(name="made-up", audits=_synthetic_traces_plan)
+SYNTHETIC_TRACES_RUN = paper.PaperRun(name="made-up", audits=_synthetic_traces_plan)
 
 
-def _figure_12(played: PlayedItem) -> ItemResult:
+def _figure_12(played: paper.PlayedItem) -> paper.ItemResult:
     by_game, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     numbers = TRACE_NUMBERS[played.scope.scale]
     games = [(traces, by_game.find(main, RELEASE, _with_traces(traces))) for traces in numbers]
     points = [(float(traces), verdict) for traces, verdict in games if verdict is not None]
     best = by_game.find(main, RELEASE, plans.LIKELIHOOD_ZERO)
     verdicts = dict(games)
-    cells: list[ComparedNumber] = [
+    cells: list[comparison.ComparedNumber] = [
         *auc_lead(
             f"{place_prefix(main)}AUC with {numbers[-1]:,} synthetic traces minus {numbers[0]:,}",
             verdicts[numbers[-1]],
             verdicts[numbers[0]],
-            PublishedNumber(
-                value=0.0, where="“improves the MIA’s performance”, appendix D.2", claim=Claim.ABOVE
+            comparison.PublishedNumber(
+                value=0.0,
+                where="“improves the MIA’s performance”, appendix D.2",
+                claim=comparison.Claim.ABOVE,
             ),
             "Groups are drawn from the synthetic people; how much pairs of shadows overlap matters little.",
         ),
         *(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(main)}zero-knowledge, AUC with {int(x):,} synthetic traces",
                 ours=auc(verdict),
                 drawn=True,
@@ -173,7 +175,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
     traces = auc_series("zero-knowledge", points, plans.ZERO_KNOWLEDGE.colour, Stroke.LINE)
     if best is not None:
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{place_prefix(main)}likelihood, zero, AUC without any trace", ours=auc(best)
             )
         )
@@ -195,10 +197,10 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         log=True,
         played=f"simulated, {metric_intervals.confidence_text(played.verdicts)} interval",
     )
-    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=False),))
+    return paper.ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=False),))
 
 
-FIGURE_12 = PaperItem(
+FIGURE_12 = paper.PaperItem(
     title="Figure 12: the number of synthetic traces",
     about="Shadows of the zero-knowledge attack are groups of 1,000 drawn from traces that it generates "
     "from a release. The paper draws its AUC against their number.",

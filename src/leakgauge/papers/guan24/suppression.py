@@ -1,17 +1,16 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
-from leakgauge.papers import metric_intervals
+from leakgauge.papers import metric_intervals, paper
 from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
 RELEASES = tuple(plans.ReleaseSetting(k=k) for k in plans.THRESHOLDS)
 SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3))  # elsewhere, at --scale quick
 CDR_SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3, 5))
 
 
-def _plan(scope: Scope) -> list[AuditTable]:
-    quick = scope.scale is Scale.QUICK
+def _plan(scope: paper.Scope) -> list[paper.AuditTable]:
+    quick = scope.scale is paper.Scale.QUICK
     main = plans.main_place(scope)
     games = [
         plans.AggregateGame(place=main, release=release, attacks=_players(release)) for release in RELEASES
@@ -34,10 +33,10 @@ def _players(release: plans.ReleaseSetting) -> tuple[plans.AttackVariant, ...]:
     return (*plans.ALL_ATTACKS, plans.ZERO_DECONVOLUTION) if release.k == 1 else plans.ALL_ATTACKS
 
 
-SUPPRESSION = PaperRun(name="suppression", audits=_plan)
+SUPPRESSION = paper.PaperRun(name="suppression", audits=_plan)
 
 
-def _figure_7(played: PlayedItem) -> ItemResult:
+def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = plans.game_verdicts(played.verdicts)
     main = plans.main_place(played.scope)
     cells = []
@@ -73,10 +72,10 @@ def _figure_7(played: PlayedItem) -> ItemResult:
             "Every attack except the informed one has an AUC near 1 without suppression, which falls as k "
             "grows; the likelihood attacks lie above the two of the paper.",
         )
-    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
-def _table_3(played: PlayedItem) -> ItemResult:
+def _table_3(played: paper.PlayedItem) -> paper.ItemResult:
     places = {"CDR": plans.CDR, "Milan": plans.main_place(played.scope)}
     cells = statements.printed_numbers(
         statements.ACCURACIES["table_3"],
@@ -85,10 +84,10 @@ def _table_3(played: PlayedItem) -> ItemResult:
         places,
         metric_intervals.accuracy,
     )
-    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
+    return paper.ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
-FIGURE_7 = PaperItem(
+FIGURE_7 = paper.PaperItem(
     title="Figure 7: suppression of small counts",
     about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
     "Knock-Knock, whose attacker holds the traces of other people, and of its zero-knowledge attack, which "
@@ -113,7 +112,7 @@ FIGURE_7 = PaperItem(
         ),
     ),
 )
-TABLE_3 = PaperItem(
+TABLE_3 = paper.PaperItem(
     title="Table 3: accuracy under suppression",
     about="The accuracy at each attack's own threshold, which it sets on 100 shadows of its own; the "
     "same games as in figure 7.",

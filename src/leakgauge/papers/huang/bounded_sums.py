@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.huang.plans import LEVEL, audit_table
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -16,13 +14,16 @@ from leakgauge.verdict import Verdict
 
 M, EPSILON = 10, 1.0  # answers, and what each costs
 AGE = 50  # of everybody in the sum, so that value / bound is as stated
-SHARES = {Scale.QUICK: (0.1, 0.25, 0.5, 0.75, 1.0), Scale.FULL: tuple(i / 20 for i in range(1, 21))}
+SHARES = {
+    paper.Scale.QUICK: (0.1, 0.25, 0.5, 0.75, 1.0),
+    paper.Scale.FULL: tuple(i / 20 for i in range(1, 21)),
+}
 RECORDS = 5_000  # some 70 of them of that age
 ATTACKS = {"t-test": "split_t_test", "midpoint": "split_midpoint", "likelihood": "split_likelihood"}
 COLOURS = dict(zip(ATTACKS, chart_style.SERIES))
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     attacks = [{"name": name, "queries": M, "label": label} for label, name in ATTACKS.items()]
     return [
         audit_table(
@@ -49,9 +50,9 @@ def exact_success(label: str, share: float) -> float:
             return float(np.mean(query_splitting.optimum_laplace(M, ratio)))
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     cells = [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{verdict.label}: value / bound = {_share(verdict):g}, simulated",
             ours=metric_intervals.accuracy(verdict),
             exact=exact_success(verdict.label, _share(verdict)),
@@ -59,7 +60,7 @@ def _show(played: PlayedItem) -> ItemResult:
         )
         for verdict in played.verdicts
     ]
-    return ItemResult(tuple(cells), (_chart(played.verdicts, SHARES[played.scope.scale]),))
+    return paper.ItemResult(tuple(cells), (_chart(played.verdicts, SHARES[played.scope.scale]),))
 
 
 def _share(verdict: Verdict) -> float:
@@ -95,7 +96,7 @@ def _traces(label: str, verdicts: Sequence[Verdict], shares: Sequence[float]) ->
     ]
 
 
-SUMS = PaperItem(
+SUMS = paper.PaperItem(
     title="Bounded sums: success against the target's value over the bound",
     about="In a sum whose values are clipped to a bound, the noise hides a value as large as the bound. The "
     f"same query is asked {M} times, ε = {EPSILON:g} each, about a target whose value is between a tenth of "

@@ -8,10 +8,8 @@ from typing import Literal
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -33,8 +31,8 @@ MISPRINTED = (
     "The formulas after the theorem use the critical value of m degrees of freedom instead of m - 1. So "
     "they give an attack 0.51 at four answers even if ε is 0, and less at slightly more answers."
 )
-DRAWN = {Scale.QUICK: (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 29), Scale.FULL: ALL_ANSWERS}  # answers
-PLAYED = {Scale.QUICK: (4, 10, 29), Scale.FULL: (4, 6, 8, 10, 15, 20, 25, 29)}
+DRAWN = {paper.Scale.QUICK: (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 29), paper.Scale.FULL: ALL_ANSWERS}  # answers
+PLAYED = {paper.Scale.QUICK: (4, 10, 29), paper.Scale.FULL: (4, 6, 8, 10, 15, 20, 25, 29)}
 COLOURS = chart_style.SERIES[:3]
 NOTES = (
     "The paper draws surfaces and prints no number; we compare with what it says about them.",
@@ -109,13 +107,15 @@ TOTAL_BUDGET = SuccessSurface("figure-3", "total", ((0.1, 0.5, 1.0), (0.1, 5.0, 
 BUDGET_EACH = SuccessSurface("figure-4", "each", ((0.01, 0.05, 0.1), (0.01, 0.2, 0.33)))
 
 
-def trend_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals) -> list[ComparedNumber]:
+def trend_claims(
+    surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals
+) -> list[comparison.ComparedNumber]:
     """That success falls with the number of answers for a total budget, and rises for a budget each."""
     falls = surface.budget == "total"
     first, last = (FEWEST_ANSWERS, MOST_ANSWERS) if falls else (MOST_ANSWERS, FEWEST_ANSWERS)
-    stated = PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE)
+    stated = comparison.PublishedNumber(value=0.0, where="section 5", claim=comparison.Claim.ABOVE)
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"t-test: {first} answers minus {last}, {surface.budget_text} = {budget:g}",
             ours=(
                 gain := with_numeric_error(
@@ -129,11 +129,13 @@ def trend_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Real
     ]
 
 
-def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
+def formula_claims(surface: SuccessSurface) -> list[comparison.ComparedNumber]:
     """Whether the printed formulas have the trend that the paper reads off them."""
     falls = surface.budget == "total"
     turn = "rise" if falls else "fall"
-    stated = PublishedNumber(value=0.0, where="stated after theorem 5, section 4.5", claim=Claim.AT_MOST)
+    stated = comparison.PublishedNumber(
+        value=0.0, where="stated after theorem 5, section 4.5", claim=comparison.Claim.AT_MOST
+    )
     cells = []
     for name, misprint in (("theorem 5", False), ("the formulas after it, T(m)", True)):
         for budget in (surface.budgets[0], surface.budgets[-1]):
@@ -141,10 +143,10 @@ def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
             steps, peak = np.diff(rates), ALL_ANSWERS[int(rates.argmax())]
             worst = steps.max() if falls else -steps.min()
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{name}: largest {turn} per additional answer, {surface.budget_text} "
                     f"= {budget:g}",
-                    ours=exact_number(worst),
+                    ours=comparison.exact_number(worst),
                     published=stated,
                     why="" if worst <= 0 else MISPRINTED if misprint else RISES.format(peak),
                 )
@@ -152,7 +154,9 @@ def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
     return cells
 
 
-def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals) -> list[ComparedNumber]:
+def growth_claims(
+    surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals
+) -> list[comparison.ComparedNumber]:
     """That success rises with the budget, in either range."""
     cells = []
     for panel in surface.panels:
@@ -160,10 +164,12 @@ def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Rea
         for m in (FEWEST_ANSWERS, MOST_ANSWERS):
             gain = with_numeric_error(tested[numbers.index(m), high] - tested[numbers.index(m), low], 2)
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"t-test: {surface.budget_text} = {panel[-1]:g} minus {panel[0]:g}, {m} answers",
                     ours=gain,
-                    published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
+                    published=comparison.PublishedNumber(
+                        value=0.0, where="section 5", claim=comparison.Claim.ABOVE
+                    ),
                     why=SMALL if gain.low <= 0 else "",
                 )
             )
@@ -172,9 +178,9 @@ def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Rea
 
 def consistency_claims(
     surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     """That experiment and theorem are consistent, within 0.01: their largest difference."""
-    consistent = PublishedNumber(value=0.0, places=2, where="“consistent”, section 5")
+    consistent = comparison.PublishedNumber(value=0.0, places=2, where="“consistent”, section 5")
     cells = []
     for panel in surface.panels:
         apart = {
@@ -185,7 +191,7 @@ def consistency_claims(
         }
         m, budget = max(apart, key=lambda place: abs(apart[place]))
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"t-test minus theorem 5, largest difference for {surface.budget_text} of "
                 f"{panel[0]:g} to {panel[-1]:g}: {m} answers, {budget:g}",
                 ours=with_numeric_error(apart[m, budget]),
@@ -196,12 +202,12 @@ def consistency_claims(
     return cells
 
 
-def optimum_numbers(surface: SuccessSurface) -> list[ComparedNumber]:
+def optimum_numbers(surface: SuccessSurface) -> list[comparison.ComparedNumber]:
     """Success of the best attack on the same answers, for the largest budget of either range."""
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"optimum: {m} answers, {surface.budget_text} = {panel[-1]:g}",
-            ours=exact_number(surface.best(panel[-1], (m,))[0]),
+            ours=comparison.exact_number(surface.best(panel[-1], (m,))[0]),
             why="The likelihood ratio of the answers: no attack can do better.",
         )
         for panel in surface.panels
@@ -209,7 +215,7 @@ def optimum_numbers(surface: SuccessSurface) -> list[ComparedNumber]:
     ]
 
 
-def _audits(surface: SuccessSurface, scope: Scope) -> list[AuditTable]:
+def _audits(surface: SuccessSurface, scope: paper.Scope) -> list[paper.AuditTable]:
     numbers = PLAYED[scope.scale]
     if surface.budget == "each":  # answers of the same noise: one audit
         return [
@@ -223,7 +229,7 @@ def _audits(surface: SuccessSurface, scope: Scope) -> list[AuditTable]:
     ]
 
 
-def _show(surface: SuccessSurface, played: PlayedItem) -> ItemResult:
+def _show(surface: SuccessSurface, played: paper.PlayedItem) -> paper.ItemResult:
     numbers = DRAWN[played.scope.scale]
     tested = surface.tested(numbers)
     cells = (
@@ -236,14 +242,14 @@ def _show(surface: SuccessSurface, played: PlayedItem) -> ItemResult:
         *optimum_numbers(surface),
     )
     charts = (_chart(surface, panel, numbers, tested, played.verdicts) for panel in surface.panels)
-    return ItemResult(cells, tuple(charts))
+    return paper.ItemResult(cells, tuple(charts))
 
 
 def _budget_and_answers(verdict: Verdict) -> tuple[float, int]:
     return float(verdict.audit.split("-")[1]), int(verdict.label.rpartition("-")[2])
 
 
-def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
+def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list[comparison.ComparedNumber]:
     """The trend with the number of answers, where the budget is largest."""
     accuracies = {_budget_and_answers(verdict): metric_intervals.accuracy(verdict) for verdict in verdicts}
     budget = surface.budgets[-1]
@@ -253,22 +259,22 @@ def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list
     if (budget, first) not in accuracies or (budget, last) not in accuracies:
         return []
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"t-test: {first} answers minus {last}, {surface.budget_text} = {budget:g}, simulated",
             ours=metric_intervals.difference(accuracies[budget, first], accuracies[budget, last]),
-            published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
+            published=comparison.PublishedNumber(value=0.0, where="section 5", claim=comparison.Claim.ABOVE),
         )
     ]
 
 
 def _played(
     surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals, verdicts: Sequence[Verdict]
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     cells = []
     for verdict in verdicts:
         budget, m = _budget_and_answers(verdict)
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"t-test: {m} answers, {surface.budget_text} = {budget:g}, simulated",
                 ours=metric_intervals.accuracy(verdict),
                 exact=float(tested[numbers.index(m), surface.budgets.index(budget)]),
@@ -332,8 +338,8 @@ def _traces(
     ]
 
 
-def _item(surface: SuccessSurface, title: str, about: str) -> PaperItem:
-    return PaperItem(
+def _item(surface: SuccessSurface, title: str, about: str) -> paper.PaperItem:
+    return paper.PaperItem(
         title=title, about=about, audits=partial(_audits, surface), show=partial(_show, surface), notes=NOTES
     )
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, with_numeric_error
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
 EPSILON, BUDGET = 0.3, 3.0
 FEW, ENOUGH = 10, 100  # answers: what the budget allows, and far more
-CERTAIN = read_published(__package__)["certain"]
+CERTAIN = comparison.read_published(__package__)["certain"]
 ALWAYS_FIVE = (
     "However many answers there are, a t-test at 5 % calls about 5 % of non-members members. The absence of "
     "refusals would decide it, but the paper uses the test in this case."
@@ -24,7 +22,7 @@ SOUND = (
 )
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     known = {"name": "known", "records": FEW}
     refusal = {"name": "refusal", "queries": ENOUGH, "label": "refusal"}
     attacks = {
@@ -42,35 +40,35 @@ def _audits(scope: Scope) -> list[AuditTable]:
     ]
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
-    return ItemResult(
+    return paper.ItemResult(
         (*_computed(), *(_enough(verdicts) if verdicts else ()), *(_few(verdicts) if verdicts else ()))
     )
 
 
-def _computed() -> Sequence[ComparedNumber]:
+def _computed() -> Sequence[comparison.ComparedNumber]:
     """Theoretical values of cases 1 to 3."""
     low, high = query_splitting.optimum_laplace(FEW, EPSILON)
     printed = float(
         query_splitting.success_as_printed([FEW], EPSILON / query_splitting.SQRT_2, level=LEVEL)[0]
     )
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"case 3: non-members found by the t-test of {ENOUGH} answers",
             ours=with_numeric_error(1 - query_splitting.size_laplace(ENOUGH, form="paper", level=LEVEL)),
             published=CERTAIN,
             why=ALWAYS_FIVE,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"cases 1 and 2: success of the t-test, {FEW} answers",
             ours=with_numeric_error(_success()),
-            published=PublishedNumber(value=printed, where="formula, theorem 5"),
+            published=comparison.PublishedNumber(value=printed, where="formula, theorem 5"),
             why=CENTRAL_T,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"cases 1 and 2: the optimum, {FEW} answers",
-            ours=exact_number((low + high) / 2),
+            ours=comparison.exact_number((low + high) / 2),
             why="The likelihood ratio of the answers: no attack can do better.",
         ),
     ]
@@ -80,7 +78,7 @@ def _success() -> float:
     return float(query_splitting.success_laplace(FEW, [EPSILON], form="paper", level=LEVEL)[0])
 
 
-def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[comparison.ComparedNumber]:
     """Cases 3 and 4, simulated."""
     rows = [
         ("case 4: members found by refusals", "refusal", "tpr", ""),
@@ -91,7 +89,7 @@ def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     ]
     return [
         *(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{name}, simulated",
                 ours=metric_intervals.metric(verdicts["per_row", label], metric),
                 published=CERTAIN,
@@ -99,7 +97,7 @@ def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
             )
             for name, label, metric, why in rows
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="cases 3 and 4: success of refusals, a sound accountant, simulated",
             ours=metric_intervals.accuracy(verdicts["per_predicate", "refusal"]),
             why=SOUND,
@@ -107,10 +105,10 @@ def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     ]
 
 
-def _few(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+def _few(verdicts: dict[tuple[str, str], Verdict]) -> list[comparison.ComparedNumber]:
     """Cases 1 and 2, simulated."""
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"cases 1 and 2: success of the t-test, {FEW} answers, simulated",
             ours=metric_intervals.accuracy(verdicts["per_row", "few"]),
             exact=_success(),
@@ -119,7 +117,7 @@ def _few(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     ]
 
 
-CASES = PaperItem(
+CASES = paper.PaperItem(
     title="The four cases of section 4.5",
     about="An oracle refuses once a budget of 3 is spent, at ε = 0.3 for each answer, and charges only "
     "records that are in the data. An attacker who knows 100 of them or more splits one question into 100: "

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from functools import cache
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
@@ -20,13 +18,13 @@ TOO_OFTEN = (
 )
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     attacks = [t_test_attack(m, form) for form in FORMS for m in NUMBERS]
     return [audit_table("hypotheses", scope.scale, EPSILON, attacks)]
 
 
-def _show(played: PlayedItem) -> ItemResult:
-    return ItemResult((*_kept(), *_found(), *_played(played.verdicts)))
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
+    return paper.ItemResult((*_kept(), *_found(), *_played(played.verdicts)))
 
 
 @cache
@@ -49,26 +47,26 @@ def _printed_power(m: int) -> float:
     )
 
 
-def _kept() -> list[ComparedNumber]:
+def _kept() -> list[comparison.ComparedNumber]:
     """How often the test is right about a non-member."""
-    printed = read_published(__package__)["table_1_accept_h0"]
+    printed = comparison.read_published(__package__)["table_1_accept_h0"]
     cells = []
     for m in NUMBERS:
         normal = 1 - float(query_splitting.size_normal(m, form="paper", level=LEVEL))
         differs = abs(normal - printed.value) > printed.slack
         cells += [
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"accept H0 | H0: normal noise, {m} answers",
-                ours=exact_number(normal),
+                ours=comparison.exact_number(normal),
                 published=printed,
                 why=TOO_OFTEN if differs else "",
             ),
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"accept H0 | H0: Laplace noise, {m} answers",
                 ours=with_numeric_error(1 - _size(m, "paper")),
                 published=printed,
             ),
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"accept H0 | H0: Laplace noise, {m} answers, textbook form",
                 ours=with_numeric_error(1 - _size(m, "textbook")),
                 why="S with 1/(m - 1), under which normal noise would give 0.95.",
@@ -77,20 +75,20 @@ def _kept() -> list[ComparedNumber]:
     return cells
 
 
-def _found() -> list[ComparedNumber]:
+def _found() -> list[comparison.ComparedNumber]:
     """How often the test is right about a member: 1 - δ."""
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"accept H1 | H1: Laplace noise, {m} answers, ε each = {EPSILON:g}",
             ours=with_numeric_error(_power(m, "paper")),
-            published=PublishedNumber(value=_printed_power(m), where="1 - δ by theorem 5"),
+            published=comparison.PublishedNumber(value=_printed_power(m), where="1 - δ by theorem 5"),
             why=CENTRAL_T,
         )
         for m in NUMBERS
     ]
 
 
-def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
+def _played(verdicts: Sequence[Verdict]) -> list[comparison.ComparedNumber]:
     cells = []
     for verdict in verdicts:
         form: query_splitting.TTestForm = "paper" if verdict.label.startswith("paper") else "textbook"
@@ -101,11 +99,13 @@ def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
             (f"accept H1 | H1: {here}, ε each = {EPSILON:g}, simulated", "tpr", _power(m, form)),
         ):
             ours = metric_intervals.metric(verdict, metric)
-            cells.append(ComparedNumber(setting=name, ours=ours, exact=exact, drawn=form == "paper"))
+            cells.append(
+                comparison.ComparedNumber(setting=name, ours=ours, exact=exact, drawn=form == "paper")
+            )
     return cells
 
 
-TABLE_1 = PaperItem(
+TABLE_1 = paper.PaperItem(
     title="Table 1: the two errors of the hypothesis test",
     about="H0 says that the target is not in the data, H1 that it is. The table has the probability of each "
     "decision: 0.95 and 0.05 under H0, δ and 1 - δ under H1; success is half of 1.95 - δ. We compute them "

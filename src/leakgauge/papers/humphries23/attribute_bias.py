@@ -6,16 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from leakgauge.papers import data_sets, metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number, read_published
+from leakgauge.papers import comparison, data_sets, metric_intervals, paper
 from leakgauge.papers.humphries23 import experiment_figures, plans
 from leakgauge.papers.humphries23.member_groups import KEEP, LABELS, NO_SHADOWS, OTHERS_THRESHOLD
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
-PUBLISHED = read_published(__package__)
+PUBLISHED = comparison.read_published(__package__)
 CHART_EPSILON = 1.0
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 PLAYED_EPSILON = 1.0  # the epsilon that is simulated at every scale
@@ -67,7 +65,7 @@ def _accuracies(name: str, words: str, here: Mapping[float, plans.VerdictsByLabe
         dot_series(
             part_words,
             [
-                (share, exact_number(experiment_figures.model_accuracies(verdicts)[part]))
+                (share, comparison.exact_number(experiment_figures.model_accuracies(verdicts)[part]))
                 for share, verdicts in here.items()
                 if part in experiment_figures.model_accuracies(verdicts)
             ],
@@ -126,17 +124,18 @@ class BiasedAttribute:
     value: str
     description: str
     quick: tuple[float, ...]
-    more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where more are needed
+    # repeats, where more are needed
+    more: Mapping[float, Mapping[paper.Scale, int]] = field(default_factory=dict)
 
     @property
     def experiments(self) -> dict[float, plans.Experiment]:
         """One for each share of members."""
         return {share: self._experiment(share) for share in SHARES}
 
-    def audits(self, scope: Scope) -> list[AuditTable]:
+    def audits(self, scope: paper.Scope) -> list[paper.AuditTable]:
         return [audit for experiment in self.experiments.values() for audit in experiment.audits(scope)]
 
-    def games(self, played: PlayedItem) -> dict[tuple[float, float | None], plans.VerdictsByLabel]:
+    def games(self, played: paper.PlayedItem) -> dict[tuple[float, float | None], plans.VerdictsByLabel]:
         """Verdicts by share and epsilon."""
         return {
             (share, game.epsilon): verdicts
@@ -151,9 +150,9 @@ class BiasedAttribute:
             data=partial(data_sets.adult, group=self.group, duplicates=KEEP),
             dependence={"name": "bias", "group": self.group, "value": self.value, "share": share},
             stand_in={"name": "bias", "group": "component", "value": "0", "share": share},
-            members=dict.fromkeys(Scale, 10_000),
+            members=dict.fromkeys(paper.Scale, 10_000),
             validation=2_500,
-            epsilons={Scale.QUICK: (PLAYED_EPSILON,), Scale.FULL: plans.ALL_EPSILONS},
+            epsilons={paper.Scale.QUICK: (PLAYED_EPSILON,), paper.Scale.FULL: plans.ALL_EPSILONS},
             controlled=False,
             shadows=True,
             only_full=share not in self.quick,
@@ -167,7 +166,7 @@ GENDER = BiasedAttribute(
     value="Male",
     description="men",
     quick=(0.0, 0.5, 1.0),
-    more={1.0: {Scale.QUICK: 5}},
+    more={1.0: {paper.Scale.QUICK: 5}},
 )
 EDUCATION = BiasedAttribute(
     name="education", group="education", value="low", description="of low education", quick=(0.0, 1.0)
@@ -177,13 +176,13 @@ EDUCATION = BiasedAttribute(
 class _AttributeClaims:
     """Statements about one attribute."""
 
-    def __init__(self, attribute: BiasedAttribute, played: PlayedItem) -> None:
+    def __init__(self, attribute: BiasedAttribute, played: paper.PlayedItem) -> None:
         self.attribute, self.found = attribute, attribute.games(played)
         self.real = next(iter(attribute.experiments.values())).is_real(played.scope)
 
     def at(
-        self, label: str, share: float, published: PublishedNumber, of: str = "stated"
-    ) -> list[ComparedNumber]:
+        self, label: str, share: float, published: comparison.PublishedNumber, of: str = "stated"
+    ) -> list[comparison.ComparedNumber]:
         """A statement about the advantage at one share."""
         if (verdicts := self.found.get((share, PLAYED_EPSILON))) is None:
             return []
@@ -199,8 +198,8 @@ class _AttributeClaims:
         label: str,
         first: tuple[float, float | None],
         second: tuple[float, float | None],
-        published: PublishedNumber,
-    ) -> list[ComparedNumber]:
+        published: comparison.PublishedNumber,
+    ) -> list[comparison.ComparedNumber]:
         """A statement about the difference of two advantages, each at a share and an epsilon."""
         if first not in self.found or second not in self.found:
             return []
@@ -212,8 +211,8 @@ class _AttributeClaims:
         return [experiment_figures.claim_number(what, ours, published, real=self.real)]
 
     def accuracy(
-        self, share: float, first: str, second: str, published: PublishedNumber
-    ) -> list[ComparedNumber]:
+        self, share: float, first: str, second: str, published: comparison.PublishedNumber
+    ) -> list[comparison.ComparedNumber]:
         """A statement about the difference of two accuracies of the model."""
         useful = (
             {}
@@ -223,7 +222,7 @@ class _AttributeClaims:
         if first not in useful or second not in useful:
             return []
         apart = useful[first] - useful[second]
-        ours = exact_number(abs(apart) if published.claim is Claim.AT_MOST else apart)
+        ours = comparison.exact_number(abs(apart) if published.claim is comparison.Claim.AT_MOST else apart)
         what = f"accuracy on {first} minus on {second}, {self._place(share, PLAYED_EPSILON)}"
         return [
             experiment_figures.claim_number(what, ours, published, "Means over few repeats.", real=self.real)
@@ -234,29 +233,31 @@ class _AttributeClaims:
         return f"{share:.0%} of members {self.attribute.description}, {game.description}"
 
 
-def _stated(value: float, where: str, claim: Claim = Claim.EQUAL, places: int = 2) -> PublishedNumber:
-    return PublishedNumber(value=value, places=places, where=where, claim=claim)
+def _stated(
+    value: float, where: str, claim: comparison.Claim = comparison.Claim.EQUAL, places: int = 2
+) -> comparison.PublishedNumber:
+    return comparison.PublishedNumber(value=value, places=places, where=where, claim=claim)
 
 
-def _gender(played: PlayedItem) -> ItemResult:
+def _gender(played: paper.PlayedItem) -> paper.ItemResult:
     claims = _AttributeClaims(GENDER, played)
     negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
     cells = [
         *claims.at(plans.AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
         *claims.at(plans.AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
-        *claims.at(plans.AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
-        *claims.at(plans.AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
+        *claims.at(plans.AVERAGE, 0.75, _stated(0.0, negative, comparison.Claim.AT_MOST)),
+        *claims.at(plans.AVERAGE, 1.0, _stated(0.0, negative, comparison.Claim.AT_MOST)),
         *claims.apart(
             plans.AVERAGE,
             (0.0, PLAYED_EPSILON),
             (0.5, PLAYED_EPSILON),
-            _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
+            _stated(0.0, "figure 4, falls with p", comparison.Claim.ABOVE),
         ),
         *claims.apart(
             plans.AVERAGE,
             (0.5, PLAYED_EPSILON),
             (1.0, PLAYED_EPSILON),
-            _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
+            _stated(0.0, "figure 4, falls with p", comparison.Claim.ABOVE),
         ),
         *claims.apart(
             plans.AVERAGE,
@@ -265,7 +266,10 @@ def _gender(played: PlayedItem) -> ItemResult:
             PUBLISHED["figure_4_similar_advantage"],
         ),
         *claims.accuracy(
-            1.0, "others", "members", _stated(0.0, "“higher than for members”, section IV-C", Claim.ABOVE)
+            1.0,
+            "others",
+            "members",
+            _stated(0.0, "“higher than for members”, section IV-C", comparison.Claim.ABOVE),
         ),
         *(
             cell
@@ -281,7 +285,7 @@ def _gender(played: PlayedItem) -> ItemResult:
     return _shown(GENDER, played, cells)
 
 
-def _education(played: PlayedItem) -> ItemResult:
+def _education(played: paper.PlayedItem) -> paper.ItemResult:
     claims = _AttributeClaims(EDUCATION, played)
     cells = [
         *claims.at(
@@ -295,15 +299,21 @@ def _education(played: PlayedItem) -> ItemResult:
             plans.OPTIMAL,
             (1.0, PLAYED_EPSILON),
             (0.0, PLAYED_EPSILON),
-            _stated(0.0, "figure 5, rises with p", Claim.ABOVE),
+            _stated(0.0, "figure 5, rises with p", comparison.Claim.ABOVE),
         ),
         *claims.accuracy(
-            0.0, "others", "members", _stated(0.0, "“higher than in members”, section IV-C", Claim.ABOVE)
+            0.0,
+            "others",
+            "members",
+            _stated(0.0, "“higher than in members”, section IV-C", comparison.Claim.ABOVE),
         ),
     ]
     if (verdicts := claims.found.get((1.0, 0.1))) is not None:
         breaks = _stated(
-            experiment_figures.advantage_bound(0.1), "“breaking the DP bound”, section IV-C", Claim.ABOVE, 3
+            experiment_figures.advantage_bound(0.1),
+            "“breaking the DP bound”, section IV-C",
+            comparison.Claim.ABOVE,
+            3,
         )
         what = f"advantage, {plans.ATTACK_NAMES[plans.OPTIMAL]}, 100% of members of low education, ε = 0.1"
         cells.append(
@@ -314,16 +324,20 @@ def _education(played: PlayedItem) -> ItemResult:
     return _shown(EDUCATION, played, cells)
 
 
-def _shown(attribute: BiasedAttribute, played: PlayedItem, stated: list[ComparedNumber]) -> ItemResult:
+def _shown(
+    attribute: BiasedAttribute, played: paper.PlayedItem, stated: list[comparison.ComparedNumber]
+) -> paper.ItemResult:
     experiments = tuple(attribute.experiments.values())
     plain = [
         cell for experiment in experiments for cell in experiment_figures.measured_numbers(experiment, played)
     ]
     charts = bias_charts(attribute.name, attribute.description, attribute.games(played))
-    return ItemResult((*stated, *plain), charts, experiment_figures.data_notes(played.scope, experiments))
+    return paper.ItemResult(
+        (*stated, *plain), charts, experiment_figures.data_notes(played.scope, experiments)
+    )
 
 
-FIGURE_4 = PaperItem(
+FIGURE_4 = paper.PaperItem(
     title="Figure 4: Adult, a share of the members are men",
     about="Members are 10,000 rows of Adult, p of them men; of 10,000 non-members half are. This column is "
     "not among the features. Men are harder to predict: with p = 1 losses of members are higher than those "
@@ -333,7 +347,7 @@ FIGURE_4 = PaperItem(
     show=_gender,
     notes=(LABELS, OTHERS_THRESHOLD, NO_SHADOWS),
 )
-FIGURE_5 = PaperItem(
+FIGURE_5 = paper.PaperItem(
     title="Figure 5: Adult, a share of the members have low education",
     about="The same by education, whose two columns are not among the features.",
     audits=EDUCATION.audits,

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leakgauge.papers import comparison, metric_intervals
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.humphries23 import plans
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -36,7 +35,7 @@ IID_COLOURS = {
 }
 GRID = np.geomspace(0.01, 1000.0, 101)
 ClaimsOfExperiment = Callable[
-    [plans.Experiment, Scope, plans.ExperimentVerdicts], list[comparison.ComparedNumber]
+    [plans.Experiment, paper.Scope, plans.ExperimentVerdicts], list[comparison.ComparedNumber]
 ]
 HIDDEN = (
     "This much noise also hides the group: at this ε the model has learned very little, and our threshold, "
@@ -71,7 +70,7 @@ def bound_series() -> ChartSeries:
 
 
 def experiment_label(
-    experiment: plans.Experiment, scope: Scope, what: str, game: plans.DependenceGame | None = None
+    experiment: plans.Experiment, scope: paper.Scope, what: str, game: plans.DependenceGame | None = None
 ) -> str:
     """The setting of a cell."""
     words = (
@@ -99,12 +98,14 @@ def claim_number(
     return replace(cell, why=why) if why and cell.verdict is comparison.Agreement.DIFFERS else cell
 
 
-def verdicts_of(experiment: plans.Experiment, played: PlayedItem) -> plans.ExperimentVerdicts:
+def verdicts_of(experiment: plans.Experiment, played: paper.PlayedItem) -> plans.ExperimentVerdicts:
     """The games of an experiment."""
     return experiment.judged(played.scope.scale, played.verdicts)
 
 
-def measured_numbers(experiment: plans.Experiment, played: PlayedItem) -> list[comparison.ComparedNumber]:
+def measured_numbers(
+    experiment: plans.Experiment, played: paper.PlayedItem
+) -> list[comparison.ComparedNumber]:
     """What every experiment has: advantages beside accuracies, and the in-sample optimum beside its null."""
     scope, cells = played.scope, []
     for game, verdicts in verdicts_of(experiment, played).items():
@@ -141,7 +142,7 @@ def _right(verdicts: plans.VerdictsByLabel) -> str:
 
 
 def _in_sample(
-    experiment: plans.Experiment, scope: Scope, game: plans.DependenceGame, verdict: Verdict
+    experiment: plans.Experiment, scope: paper.Scope, game: plans.DependenceGame, verdict: Verdict
 ) -> comparison.ComparedNumber:
     null = verdict.metrics[NULL].value
     return comparison.ComparedNumber(
@@ -158,7 +159,7 @@ def epsilon_position(game: plans.DependenceGame) -> float:
     return WITHOUT if game.epsilon is None else game.epsilon
 
 
-def advantage_chart(experiment: plans.Experiment, played: PlayedItem) -> Chart:
+def advantage_chart(experiment: plans.Experiment, played: paper.PlayedItem) -> Chart:
     """Every attack with and without what members have in common, and the bound for independent records."""
     games = verdicts_of(experiment, played)
     traces: list[ChartSeries] = []
@@ -199,7 +200,7 @@ def advantage_chart(experiment: plans.Experiment, played: PlayedItem) -> Chart:
     )
 
 
-def accuracy_chart(experiment: plans.Experiment, played: PlayedItem) -> Chart:
+def accuracy_chart(experiment: plans.Experiment, played: paper.PlayedItem) -> Chart:
     """How often the model is right about members, non-members and validation rows."""
     games = verdicts_of(experiment, played)
     traces, texts = [], []
@@ -235,16 +236,16 @@ class ExperimentFigure:
     notes: tuple[str, ...] = ()
 
     @property
-    def item(self) -> PaperItem:
-        return PaperItem(
+    def item(self) -> paper.PaperItem:
+        return paper.PaperItem(
             title=self.title, about=self.about, audits=self.audits, show=self.show, notes=self.notes
         )
 
-    def audits(self, scope: Scope) -> list[AuditTable]:
+    def audits(self, scope: paper.Scope) -> list[paper.AuditTable]:
         """All experiments in one run."""
         return [audit for experiment in self.experiments for audit in experiment.audits(scope)]
 
-    def show(self, played: PlayedItem) -> ItemResult:
+    def show(self, played: paper.PlayedItem) -> paper.ItemResult:
         scope, cells, charts = played.scope, [], []
         for experiment in self.experiments:
             games = verdicts_of(experiment, played)
@@ -253,10 +254,10 @@ class ExperimentFigure:
             cells += [cell for state in self.statements for cell in state(experiment, scope, games)]
             cells += measured_numbers(experiment, played)
             charts += [advantage_chart(experiment, played), accuracy_chart(experiment, played)]
-        return ItemResult(tuple(cells), tuple(charts), data_notes(scope, self.experiments))
+        return paper.ItemResult(tuple(cells), tuple(charts), data_notes(scope, self.experiments))
 
 
-def data_notes(scope: Scope, experiments: tuple[plans.Experiment, ...]) -> tuple[str, ...]:
+def data_notes(scope: paper.Scope, experiments: tuple[plans.Experiment, ...]) -> tuple[str, ...]:
     """The data and repeats behind the figure."""
     counts = sorted({one.repeats[scope.scale] for one in experiments if one.games(scope.scale)})
     repeats = f"{' or '.join(map(str, counts))} repeats of split and training; the paper has 50."
@@ -273,7 +274,7 @@ def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
     """That an attack does better where members have something in common; the paper says so at ``where``."""
 
     def state(
-        experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
+        experiment: plans.Experiment, scope: paper.Scope, games: plans.ExperimentVerdicts
     ) -> list[comparison.ComparedNumber]:
         cells = []
         for game, verdicts in games.items():
@@ -311,7 +312,7 @@ def advantage_claim(
     """A statement about the advantage of one attack at one epsilon."""
 
     def state(
-        experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
+        experiment: plans.Experiment, scope: paper.Scope, games: plans.ExperimentVerdicts
     ) -> list[comparison.ComparedNumber]:
         game = plans.DependenceGame(experiment.name, epsilon, control)
         if label not in games.get(game, {}):

@@ -5,9 +5,7 @@ from math import exp, log
 
 import numpy as np
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number, read_published
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -18,10 +16,10 @@ DELTA = 1e-5
 GRID = np.geomspace(0.01, 10.0, 121)
 READ_OFF = (0.01, 0.1, 1.0, 2.0, 10.0)
 EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0]  # simulated
-ROUNDS = {Scale.QUICK: 40_000, Scale.FULL: 1_000_000}
+ROUNDS = {paper.Scale.QUICK: 40_000, paper.Scale.FULL: 1_000_000}
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     return [
         {
             "name": "response",
@@ -37,67 +35,77 @@ def _audits(scope: Scope) -> list[AuditTable]:
     ]
 
 
-def _figure_1(played: PlayedItem) -> ItemResult:
+def _figure_1(played: paper.PlayedItem) -> paper.ItemResult:
     cells = (*_gains(), *_tightest(), *_read_off(), *_reached(played.verdicts))
-    return ItemResult(cells, (_chart(played.verdicts),))
+    return paper.ItemResult(cells, (_chart(played.verdicts),))
 
 
-def _gains() -> list[ComparedNumber]:
+def _gains() -> list[comparison.ComparedNumber]:
     """How much the new bound improves on the others."""
     named = np.geomspace(0.1, 2.0, 2001)
     gain = -metric_bounds.humphries_minus_erlingsson(named, DELTA)
-    almost = read_published(__package__)["figure_1_gain"]
+    almost = comparison.read_published(__package__)["figure_1_gain"]
     only_there = (
         f"“Almost 0.2” is the largest gain, {gain.max():.4f} at ε = {named[gain.argmax()]:.2f}; at the "
         "ends of the range that the paper names, 0.1 ≤ ε ≤ 2, it is smaller."
     )
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="ε at which bound (3) reaches 1",
-            ours=exact_number(_epsilon_where_yeom_is_one()),
-            published=PublishedNumber(value=log(2), where="ln 2, section III-B"),
+            ours=comparison.exact_number(_epsilon_where_yeom_is_one()),
+            published=comparison.PublishedNumber(value=log(2), where="ln 2, section III-B"),
         ),
-        ComparedNumber(
-            setting="(4) minus (5), most over 0.1 ≤ ε ≤ 2", ours=exact_number(gain.max()), published=almost
+        comparison.ComparedNumber(
+            setting="(4) minus (5), most over 0.1 ≤ ε ≤ 2",
+            ours=comparison.exact_number(gain.max()),
+            published=almost,
         ),
-        ComparedNumber(
-            setting="(4) minus (5), ε = 0.1", ours=exact_number(gain[0]), published=almost, why=only_there
+        comparison.ComparedNumber(
+            setting="(4) minus (5), ε = 0.1",
+            ours=comparison.exact_number(gain[0]),
+            published=almost,
+            why=only_there,
         ),
-        ComparedNumber(
-            setting="(4) minus (5), ε = 2", ours=exact_number(gain[-1]), published=almost, why=only_there
+        comparison.ComparedNumber(
+            setting="(4) minus (5), ε = 2",
+            ours=comparison.exact_number(gain[-1]),
+            published=almost,
+            why=only_there,
         ),
     ]
 
 
-def _tightest() -> list[ComparedNumber]:
+def _tightest() -> list[comparison.ComparedNumber]:
     """That the new bound is never above the others."""
     epsilons, deltas = np.append(0.0, GRID), np.linspace(0.0, 1.0, 101)
     over_erlingsson = metric_bounds.humphries_advantage(
         epsilons[:, None], deltas
     ) - metric_bounds.erlingsson_advantage(epsilons[:, None], deltas)
-    tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", claim=Claim.AT_MOST)
+    tighter = comparison.PublishedNumber(
+        value=0.0, where="“tighter”, section III-B", claim=comparison.Claim.AT_MOST
+    )
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="(5) minus (4), most over 0 ≤ ε ≤ 10, 0 ≤ δ ≤ 1",
-            ours=exact_number(over_erlingsson.max()),
+            ours=comparison.exact_number(over_erlingsson.max()),
             published=tighter,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="(5) minus (3), most over 0 ≤ ε ≤ 10, δ = 0",
-            ours=exact_number(
+            ours=comparison.exact_number(
                 (metric_bounds.humphries_advantage(epsilons) - metric_bounds.yeom_advantage(epsilons)).max()
             ),
             published=tighter,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="(5) minus (4), ε = 1",
-            ours=exact_number(
+            ours=comparison.exact_number(
                 float(
                     metric_bounds.humphries_advantage(1.0, DELTA)
                     - metric_bounds.erlingsson_advantage(1.0, DELTA)
                 )
             ),
-            published=PublishedNumber(
+            published=comparison.PublishedNumber(
                 value=(DELTA - 1) * (exp(-1) + 1) / (exp(1) + 1), where="formula, appendix B"
             ),
             why="Appendix B prints 1 + exp(-ε) where 1 - exp(-ε) is right; its conclusion holds.",
@@ -116,7 +124,7 @@ def _epsilon_where_yeom_is_one() -> float:
     )
 
 
-def _read_off() -> list[ComparedNumber]:
+def _read_off() -> list[comparison.ComparedNumber]:
     """The three curves at a few places: ours, and the formulas as they are printed."""
     bounds: list[tuple[str, Sequence[float], Callable[[float], float]]] = [
         ("(3), Yeom et al.", metric_bounds.yeom_advantage(READ_OFF).tolist(), lambda e: min(exp(e) - 1, 1.0)),
@@ -132,9 +140,9 @@ def _read_off() -> list[ComparedNumber]:
         ),
     ]
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"bound {name}, ε = {epsilon:g}",
-            ours=exact_number(ours),
+            ours=comparison.exact_number(ours),
             exact=printed(epsilon),
             drawn=True,
         )
@@ -143,10 +151,10 @@ def _read_off() -> list[ComparedNumber]:
     ]
 
 
-def _reached(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
+def _reached(verdicts: Sequence[Verdict]) -> list[comparison.ComparedNumber]:
     """That an attack reaches the new bound."""
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"advantage against randomized response, ε = {_epsilon(verdict):g}, simulated",
             ours=metric_intervals.advantage(verdict),
             exact=float(metric_bounds.humphries_advantage(_epsilon(verdict))),
@@ -203,7 +211,7 @@ def _chart(verdicts: Sequence[Verdict]) -> Chart:
     )
 
 
-FIGURE_1 = PaperItem(
+FIGURE_1 = paper.PaperItem(
     title="Figure 1: upper bounds on the membership advantage",
     about="The paper compares its own bound (5) on the advantage TPR - FPR of any attack on an (ε, δ)-DP "
     "training algorithm with those of Yeom et al. (3) and of Erlingsson et al. (4). We draw the same three "

@@ -3,13 +3,11 @@
 from functools import partial
 from typing import Any
 
-from leakgauge.papers import data_sets, metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, read_published
+from leakgauge.papers import comparison, data_sets, metric_intervals, paper
 from leakgauge.papers.humphries23 import experiment_figures, plans
-from leakgauge.papers.paper import Scale, Scope
 
-PUBLISHED = read_published(__package__)
-TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: plans.ALL_EPSILONS}
+PUBLISHED = comparison.read_published(__package__)
+TWO = {paper.Scale.QUICK: (1.0, 10.0), paper.Scale.FULL: plans.ALL_EPSILONS}
 KEEP = "keep"  # rows that occur twice, as in the paper's code
 LABELS = (
     "Noise is set as in the paper's code, where ε is a label: its accountant assumes that replacing a "
@@ -25,11 +23,11 @@ NO_SHADOWS = (
     "Shadow models are used only at --scale full. In the paper's code their labels drift away from their "
     "rows (a quarter of Adult's are wrong), so that its numbers for this attack are too low."
 )
-_BREAKS = PublishedNumber(
+_BREAKS = comparison.PublishedNumber(
     value=experiment_figures.advantage_bound(1.0),
     places=3,
     where="“the advantage bound does not hold in non-IID cases”, section IV-B",
-    claim=Claim.ABOVE,
+    claim=comparison.Claim.ABOVE,
 )
 HOSPITALS = {
     "cleveland": ("Cleveland", (150, 300)),
@@ -37,7 +35,7 @@ HOSPITALS = {
     "switzerland": ("Switzerland", (61, 400)),
     "va": ("VA Long Beach", (100, 360)),
 }
-SMALL = {Scale.QUICK: (10.0,), Scale.FULL: plans.ALL_EPSILONS}
+SMALL = {paper.Scale.QUICK: (10.0,), paper.Scale.FULL: plans.ALL_EPSILONS}
 HALF = (
     "All rows of the group are members, so that nobody else has any: the blind control plays with half of "
     "the members and others, and learns from the rest."
@@ -55,7 +53,7 @@ def _adult_cluster(direction: int, *, only_full: bool = False) -> plans.Experime
         description=f"Adult, members of cluster {direction + 1}",
         data=partial(data_sets.adult, duplicates=KEEP),
         dependence=_clusters(seed=0, members=direction),
-        members=dict.fromkeys(Scale, 10_000),
+        members=dict.fromkeys(paper.Scale, 10_000),
         epsilons=TWO,
         shadows=True,
         only_full=only_full,
@@ -63,8 +61,8 @@ def _adult_cluster(direction: int, *, only_full: bool = False) -> plans.Experime
 
 
 def _rises(
-    experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
-) -> list[ComparedNumber]:
+    experiment: plans.Experiment, scope: paper.Scope, games: plans.ExperimentVerdicts
+) -> list[comparison.ComparedNumber]:
     """That less noise helps the attack."""
     low, high = (games.get(plans.DependenceGame(experiment.name, epsilon)) for epsilon in (1.0, 10.0))
     if low is None or high is None:
@@ -78,8 +76,10 @@ def _rises(
                 experiment_figures.advantage(high[plans.OPTIMAL]),
                 experiment_figures.advantage(low[plans.OPTIMAL]),
             ),
-            PublishedNumber(
-                value=0.0, where="“increases as the privacy level decreases”, IV-B", claim=Claim.ABOVE
+            comparison.PublishedNumber(
+                value=0.0,
+                where="“increases as the privacy level decreases”, IV-B",
+                claim=comparison.Claim.ABOVE,
             ),
             real=experiment.is_real(scope),
         )
@@ -132,7 +132,7 @@ FIGURE_3 = experiment_figures.ExperimentFigure(
             description="COMPAS, members of cluster 1",
             data=partial(data_sets.compas, is_recid=True, duplicates=KEEP),
             dependence=_clusters(seed=1, members=0),
-            members=dict.fromkeys(Scale, 2_000),
+            members=dict.fromkeys(paper.Scale, 2_000),
             epsilons=TWO,
         ),
     ),
@@ -165,8 +165,8 @@ FIGURE_8 = experiment_figures.ExperimentFigure(
             description="Location-30, members of cluster 1",
             data=data_sets.location_30,
             dependence=_clusters(seed=0, members=0),
-            members=dict.fromkeys(Scale, 1_000),
-            epsilons={Scale.QUICK: (10.0,), Scale.FULL: plans.ALL_EPSILONS},
+            members=dict.fromkeys(paper.Scale, 1_000),
+            epsilons={paper.Scale.QUICK: (10.0,), paper.Scale.FULL: plans.ALL_EPSILONS},
             drawn=False,
         ),
     ),
@@ -204,8 +204,8 @@ def _census(mapping: str) -> plans.Experiment:
         + (", values as in the paper's code" if alone else ""),
         data=partial(data_sets.census, mapping=mapping),
         dependence=plans.source_group("data_set", "census"),
-        members={Scale.QUICK: 5_000, Scale.FULL: 10_000},
-        epsilons={Scale.QUICK: (1.0,), Scale.FULL: plans.ALL_EPSILONS},
+        members={paper.Scale.QUICK: 5_000, paper.Scale.FULL: 10_000},
+        epsilons={paper.Scale.QUICK: (1.0,), paper.Scale.FULL: plans.ALL_EPSILONS},
         shadows=True,
         only_full=alone,
     )

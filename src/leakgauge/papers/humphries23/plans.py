@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import AuditTable, Scale, Scope
+from leakgauge.papers import data_sets, paper
 from leakgauge.verdict import Verdict
 
 CONFIDENCE = 0.95
 DELTA = 1e-5
-REPEATS = {Scale.QUICK: 3, Scale.FULL: 50}
+REPEATS = {paper.Scale.QUICK: 3, paper.Scale.FULL: 50}
 EPOCHS = 100
 ALL_EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, None)  # nominal; the last one trains without noise
 AVERAGE, OPTIMAL, SHADOW, BLIND = "average", "optimal", "shadow", "blind"  # labels
@@ -27,7 +26,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     BLIND: {"name": "blind"},
 }
 STAND_IN = 500  # members of a game on generated rows
-GENERATED = DataSet(
+GENERATED = data_sets.DataSet(
     name="generated",
     description="generated rows",
     table={"source": "synthetic", "rows": 4000, "components": 4},
@@ -59,11 +58,11 @@ def audit_table(
     *,
     name: str,
     rounds: int,
-    data: DataSet,
+    data: data_sets.DataSet,
     mechanism: dict[str, Any],
     challenger: dict[str, Any],
     attacks: list[str],
-) -> AuditTable:
+) -> paper.AuditTable:
     """Return one audit; each training is a separate block, after which a run can be continued."""
     return {
         "name": name,
@@ -120,32 +119,32 @@ class Experiment:
 
     name: str
     description: str
-    data: Callable[[Scope], DataSet | None]
+    data: Callable[[paper.Scope], data_sets.DataSet | None]
     dependence: Mapping[str, Any]
     stand_in: Mapping[str, Any] = field(default_factory=lambda: source_group("component", "0"))
-    members: Mapping[Scale, int] = field(default_factory=dict)
+    members: Mapping[paper.Scale, int] = field(default_factory=dict)
     blind: tuple[int, int] | None = None
     batch: int = 200
     validation: int = 0
-    epsilons: Mapping[Scale, Epsilons] = field(
-        default_factory=lambda: {Scale.QUICK: (1.0,), Scale.FULL: ALL_EPSILONS}
+    epsilons: Mapping[paper.Scale, Epsilons] = field(
+        default_factory=lambda: {paper.Scale.QUICK: (1.0,), paper.Scale.FULL: ALL_EPSILONS}
     )
     controlled: bool = True
     shadows: bool = False  # whether enough rows are left for them
     drawn: bool = True  # whether the paper draws the same, on the same rows
     only_full: bool = False
-    repeats: Mapping[Scale, int] = field(default_factory=lambda: REPEATS)
+    repeats: Mapping[paper.Scale, int] = field(default_factory=lambda: REPEATS)
 
-    def rows(self, scope: Scope) -> DataSet:
+    def rows(self, scope: paper.Scope) -> data_sets.DataSet:
         """The published rows if their files are there, otherwise generated ones."""
         return self.data(scope) or GENERATED
 
-    def is_real(self, scope: Scope) -> bool:
+    def is_real(self, scope: paper.Scope) -> bool:
         return self.rows(scope) is not GENERATED
 
-    def games(self, scale: Scale) -> list[DependenceGame]:
+    def games(self, scale: paper.Scale) -> list[DependenceGame]:
         """All games except the blind control."""
-        if self.only_full and scale is not Scale.FULL:
+        if self.only_full and scale is not paper.Scale.FULL:
             return []
         sides = (False, True) if self.controlled else (False,)
         return [
@@ -154,11 +153,11 @@ class Experiment:
             for control in sides
         ]
 
-    def audits(self, scope: Scope) -> list[AuditTable]:
+    def audits(self, scope: paper.Scope) -> list[paper.AuditTable]:
         """One audit for each game, and one for the blind control, which needs no trained model."""
         games = self.games(scope.scale)
         attacks = [AVERAGE, OPTIMAL]
-        if self.shadows and scope.scale is Scale.FULL and self.is_real(scope):
+        if self.shadows and scope.scale is paper.Scale.FULL and self.is_real(scope):
             attacks.append(SHADOW)
         audits = [
             audit_table(
@@ -173,7 +172,7 @@ class Experiment:
         ]
         return [*audits, self._blind_audit(scope)] if games else audits
 
-    def judged(self, scale: Scale, verdicts: Iterable[Verdict]) -> ExperimentVerdicts:
+    def judged(self, scale: paper.Scale, verdicts: Iterable[Verdict]) -> ExperimentVerdicts:
         """The verdicts of the games, by game and label."""
         named = {game.audit: game for game in self.games(scale)}
         by_game: dict[DependenceGame, dict[str, Verdict]] = {}
@@ -186,7 +185,7 @@ class Experiment:
         """The verdict of the blind control, which sees no model."""
         return next((verdict for verdict in verdicts if verdict.audit == f"{self.name}-{BLIND}"), None)
 
-    def _challenger(self, scope: Scope, control: bool) -> dict[str, Any]:
+    def _challenger(self, scope: paper.Scope, control: bool) -> dict[str, Any]:
         real = self.is_real(scope)
         members = self.members.get(scope.scale) if real else STAND_IN
         table: dict[str, Any] = {"epochs": EPOCHS, "batch": self.batch}
@@ -198,7 +197,7 @@ class Experiment:
             table["validation"] = self.validation if real else STAND_IN // 4
         return {**table, "dependence": self._dependence(scope)}
 
-    def _blind_audit(self, scope: Scope) -> AuditTable:
+    def _blind_audit(self, scope: paper.Scope) -> paper.AuditTable:
         """The audit of the blind control: one epoch without noise, since the model is not used."""
         n, m = self.blind or (self.members.get(scope.scale), None)
         if not self.is_real(scope):
@@ -215,5 +214,5 @@ class Experiment:
             attacks=[BLIND],
         )
 
-    def _dependence(self, scope: Scope) -> dict[str, Any]:
+    def _dependence(self, scope: paper.Scope) -> dict[str, Any]:
         return dict(self.dependence if self.is_real(scope) else self.stand_in)

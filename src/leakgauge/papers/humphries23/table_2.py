@@ -1,15 +1,13 @@
 """Table II: features, classes, members, non-members and rows for shadows, by our readers."""
 
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
-from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers import comparison, data_sets, paper
 from leakgauge.papers.humphries23 import member_groups
 from leakgauge.papers.humphries23.attribute_bias import EDUCATION, GENDER
 from leakgauge.papers.humphries23.experiment_figures import FILES
 from leakgauge.papers.humphries23.plans import Experiment
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 
 SEED = 1  # of the split; sizes do not depend on it
-TABLE = read_published(__package__).tables["table_2"]
+TABLE = comparison.read_published(__package__).tables["table_2"]
 EXPERIMENTS = {
     "adult cluster": member_groups.FIGURE_2.experiments[0],
     "compas cluster": member_groups.FIGURE_3.experiments[0],
@@ -31,7 +29,7 @@ TEXAS = "texas, region #3"
 NOT_TEXAS = "Location-30 is used instead of Texas, whose files are not available here."
 
 
-def _table_2(played: PlayedItem) -> ItemResult:
+def _table_2(played: paper.PlayedItem) -> paper.ItemResult:
     cells, missing = [], []
     for name, experiment in EXPERIMENTS.items():
         rows = experiment.data(played.scope)
@@ -41,21 +39,23 @@ def _table_2(played: PlayedItem) -> ItemResult:
         sizes = dict(zip(TABLE.columns, _sizes(experiment, rows), strict=True))
         cells += [_cell(name, column, sizes[column], printed) for column, printed in TABLE.numbers(name)]
     note = f"Without their files (--data with {FILES}) there is no row for: {', '.join(missing)}."
-    return ItemResult(tuple(cells), (), (note,) if missing else ())
+    return paper.ItemResult(tuple(cells), (), (note,) if missing else ())
 
 
-def _cell(name: str, column: str, ours: int, published: PublishedNumber) -> ComparedNumber:
+def _cell(
+    name: str, column: str, ours: int, published: comparison.PublishedNumber
+) -> comparison.ComparedNumber:
     differs = REASONS.get(name, "") if ours != published.value else ""
-    return ComparedNumber(
+    return comparison.ComparedNumber(
         setting=f"{column}: {name}",
-        ours=exact_number(ours),
+        ours=comparison.exact_number(ours),
         published=published,
         comparable=name != TEXAS,
         why=NOT_TEXAS if name == TEXAS else differs,
     )
 
 
-def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
+def _sizes(experiment: Experiment, rows: data_sets.DataSet) -> tuple[int, ...]:
     """Features, classes, members, others and rows for shadows, of which there are at most n of each kind."""
     from pathlib import Path
 
@@ -66,7 +66,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
 
     loaded = load_table(dict(rows.table), Path(), SEED)
     dependence = read_dependence(dict(experiment.dependence))
-    members = experiment.members.get(Scale.FULL)
+    members = experiment.members.get(paper.Scale.FULL)
     split = dependence.split(
         loaded, SplitSizes(members=members, most_rest=members), np.random.default_rng(SEED)
     )
@@ -79,7 +79,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     )
 
 
-TABLE_2 = PaperItem(
+TABLE_2 = paper.PaperItem(
     title="Table II: the experiments and their sizes",
     about="The sizes that our readers find in the published files, and those that the paper prints.",
     show=_table_2,

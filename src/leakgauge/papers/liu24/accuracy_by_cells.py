@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.liu24 import exact_values, plans, statements
 from leakgauge.papers.liu24.charts import ACCURACY, AUC, cells_chart
 from leakgauge.papers.metric_intervals import difference
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 
 ACCURACY_SECTION = "section 5.3.1"
 FEWER_SHADOWS_NOTE = (
@@ -23,14 +22,14 @@ _OVERLAP = (
 )
 
 
-def _figure_1(played: PlayedItem) -> ItemResult:
+def _figure_1(played: paper.PlayedItem) -> paper.ItemResult:
     games = plans.USUAL["laplace"].games(played.verdicts)
     networks = {p: verdicts for p, verdicts in games.items() if p.hidden == plans.HUNDRED}
     chart = cells_chart("figure-1", ACCURACY, "laplace", plans.INFORMED, networks, bound=True)
-    return ItemResult(tuple(_gaps(networks)), (chart,), (plans.substitute_note(played.scope),))
+    return paper.ItemResult(tuple(_gaps(networks)), (chart,), (plans.substitute_note(played.scope),))
 
 
-def _gaps(networks: plans.VerdictsByVariant) -> list[ComparedNumber]:
+def _gaps(networks: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
     """The gap between a network and the best possible attack."""
     cells = []
     for p, verdicts in networks.items():
@@ -39,19 +38,21 @@ def _gaps(networks: plans.VerdictsByVariant) -> list[ComparedNumber]:
             "bound for any mechanism": float(exact_values.any_mechanism("laplace", n)[0]),
             "optimum against this noise": float(exact_values.accuracy("laplace", "likelihood", n)[0]),
         }
-        gap = PublishedNumber(value=0.0, where="“a significant gap”, section 1", claim=Claim.ABOVE)
+        gap = comparison.PublishedNumber(
+            value=0.0, where="“a significant gap”, section 1", claim=comparison.Claim.ABOVE
+        )
         for (limit, most), claim in zip(limits.items(), (gap, None), strict=True):
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"{limit} minus network of {plans.HUNDRED} units, {p.n} cells",
-                    ours=difference(exact_number(most), reached),
+                    ours=difference(comparison.exact_number(most), reached),
                     published=claim,
                 )
             )
     return cells
 
 
-def _figure_13(played: PlayedItem) -> ItemResult:
+def _figure_13(played: paper.PlayedItem) -> paper.ItemResult:
     games = without_hundred(plans.USUAL["laplace"].games(played.verdicts))
     cells = (
         *statements.growth_claims(ACCURACY, games, ACCURACY_SECTION),
@@ -63,10 +64,10 @@ def _figure_13(played: PlayedItem) -> ItemResult:
     charts = tuple(
         cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, games) for who in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (plans.place_note(played.scope),))
+    return paper.ItemResult(cells, charts, (plans.place_note(played.scope),))
 
 
-def _figure_14(played: PlayedItem) -> ItemResult:
+def _figure_14(played: paper.PlayedItem) -> paper.ItemResult:
     games = plans.LARGE["laplace"].games(played.verdicts)
     cells = (
         *statements.more_shadows_claims(ACCURACY, games, "“boosts”, section 5.3.2"),
@@ -76,10 +77,10 @@ def _figure_14(played: PlayedItem) -> ItemResult:
     charts = tuple(
         cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, games) for who in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
+    return paper.ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def _figure_19(played: PlayedItem) -> ItemResult:
+def _figure_19(played: paper.PlayedItem) -> paper.ItemResult:
     games = plans.USUAL["gaussian"].games(played.verdicts)
     large = plans.LARGE["gaussian"].games(played.verdicts)
     cells = (
@@ -94,7 +95,7 @@ def _figure_19(played: PlayedItem) -> ItemResult:
         cells_chart(f"figure-19-{who}", ACCURACY, "gaussian", who, {**games, **networks_of(large)})
         for who in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
+    return paper.ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
 def without_hundred(games: plans.VerdictsByVariant) -> plans.VerdictsByVariant:
@@ -108,7 +109,7 @@ def networks_of(large: plans.VerdictsByVariant) -> plans.VerdictsByVariant:
     return {p: verdicts for p, verdicts in large.items() if p.shadows == most}
 
 
-FIGURE_1 = PaperItem(
+FIGURE_1 = paper.PaperItem(
     title="Figure 1: the success that theory allows, and that of a network of earlier work",
     about="An informed attacker trains the network of earlier work, one hidden layer of 100 units, on 2,000 "
     "of its own shadows. The paper compares its accuracy with the most that any mechanism with the same "
@@ -125,7 +126,7 @@ FIGURE_1 = PaperItem(
         "The paper does not say on how many shadows this network was trained; we use 2,000.",
     ),
 )
-FIGURE_13 = PaperItem(
+FIGURE_13 = paper.PaperItem(
     title="Figure 13: accuracy under Laplace noise, networks with 2,000 shadows",
     about="In every round a new group of 1,999 people is drawn, and the target is added or not; each count "
     "gets Laplace noise of ε = 0.5. The informed attacker knows everybody but the target, the auxiliary "
@@ -141,14 +142,14 @@ FIGURE_13 = PaperItem(
         ),
     ),
 )
-FIGURE_14 = PaperItem(
+FIGURE_14 = paper.PaperItem(
     title="Figure 14: accuracy under Laplace noise, networks with 200,000 shadows",
     about="The same game; networks are trained on a hundred times as many shadows.",
     shared_runs=plans.LARGE["laplace"].runs,
     show=_figure_14,
     notes=(FEWER_SHADOWS_NOTE,),
 )
-FIGURE_19 = PaperItem(
+FIGURE_19 = paper.PaperItem(
     title="Figure 19: accuracy under Gaussian noise",
     about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration (σ "
     "= 8.2543), networks with few and many shadows in one chart. No attack beats the sum of the cells here.",
@@ -158,13 +159,13 @@ FIGURE_19 = PaperItem(
 )
 
 
-def _figure_17(played: PlayedItem) -> ItemResult:
+def _figure_17(played: paper.PlayedItem) -> paper.ItemResult:
     large = plans.LARGE["laplace"].games(played.verdicts)
     level = statements.network_level_claims(AUC, large, "two_threshold", "learns the rule, appendix C")
     return _auc_figure("figure-17", "laplace", played, "the same trends, appendix C", level)
 
 
-def _figure_20(played: PlayedItem) -> ItemResult:
+def _figure_20(played: paper.PlayedItem) -> paper.ItemResult:
     large = plans.LARGE["gaussian"].games(played.verdicts)
     level = statements.network_level_claims(
         AUC, large, "one_threshold", "“easier to achieve the optimal”, appendix D"
@@ -173,8 +174,8 @@ def _figure_20(played: PlayedItem) -> ItemResult:
 
 
 def _auc_figure(
-    name: str, noise: str, played: PlayedItem, where: str, level: list[ComparedNumber]
-) -> ItemResult:
+    name: str, noise: str, played: paper.PlayedItem, where: str, level: list[comparison.ComparedNumber]
+) -> paper.ItemResult:
     usual, large = (
         without_hundred(runs[noise].games(played.verdicts)) for runs in (plans.USUAL, plans.LARGE)
     )
@@ -187,12 +188,14 @@ def _auc_figure(
     )
     together = {**usual, **networks_of(large)}
     charts = tuple(cells_chart(f"{name}-{who}", AUC, noise, who, together) for who in plans.KNOWLEDGES)
-    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
+    return paper.ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def _references(games: plans.VerdictsByVariant) -> list[ComparedNumber]:
+def _references(games: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
     """The accuracy that the reference costs, compared with the sum alone."""
-    slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", claim=Claim.ABOVE)
+    slight = comparison.PublishedNumber(
+        value=0.0, where="“a very slight disadvantage”, appendix C", claim=comparison.Claim.ABOVE
+    )
     return [
         statements.lead_claim(
             AUC,
@@ -206,7 +209,7 @@ def _references(games: plans.VerdictsByVariant) -> list[ComparedNumber]:
     ]
 
 
-FIGURE_17 = PaperItem(
+FIGURE_17 = paper.PaperItem(
     title="Figure 17: AUC under Laplace noise",
     about="The chance that a release with the target scores higher than one without it. Networks with 2,000 "
     "and with 200,000 shadows are in one chart; the reference attack of Dwork et al. (2015) uses one other "
@@ -215,7 +218,7 @@ FIGURE_17 = PaperItem(
     show=_figure_17,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )
-FIGURE_20 = PaperItem(
+FIGURE_20 = paper.PaperItem(
     title="Figure 20: AUC under Gaussian noise",
     about="The same with Gaussian noise (σ = 8.2543). No attack beats the sum of the cells.",
     shared_runs=(*plans.USUAL["gaussian"].runs, *plans.LARGE["gaussian"].runs),

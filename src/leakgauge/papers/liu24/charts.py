@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import OurNumber
+from leakgauge.papers import comparison, metric_intervals
 from leakgauge.papers.liu24 import exact_values, plans
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -26,11 +25,11 @@ class MeasuredQuantity:
     """A quantity measured in a verdict, and its exact value for an informed attacker."""
 
     name: str
-    measure: Callable[[Verdict], OurNumber]
+    measure: Callable[[Verdict], comparison.OurNumber]
     exact: Callable[[str, str, Reals], Reals]
     exact_for: tuple[str, ...] = EXACT
 
-    def of(self, verdicts: Sequence[Verdict]) -> OurNumber:
+    def of(self, verdicts: Sequence[Verdict]) -> comparison.OurNumber:
         """The mean over targets."""
         return metric_intervals.mean([self.measure(verdict) for verdict in verdicts])
 
@@ -74,7 +73,7 @@ def cells_chart(
                 "KOV bound: any cells of ε = 0.5", plans.CELLS, kov, Stroke.DASHED, chart_style.PROMISE
             ),
         )
-    series: dict[str, list[tuple[plans.CellAttackVariant, OurNumber]]] = {}
+    series: dict[str, list[tuple[plans.CellAttackVariant, comparison.OurNumber]]] = {}
     for variant, found in mine.items():
         series.setdefault(variant_label(variant), []).append((variant, quantity.of(found)))
     exact = EXACT if knowledge == plans.INFORMED else ()
@@ -124,7 +123,9 @@ def _stroke_of_one(noise: str) -> Stroke:
     return Stroke.LINE if noise == "laplace" else Stroke.DASHED
 
 
-def _joined(label: str, numbers: Sequence[tuple[plans.CellAttackVariant, OurNumber]]) -> ChartSeries:
+def _joined(
+    label: str, numbers: Sequence[tuple[plans.CellAttackVariant, comparison.OurNumber]]
+) -> ChartSeries:
     """Measured values, joined by a line: there is no exact one."""
     places = np.array([float(variant.n) for variant, _ in numbers])
     values = np.array([ours.value for _, ours in numbers])
@@ -132,7 +133,7 @@ def _joined(label: str, numbers: Sequence[tuple[plans.CellAttackVariant, OurNumb
 
 
 def _alternative_text(
-    quantity: MeasuredQuantity, series: dict[str, list[tuple[plans.CellAttackVariant, OurNumber]]]
+    quantity: MeasuredQuantity, series: dict[str, list[tuple[plans.CellAttackVariant, comparison.OurNumber]]]
 ) -> str:
     most = max(variant.n for measured in series.values() for variant, _ in measured)
     texts = ", ".join(

@@ -9,10 +9,9 @@ from scipy.special import expit
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.classifiers.mlp import SigmoidNetwork, sum_network, vote_network
-from leakgauge.papers.comparison import Claim, ComparedNumber, OurNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.liu24 import exact_values
 from leakgauge.papers.liu24.plans import SCALE, SIXTY_CELLS
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -38,11 +37,11 @@ def rule_loss(network: SigmoidNetwork, rule_answers: Bits) -> float:
     return float(np.logaddexp(0.0, np.where(rule_answers, -logits, logits)).mean())
 
 
-def network_accuracy(chances: Reals) -> OurNumber:
+def network_accuracy(chances: Reals) -> comparison.OurNumber:
     """How often a network that answers "member" from one half on is right; 99.9 % interval (normal)."""
     value = float(np.mean((chances >= 0.5) == _rows()[1]))
     wide = 3.29 * np.sqrt(value * (1 - value) / N_ROWS)
-    return OurNumber(value=value, low=max(value - wide, 0.0), high=min(value + wide, 1.0))
+    return comparison.OurNumber(value=value, low=max(value - wide, 0.0), high=min(value + wide, 1.0))
 
 
 def sum_rule_network(a: float, b: float) -> SigmoidNetwork:
@@ -67,26 +66,28 @@ def votes_as_printed(rows: npt.ArrayLike, a: float, b: float) -> Reals:
     return np.asarray(expit(b * units.sum(axis=1) + SIXTY_CELLS * b * SIXTY_CELLS / 2))
 
 
-def _figure_16(_: PlayedItem) -> ItemResult:
-    return ItemResult((*_losses(), *_printed(), *_accuracies()), (_loss_chart(), _accuracy_chart()))
+def _figure_16(_: paper.PlayedItem) -> paper.ItemResult:
+    return paper.ItemResult((*_losses(), *_printed(), *_accuracies()), (_loss_chart(), _accuracy_chart()))
 
 
-def _losses() -> list[ComparedNumber]:
+def _losses() -> list[comparison.ComparedNumber]:
     rows, _ = _rows()
     rule_answers = rows.sum(axis=1) >= WANTED
-    smaller = PublishedNumber(value=0.0, where="“a smaller loss”, appendix B", claim=Claim.ABOVE)
+    smaller = comparison.PublishedNumber(
+        value=0.0, where="“a smaller loss”, appendix B", claim=comparison.Claim.ABOVE
+    )
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="theorem 4: loss at a = 0.1 minus loss at a = 10, b = 16",
-            ours=exact_number(
+            ours=comparison.exact_number(
                 rule_loss(sum_rule_network(0.1, 16.0), rule_answers)
                 - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
             ),
             published=smaller,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="theorem 4: loss at b = 1 minus loss at b = 16, a = 10",
-            ours=exact_number(
+            ours=comparison.exact_number(
                 rule_loss(sum_rule_network(10.0, 1.0), rule_answers)
                 - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
             ),
@@ -95,7 +96,7 @@ def _losses() -> list[ComparedNumber]:
     ]
 
 
-def _printed() -> list[ComparedNumber]:
+def _printed() -> list[comparison.ComparedNumber]:
     """The theorems as printed, compared with the rules they represent."""
     rows, members = _rows()
     whys = {
@@ -107,10 +108,10 @@ def _printed() -> list[ComparedNumber]:
         "theorem 5": (vote_rule_network(10.0, 16.0).chance(rows), votes_as_printed(rows, 10.0, 16.0)),
     }
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{name}: accuracy at a = 10, b = 16",
             ours=network_accuracy(right),
-            published=PublishedNumber(
+            published=comparison.PublishedNumber(
                 value=float(np.mean((printed >= 0.5) == members)), where="formula as printed"
             ),
             why=whys[name],
@@ -119,12 +120,12 @@ def _printed() -> list[ComparedNumber]:
     ]
 
 
-def _accuracies() -> list[ComparedNumber]:
+def _accuracies() -> list[comparison.ComparedNumber]:
     """The corrected networks equal the rules, if they are sharp."""
     rows, _ = _rows()
     number = np.array([float(SIXTY_CELLS)])
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{name}: accuracy at a = {a:g}, b = 16",
             ours=network_accuracy(network(a, 16.0).chance(rows)),
             exact=float(exact_values.accuracy("laplace", rule, number)[0]) if sharp else None,
@@ -193,7 +194,7 @@ def _accuracy_chart() -> Chart:
     )
 
 
-FIGURE_16 = PaperItem(
+FIGURE_16 = paper.PaperItem(
     title="Figure 16: weights set by hand, and how large they must be",
     about="Theorem 4 writes the one-threshold rule as a network with one hidden unit of scale a and an "
     "answer of scale b; theorem 5 writes the two-threshold rule as one with a unit for each cell. The "

@@ -2,25 +2,23 @@
 
 import numpy as np
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, AUC, MeasuredQuantity
 from leakgauge.papers.liu24.statements import lead_claim, variant
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.page import Chart, Stroke
 
 ATTACKS = ("one_threshold", "two_threshold", "reference", plans.NETWORK)
 LEAST = 400  # shadows, as in earlier work
 NUMBERS = {
-    Scale.QUICK: (LEAST, plans.FEW_SHADOWS, 20_000),
-    Scale.FULL: (LEAST, plans.FEW_SHADOWS, 5_000, 10_000, 20_000, 50_000, 100_000, plans.MANY_SHADOWS),
+    paper.Scale.QUICK: (LEAST, plans.FEW_SHADOWS, 20_000),
+    paper.Scale.FULL: (LEAST, plans.FEW_SHADOWS, 5_000, 10_000, 20_000, 50_000, 100_000, plans.MANY_SHADOWS),
 }
-TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
+TIMES = {paper.Scale.QUICK: 2, paper.Scale.FULL: 10}
 
 
-def _audits(scope: Scope, name: str) -> list[AuditTable]:
+def _audits(scope: paper.Scope, name: str) -> list[paper.AuditTable]:
     variants = [
         plans.CellAttackVariant(attack=attack, knowledge=knowledge, n=plans.SIXTY_CELLS, shadows=number)
         for number in NUMBERS[scope.scale]
@@ -37,7 +35,7 @@ def _audits(scope: Scope, name: str) -> list[AuditTable]:
 SHADOW_NUMBERS = plans.repeated_runs("shadow_numbers", TIMES, _audits)
 
 
-def _figure_22(played: PlayedItem) -> ItemResult:
+def _figure_22(played: paper.PlayedItem) -> paper.ItemResult:
     games = SHADOW_NUMBERS.games(played.verdicts)
     large = plans.LARGE["laplace"].games(played.verdicts)
     together = {
@@ -57,13 +55,13 @@ def _figure_22(played: PlayedItem) -> ItemResult:
         for quantity in (ACCURACY, AUC)
         for knowledge in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
+    return paper.ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[ComparedNumber]:
+def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
     """That rules do not need many shadows."""
     most = max(p.shadows or 0 for p in games)
-    same = PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
+    same = comparison.PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
     return [
         lead_claim(
             quantity,
@@ -78,9 +76,11 @@ def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list
     ]
 
 
-def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[ComparedNumber]:
+def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
     """That networks do."""
-    rising = PublishedNumber(value=0.0, where="“a clear increasing trend”, appendix E", claim=Claim.ABOVE)
+    rising = comparison.PublishedNumber(
+        value=0.0, where="“a clear increasing trend”, appendix E", claim=comparison.Claim.ABOVE
+    )
     return [
         lead_claim(
             quantity,
@@ -127,7 +127,7 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: plans.V
     )
 
 
-FIGURE_22 = PaperItem(
+FIGURE_22 = paper.PaperItem(
     title="Figure 22: accuracy and AUC against the number of shadows, 60 cells",
     about="Here the rules also learn their thresholds from shadows. The network has 60 hidden units; the "
     "likelihood attack, ours, uses none.",

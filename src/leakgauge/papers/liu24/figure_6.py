@@ -5,10 +5,8 @@ from math import sqrt
 
 import numpy as np
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import exact_values, plans
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import times
@@ -17,15 +15,18 @@ from leakgauge.theory import threshold_attacks
 from leakgauge.verdict import Verdict
 
 ATTACKS = ("one_threshold", "two_threshold", "likelihood")
-PLAYED = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
-ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper: 50,000, ten times
+PLAYED = {
+    paper.Scale.QUICK: (1, 5, 20, 60, 140),
+    paper.Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140),
+}
+ROUNDS = {paper.Scale.QUICK: 20_000, paper.Scale.FULL: 200_000}  # the paper: 50,000, ten times
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     return [_audit(noise, k, scope.scale) for noise in plans.NOISES for k in PLAYED[scope.scale]]
 
 
-def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
+def _audit(noise: str, k: int, scale: paper.Scale) -> paper.AuditTable:
     return {
         "name": f"{noise}-{k}",
         "domain": "blackbox",
@@ -42,70 +43,70 @@ def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
     }
 
 
-def _figure_6(played: PlayedItem) -> ItemResult:
+def _figure_6(played: paper.PlayedItem) -> paper.ItemResult:
     cells = (*_winners(), *_formulas(), *_accuracies(played.verdicts))
-    return ItemResult(cells, tuple(_chart(noise, played.verdicts) for noise in plans.NOISES))
+    return paper.ItemResult(cells, tuple(_chart(noise, played.verdicts) for noise in plans.NOISES))
 
 
-def _winners() -> list[ComparedNumber]:
+def _winners() -> list[comparison.ComparedNumber]:
     """Which attack the paper says is the better one."""
     one, two = (
         {noise: exact_values.accuracy(noise, f"{n}_threshold", plans.CELLS) for noise in plans.NOISES}
         for n in ("one", "two")
     )
     lead, other_lead = two["laplace"] - one["laplace"], one["gaussian"] - two["gaussian"]
-    wins = PublishedNumber(value=0.0, where="stated, section 3.1.2", claim=Claim.ABOVE)
+    wins = comparison.PublishedNumber(value=0.0, where="stated, section 3.1.2", claim=comparison.Claim.ABOVE)
     low, high = exact_values.optimum("gaussian", 140).accuracy
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Laplace: two_threshold minus one_threshold, least over 3 to 140 cells",
-            ours=exact_number(lead[2:].min()),
+            ours=comparison.exact_number(lead[2:].min()),
             published=wins,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Laplace: two_threshold minus one_threshold, 2 cells",
-            ours=exact_number(lead[1]),
+            ours=comparison.exact_number(lead[1]),
             published=wins,
             why="A tie of two votes carries no information, so two cells are worth no more than one.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Gaussian: one_threshold minus two_threshold, least over 2 to 140 cells",
-            ours=exact_number(other_lead[1:].min()),
+            ours=comparison.exact_number(other_lead[1:].min()),
             published=wins,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Gaussian: the optimum minus one_threshold, 140 cells",
-            ours=exact_number((low + high) / 2 - one["gaussian"][-1]),
-            published=PublishedNumber(value=0.0, where="“optimal”, section 1"),
+            ours=comparison.exact_number((low + high) / 2 - one["gaussian"][-1]),
+            published=comparison.PublishedNumber(value=0.0, where="“optimal”, section 1"),
         ),
     ]
 
 
-def _formulas() -> list[ComparedNumber]:
+def _formulas() -> list[comparison.ComparedNumber]:
     """The values of formulas of the paper as printed."""
     error, one_sd = exact_values.cell_error("laplace"), plans.EPSILON / sqrt(2)
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Laplace: one_threshold, 60 cells",
-            ours=exact_number(float(threshold_attacks.one_threshold_laplace(60, plans.EPSILON))),
-            published=PublishedNumber(
+            ours=comparison.exact_number(float(threshold_attacks.one_threshold_laplace(60, plans.EPSILON))),
+            published=comparison.PublishedNumber(
                 value=float(threshold_attacks.one_threshold_as_printed(60, one_sd)),
                 where="formula, theorem 2",
             ),
             why="Theorem 2 adds the standard deviations of the cells where their variances must be added; "
             f"corrected, it gives {float(threshold_attacks.one_threshold_clt(60, one_sd)):.4f}.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Laplace: β′, error rate of one cell for a member",
-            ours=exact_number(error),
-            published=PublishedNumber(value=1 - _printed_cdf(), where="formula, section 3.3"),
+            ours=comparison.exact_number(error),
+            published=comparison.PublishedNumber(value=1 - _printed_cdf(), where="formula, section 3.3"),
             why="The printed formula is that of 1 - β′; with it, members and non-members would have the "
             "same distribution.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="Laplace: α′, error rate of one cell for a non-member",
-            ours=exact_number(error),
-            published=PublishedNumber(value=_printed_cdf(), where="formula, section 3.3"),
+            ours=comparison.exact_number(error),
+            published=comparison.PublishedNumber(value=_printed_cdf(), where="formula, section 3.3"),
             why="Right by symmetry, though the distribution in the printed formula is that of members.",
         ),
     ]
@@ -116,12 +117,12 @@ def _printed_cdf() -> float:
     return float(np.exp((0.5 - 1.0) * plans.EPSILON) / 2)
 
 
-def _accuracies(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
+def _accuracies(verdicts: Sequence[Verdict]) -> list[comparison.ComparedNumber]:
     cells = []
     for verdict in verdicts:
         noise, k = _place(verdict)
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{noise.capitalize()}: {verdict.attack}, {times(k, 'cell')}, simulated",
                 ours=metric_intervals.accuracy(verdict),
                 exact=float(exact_values.accuracy(noise, verdict.attack, np.array([float(k)]))[0]),
@@ -183,7 +184,7 @@ def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
     ]
 
 
-FIGURE_6 = PaperItem(
+FIGURE_6 = paper.PaperItem(
     title="Figure 6: accuracy against the number of positive observations",
     about="The attacker knows everybody in the counts but the target, so only the noise protects the "
     "target. one_threshold adds up the cells that the target visited; two_threshold compares each of them "

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import plans
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, density_chart
@@ -24,10 +22,10 @@ from leakgauge.verdict import Verdict
 _RARE = 1e-18  # counts less likely than this are left out
 _REACH = 60  # beyond all counts, in cells: noise this large has a probability of e^-30
 _FINE = 16  # outputs per count that the best attack distinguishes
-ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}
+ROUNDS = {paper.Scale.QUICK: 20_000, paper.Scale.FULL: 200_000}
 GROUP, PEOPLE = 2_000, 10_000
 VISITORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50, 70, 100, 150, 250)  # of 10,000
-PLAYED_VISITORS = {Scale.QUICK: (1, 5, 10, 25, 100), Scale.FULL: (1, 2, 5, 10, 25, 50, 100, 250)}
+PLAYED_VISITORS = {paper.Scale.QUICK: (1, 5, 10, 25, 100), paper.Scale.FULL: (1, 2, 5, 10, 25, 50, 100, 250)}
 ATTACKS = ("one_threshold", "two_threshold", "likelihood")
 VOTES_IGNORE_SIZE = "A vote ignores by how much a count exceeds its threshold."
 
@@ -149,7 +147,7 @@ def uniform_city(cell: BusyCell) -> dict[str, Any]:
     }
 
 
-def cell_audit_table(name: str, scope: Scope, cell: BusyCell) -> AuditTable:
+def cell_audit_table(name: str, scope: paper.Scope, cell: BusyCell) -> paper.AuditTable:
     """Return the audit of a cell; the attacker has data of as many other people."""
     return {
         "name": name,
@@ -171,7 +169,7 @@ def cell_audit_table(name: str, scope: Scope, cell: BusyCell) -> AuditTable:
     }
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     return [cell_audit_table("cell", scope, CELL)]
 
 
@@ -184,37 +182,43 @@ def exact_accuracies(cell: BusyCell) -> dict[str, float]:
     }
 
 
-def _figure_7(played: PlayedItem) -> ItemResult:
+def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
     cells = (*_spreads(), *_accuracies(), *_played(played.verdicts))
-    return ItemResult(cells, tuple(_chart(knowledge) for knowledge in (plans.INFORMED, plans.AUXILIARY)))
+    return paper.ItemResult(
+        cells, tuple(_chart(knowledge) for knowledge in (plans.INFORMED, plans.AUXILIARY))
+    )
 
 
-def _spreads() -> list[ComparedNumber]:
+def _spreads() -> list[comparison.ComparedNumber]:
     noise = 2 * plans.SCALE**2
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="standard deviation of the cell, auxiliary minus informed",
-            ours=exact_number(float(np.sqrt(CELL.variance + noise) - np.sqrt(noise))),
-            published=PublishedNumber(
-                value=0.0, where="“provides obfuscation”, section 3.2", claim=Claim.ABOVE
+            ours=comparison.exact_number(float(np.sqrt(CELL.variance + noise) - np.sqrt(noise))),
+            published=comparison.PublishedNumber(
+                value=0.0, where="“provides obfuscation”, section 3.2", claim=comparison.Claim.ABOVE
             ),
         ),
-        ComparedNumber(setting="expected number of others in the cell", ours=exact_number(CELL.usual)),
+        comparison.ComparedNumber(
+            setting="expected number of others in the cell", ours=comparison.exact_number(CELL.usual)
+        ),
     ]
 
 
-def _accuracies() -> list[ComparedNumber]:
+def _accuracies() -> list[comparison.ComparedNumber]:
     exact = exact_accuracies(CELL)
     return [
         *(
-            ComparedNumber(setting=f"{attack}, {plans.SIXTY_CELLS} such cells", ours=exact_number(value))
+            comparison.ComparedNumber(
+                setting=f"{attack}, {plans.SIXTY_CELLS} such cells", ours=comparison.exact_number(value)
+            )
             for attack, value in exact.items()
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"two_threshold minus one_threshold, {plans.SIXTY_CELLS} such cells",
-            ours=exact_number(exact["two_threshold"] - exact["one_threshold"]),
-            published=PublishedNumber(
-                value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE
+            ours=comparison.exact_number(exact["two_threshold"] - exact["one_threshold"]),
+            published=comparison.PublishedNumber(
+                value=0.0, where="“for both types of attackers”, section 5.3.1", claim=comparison.Claim.ABOVE
             ),
             why="With twenty others in a cell, votes do worse than the sum; they do better below about two "
             "(see the crossover).",
@@ -222,18 +226,18 @@ def _accuracies() -> list[ComparedNumber]:
     ]
 
 
-def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
+def _played(verdicts: Sequence[Verdict]) -> list[comparison.ComparedNumber]:
     """At the best threshold, like the exact values, and at the attacker's own."""
     known = exact_accuracies(CELL)
     cells = []
     for verdict in verdicts:
         cells += [
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{verdict.attack}, simulated, at the best threshold",
                 ours=metric_intervals.metric(verdict, "accuracy"),
                 exact=known[verdict.attack],
             ),
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{verdict.attack}, simulated, at its own threshold",
                 ours=metric_intervals.accuracy(verdict),
                 why="The attacker's people are not those from whom the group is drawn.",
@@ -262,7 +266,7 @@ def _chart(knowledge: str) -> Chart:
     )
 
 
-FIGURE_7 = PaperItem(
+FIGURE_7 = paper.PaperItem(
     title="Figure 7: what is published of one cell",
     about="The paper's example: 2,000 of 10,000 people are in the group, one in a hundred visits the cell, "
     "and Laplace noise of ε = 0.5 is added. The informed attacker subtracts what it knows, and only the "
@@ -284,7 +288,7 @@ def with_visitors(visitors: int) -> BusyCell:
     return BusyCell(group=GROUP, people=PEOPLE, rate=visitors / PEOPLE)
 
 
-def _crossover_audits(scope: Scope) -> list[AuditTable]:
+def _crossover_audits(scope: paper.Scope) -> list[paper.AuditTable]:
     return [cell_audit_table(f"cell-{n}", scope, with_visitors(n)) for n in PLAYED_VISITORS[scope.scale]]
 
 
@@ -303,18 +307,21 @@ def crossover_density() -> float:
     return float(usual[last] + share * (usual[last + 1] - usual[last]))
 
 
-def _crossover(played: PlayedItem) -> ItemResult:
+def _crossover(played: paper.PlayedItem) -> paper.ItemResult:
     here = crossover_density()
     sparse, dense = (with_visitors(n) for n in (VISITORS[0], VISITORS[-1]))
-    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
+    wins = comparison.PublishedNumber(
+        value=0.0, where="“for both types of attackers”, section 5.3.1", claim=comparison.Claim.ABOVE
+    )
     cells = [
-        ComparedNumber(
-            setting="expected number of others where both rules are equally good", ours=exact_number(here)
+        comparison.ComparedNumber(
+            setting="expected number of others where both rules are equally good",
+            ours=comparison.exact_number(here),
         ),
         *(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"two_threshold minus one_threshold, {each.usual:g} others expected",
-                ours=exact_number(
+                ours=comparison.exact_number(
                     each.two_threshold(plans.SIXTY_CELLS) - each.one_threshold(plans.SIXTY_CELLS)
                 ),
                 published=wins,
@@ -328,12 +335,12 @@ def _crossover(played: PlayedItem) -> ItemResult:
         f"Votes do better while fewer than {here:.1f} others are expected in a cell; beyond that the sum "
         "does better."
     )
-    return ItemResult(tuple(cells), (_crossover_chart(played, here),), (note,))
+    return paper.ItemResult(tuple(cells), (_crossover_chart(played, here),), (note,))
 
 
-def _crossover_cell(verdict: Verdict) -> ComparedNumber:
+def _crossover_cell(verdict: Verdict) -> comparison.ComparedNumber:
     place = with_visitors(_visitors(verdict))
-    return ComparedNumber(
+    return comparison.ComparedNumber(
         setting=f"{verdict.attack}, {place.usual:g} others expected, simulated, at the best threshold",
         ours=metric_intervals.metric(verdict, "accuracy"),
         exact=exact_accuracies(place)[verdict.attack],
@@ -345,7 +352,7 @@ def _visitors(verdict: Verdict) -> int:
     return int(verdict.audit.partition("-")[2])
 
 
-def _crossover_chart(played: PlayedItem, here: float) -> Chart:
+def _crossover_chart(played: paper.PlayedItem, here: float) -> Chart:
     known = [exact_accuracies(with_visitors(n)) for n in VISITORS]
     usual = np.array([with_visitors(n).usual for n in VISITORS])
     traces: list[ChartSeries] = [
@@ -383,7 +390,7 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
     )
 
 
-CROSSOVER = PaperItem(
+CROSSOVER = paper.PaperItem(
     title="Not in the paper: when votes beat the sum",
     about="The paper finds two_threshold ahead of one_threshold for auxiliary attackers too. That holds in "
     "sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "

@@ -14,10 +14,9 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
 from leakgauge.domains.locations.classifiers.mlp import RuleIndex
 from leakgauge.domains.locations.scorers.per_target_scorer import PerTargetScorer
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.plan import Audit, Plan
 from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.number_format import count
@@ -88,8 +87,13 @@ def _first_with(plan: Plan, variant: plans.CellAttackVariant) -> Audit:
 
 
 def _weights_figure(
-    number: int, run: plans.RepeatedRuns, knowledge: str, hidden: int | None, many: bool, played: PlayedItem
-) -> ItemResult:
+    number: int,
+    run: plans.RepeatedRuns,
+    knowledge: str,
+    hidden: int | None,
+    many: bool,
+    played: paper.PlayedItem,
+) -> paper.ItemResult:
     shadows = plans.many_shadows("laplace", played.scope.scale, hidden) if many else plans.FEW_SHADOWS
     variant = plans.CellAttackVariant(
         attack=plans.NETWORK, knowledge=knowledge, n=plans.SIXTY_CELLS, shadows=shadows, hidden=hidden
@@ -103,51 +107,58 @@ def _weights_figure(
             if many
             else _sum_claims(weights, who)
         ),
-        ComparedNumber(
-            setting=f"share of the weights on the diagonal: {who}", ours=exact_number(weights.index.diagonal)
+        comparison.ComparedNumber(
+            setting=f"share of the weights on the diagonal: {who}",
+            ours=comparison.exact_number(weights.index.diagonal),
         ),
-        ComparedNumber(setting=f"accuracy, {plans.SIXTY_CELLS} cells: {who}, simulated", ours=reached),
+        comparison.ComparedNumber(
+            setting=f"accuracy, {plans.SIXTY_CELLS} cells: {who}, simulated", ours=reached
+        ),
     )
-    return ItemResult(
+    return paper.ItemResult(
         cells, (_chart(f"figure-{number}", weights, who),), (plans.substitute_note(played.scope),)
     )
 
 
-def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
+def _sum_claims(weights: NetworkWeights, who: str) -> list[comparison.ComparedNumber]:
     """The evidence for the sum of all cells."""
     index = weights.index
     inner = weights.inner
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"correlation of its score with the sum, minus that with the votes: {who}",
-            ours=exact_number(index.one_threshold - index.two_threshold),
-            published=PublishedNumber(value=0.0, where="learns the one-threshold rule", claim=Claim.ABOVE),
+            ours=comparison.exact_number(index.one_threshold - index.two_threshold),
+            published=comparison.PublishedNumber(
+                value=0.0, where="learns the one-threshold rule", claim=comparison.Claim.ABOVE
+            ),
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"mean weight over its standard deviation: {who}",
-            ours=exact_number(float(inner.mean() / inner.std())),
+            ours=comparison.exact_number(float(inner.mean() / inner.std())),
         ),
     ]
 
 
-def _vote_claims(weights: NetworkWeights, who: str, *, enough: bool) -> list[ComparedNumber]:
+def _vote_claims(weights: NetworkWeights, who: str, *, enough: bool) -> list[comparison.ComparedNumber]:
     """The evidence for a vote of every cell; comparable if trained on as many shadows as in the paper."""
-    learns = PublishedNumber(value=0.0, where="learns the two-threshold rule", claim=Claim.ABOVE)
+    learns = comparison.PublishedNumber(
+        value=0.0, where="learns the two-threshold rule", claim=comparison.Claim.ABOVE
+    )
     index, own = weights.index, weights.bias[: weights.diagonal.size]
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"correlation of its score with the votes, minus that with the sum: {who}",
-            ours=exact_number(index.two_threshold - index.one_threshold),
+            ours=comparison.exact_number(index.two_threshold - index.one_threshold),
             published=learns if enough else None,
             why="" if enough else "Trained on fewer shadows than in the paper; use --scale full.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"mean weight on the diagonal over that beside it: {who}",
-            ours=exact_number(weights.contrast),
+            ours=comparison.exact_number(weights.contrast),
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"share of units whose bias opposes their own weight: {who}",
-            ours=exact_number(float(np.mean(np.sign(own) == -np.sign(weights.diagonal)))),
+            ours=comparison.exact_number(float(np.mean(np.sign(own) == -np.sign(weights.diagonal)))),
         ),
     ]
 
@@ -170,11 +181,11 @@ def _chart(name: str, weights: NetworkWeights, who: str) -> Chart:
 
 def _item(
     number: int, run: plans.RepeatedRuns, knowledge: str, hidden: int | None, *, many: bool
-) -> PaperItem:
+) -> paper.PaperItem:
     units = hidden or plans.SIXTY_CELLS
     shadows = "200,000" if many else count(plans.FEW_SHADOWS)
     fewer = " At --scale quick it learned from 20,000." if many and hidden else ""
-    return PaperItem(
+    return paper.PaperItem(
         title=f"Figure {number}: weights of {units} units, {knowledge}, {shadows} shadows",
         about=f"The network of an {knowledge} attacker that was trained on {shadows} shadows under Laplace "
         f"noise, trained again in exactly the same way.{fewer} A network that sums all cells has weights of "

@@ -8,9 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from leakgauge.papers import data_sets
-from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
+from leakgauge.papers import data_sets, paper
 from leakgauge.report.charts import chart_style
 from leakgauge.verdict import Verdict
 
@@ -40,7 +38,7 @@ COLOURS = {
 PLACE_GRID = (12, 8)
 PEOPLE = 15_793  # a target, and 7,896 + 7,896 others
 LAST_800_HOURS = ("2013-11-28T16:00:00", "2014-01-01")
-CITY = DataSet(
+CITY = data_sets.DataSet(
     name="city",
     description="a synthetic city",
     table={
@@ -57,29 +55,32 @@ RULES = ("one_threshold", "two_threshold", "likelihood", "reference")
 NETWORK = "shadow_mlp"
 FEW_SHADOWS, MANY_SHADOWS = 2_000, 200_000  # shadows
 HUNDRED = 100  # hidden units of earlier work
-CELL_COUNTS = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
+CELL_COUNTS = {
+    paper.Scale.QUICK: (1, 5, 20, 60, 140),
+    paper.Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140),
+}
 LARGE_CELL_COUNTS = {
-    Scale.QUICK: (20, SIXTY_CELLS),
-    Scale.FULL: CELL_COUNTS[Scale.FULL],
+    paper.Scale.QUICK: (20, SIXTY_CELLS),
+    paper.Scale.FULL: CELL_COUNTS[paper.Scale.FULL],
 }  # where networks learn from many
-ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
-TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with another target and another split
-LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
+ROUNDS = {paper.Scale.QUICK: 25_000, paper.Scale.FULL: 50_000}
+TIMES = {paper.Scale.QUICK: 2, paper.Scale.FULL: 10}  # each with another target and another split
+LARGE_TIMES = {paper.Scale.QUICK: 1, paper.Scale.FULL: 10}
 
 
-def main_place(scope: Scope) -> DataSet:
+def main_place(scope: paper.Scope) -> data_sets.DataSet:
     """Milan, if its file is in the folder of the data sets."""
     return data_sets.milan(scope, PLACE_GRID, LAST_800_HOURS) or CITY
 
 
-def substitute_note(scope: Scope) -> str:
+def substitute_note(scope: paper.Scope) -> str:
     """Name the data that were used, in short."""
     if main_place(scope) is not CITY:
         return "Simulated on the last 800 hours of Social Pulse Milano, on a grid of 12 x 8 places."
     return "Simulated on a synthetic city instead of Milan, whose tweets were not given (see figure 13)."
 
 
-def place_note(scope: Scope) -> str:
+def place_note(scope: paper.Scope) -> str:
     """Say which data were used, and why."""
     if main_place(scope) is not CITY:
         return substitute_note(scope)
@@ -144,7 +145,7 @@ class RepeatedRuns:
     """The same game several times, each time with another target, another split and other groups."""
 
     name: str
-    runs: tuple[PaperRun, ...]
+    runs: tuple[paper.PaperRun, ...]
 
     def games(self, verdicts: Iterable[Verdict]) -> VerdictsByVariant:
         """The verdicts of these runs among others, by attack variant."""
@@ -157,18 +158,18 @@ class RepeatedRuns:
 
 
 def repeated_runs(
-    name: str, times: Mapping[Scale, int], audits: Callable[[Scope, str], list[AuditTable]]
+    name: str, times: Mapping[paper.Scale, int], audits: Callable[[paper.Scope, str], list[paper.AuditTable]]
 ) -> RepeatedRuns:
     """Return the runs of a series; ``audits`` returns the audits of one, given the name they begin with."""
 
-    def numbered(number: int, scope: Scope) -> list[AuditTable]:
+    def numbered(number: int, scope: paper.Scope) -> list[paper.AuditTable]:
         return audits(scope, f"{name}_{number}") if number < times[scope.scale] else []
 
     most = max(times.values())
     return RepeatedRuns(
         name,
         tuple(
-            PaperRun(name=f"{name}_{number}", audits=partial(numbered, number), seed_offset=number)
+            paper.PaperRun(name=f"{name}_{number}", audits=partial(numbered, number), seed_offset=number)
             for number in range(most)
         ),
     )
@@ -176,14 +177,14 @@ def repeated_runs(
 
 def audit_table(
     name: str,
-    scope: Scope,
+    scope: paper.Scope,
     noise: str,
     variants: Sequence[CellAttackVariant],
     *,
-    data: DataSet | None = None,
+    data: data_sets.DataSet | None = None,
     group: int = 2_000,
     rounds: int | None = None,
-) -> AuditTable:
+) -> paper.AuditTable:
     """Return the audit of groups drawn from half of the people, on the main data set by default."""
     return {
         "name": name,
@@ -203,13 +204,13 @@ def audit_table(
     }
 
 
-def many_shadows(noise: str, scale: Scale, hidden: int | None = None) -> int:
+def many_shadows(noise: str, scale: paper.Scale, hidden: int | None = None) -> int:
     """The number of shadows for "200k": a tenth of it where --scale quick does not need more."""
-    needed = scale is Scale.FULL or (noise == "laplace" and hidden is None)
+    needed = scale is paper.Scale.FULL or (noise == "laplace" and hidden is None)
     return MANY_SHADOWS if needed else MANY_SHADOWS // 10
 
 
-def _usual(noise: str, scope: Scope, name: str) -> list[AuditTable]:
+def _usual(noise: str, scope: paper.Scope, name: str) -> list[paper.AuditTable]:
     """Every attack, with networks that learn from few shadows."""
     variants = {n: _variants(n, [FEW_SHADOWS]) for n in CELL_COUNTS[scope.scale]}
     if noise == "laplace":  # for figure 1
@@ -222,23 +223,23 @@ def _usual(noise: str, scope: Scope, name: str) -> list[AuditTable]:
     return _audits(name, scope, noise, variants)
 
 
-def _large(noise: str, scope: Scope, name: str) -> list[AuditTable]:
+def _large(noise: str, scope: paper.Scope, name: str) -> list[paper.AuditTable]:
     """Every attack, with networks that learn from few shadows and from many."""
     shadows = [FEW_SHADOWS, many_shadows(noise, scope.scale)]
     return _audits(name, scope, noise, {n: _variants(n, shadows) for n in LARGE_CELL_COUNTS[scope.scale]})
 
 
-def _hundred(scope: Scope, name: str) -> list[AuditTable]:
+def _hundred(scope: paper.Scope, name: str) -> list[paper.AuditTable]:
     """Networks with a hundred hidden units."""
     shadows = [FEW_SHADOWS, many_shadows("laplace", scope.scale, HUNDRED)]
     return _audits(name, scope, "laplace", {SIXTY_CELLS: _variants(SIXTY_CELLS, shadows, HUNDRED)})
 
 
 def _audits(
-    name: str, scope: Scope, noise: str, variants: Mapping[int, Sequence[CellAttackVariant]]
-) -> list[AuditTable]:
+    name: str, scope: paper.Scope, noise: str, variants: Mapping[int, Sequence[CellAttackVariant]]
+) -> list[paper.AuditTable]:
     """One audit or, where it takes long, one for each number of cells, which are saved separately."""
-    if scope.scale is Scale.QUICK:
+    if scope.scale is paper.Scale.QUICK:
         return [audit_table(name, scope, noise, [variant for some in variants.values() for variant in some])]
     return [audit_table(f"{name}-{n}", scope, noise, some) for n, some in variants.items()]
 

@@ -6,12 +6,10 @@ from functools import partial
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import exact_values, plans, statements
 from leakgauge.papers.liu24.accuracy_by_cells import FEWER_SHADOWS_NOTE
 from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.report.charts.roc import RocCurve, roc_chart
 from leakgauge.report.page import Chart
 from leakgauge.verdict import Verdict
@@ -35,29 +33,31 @@ TPR = MeasuredQuantity(
 )
 
 
-def _figure_18(played: PlayedItem) -> ItemResult:
+def _figure_18(played: paper.PlayedItem) -> paper.ItemResult:
     return _roc_figure(
         "figure-18", "laplace", plans.LARGE["laplace"], played, "small false positive rates, appendix C"
     )
 
 
-def _figure_21(played: PlayedItem) -> ItemResult:
+def _figure_21(played: paper.PlayedItem) -> paper.ItemResult:
     return _roc_figure(
         "figure-21", "gaussian", plans.LARGE["gaussian"], played, "“a clear advantage”, appendix D"
     )
 
 
-def _figure_27(played: PlayedItem) -> ItemResult:
+def _figure_27(played: paper.PlayedItem) -> paper.ItemResult:
     return _roc_figure(
         "figure-27", "laplace", plans.HUNDRED_UNITS, played, "behaves like the other network, appendix G"
     )
 
 
-def _roc_figure(name: str, noise: str, run: plans.RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
+def _roc_figure(
+    name: str, noise: str, run: plans.RepeatedRuns, played: paper.PlayedItem, where: str
+) -> paper.ItemResult:
     games = {p: some for p, some in run.games(played.verdicts).items() if p.n == plans.SIXTY_CELLS}
     first, second = statements.WINNERS[noise]
-    above = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
-    cells: list[ComparedNumber] = []
+    above = comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.ABOVE)
+    cells: list[comparison.ComparedNumber] = []
     if run is plans.HUNDRED_UNITS:
         cells += _behind(games, where)
     else:
@@ -71,12 +71,12 @@ def _roc_figure(name: str, noise: str, run: plans.RepeatedRuns, played: PlayedIt
         cells += statements.more_shadows_claims(TPR, games, "learns the better rule, appendix C and G")
     cells += statements.played_numbers(TPR, noise, games)
     charts = tuple(_chart(f"{name}-{who}", noise, who, games) for who in plans.KNOWLEDGES)
-    return ItemResult(tuple(cells), charts, (plans.substitute_note(played.scope),))
+    return paper.ItemResult(tuple(cells), charts, (plans.substitute_note(played.scope),))
 
 
-def _behind(games: plans.VerdictsByVariant, where: str) -> list[ComparedNumber]:
+def _behind(games: plans.VerdictsByVariant, where: str) -> list[comparison.ComparedNumber]:
     """That a hundred units learn no more than the sum from few shadows."""
-    few = PublishedNumber(value=0.0, where=where, claim=Claim.AT_MOST)
+    few = comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.AT_MOST)
     return [
         statements.lead_claim(
             TPR,
@@ -118,7 +118,7 @@ def _mean_curve(verdicts: Sequence[Verdict]) -> tuple[list[float], list[float]]:
     return PLACES.tolist(), np.mean(hits, axis=0).tolist()
 
 
-FIGURE_18 = PaperItem(
+FIGURE_18 = paper.PaperItem(
     title="Figure 18: ROC curves under Laplace noise, 60 cells",
     about="True-positive against false-positive rates, both on logarithmic axes, for networks with few and "
     "with many shadows in one picture. The dashed line is the most that an attacker who knows everybody "
@@ -127,14 +127,14 @@ FIGURE_18 = PaperItem(
     show=_figure_18,
     notes=(FEWER_SHADOWS_NOTE,),
 )
-FIGURE_21 = PaperItem(
+FIGURE_21 = paper.PaperItem(
     title="Figure 21: ROC curves under Gaussian noise, 60 cells",
     about="The same with Gaussian noise (σ = 8.2543): one_threshold lies on the optimum.",
     shared_runs=plans.LARGE["gaussian"].runs,
     show=_figure_21,
     notes=(FEWER_SHADOWS_NOTE,),
 )
-FIGURE_27 = PaperItem(
+FIGURE_27 = paper.PaperItem(
     title="Figure 27: ROC curves of networks with 100 hidden units, Laplace noise, 60 cells",
     about="Networks of earlier work have 100 hidden units, however many cells there are.",
     shared_runs=plans.HUNDRED_UNITS.runs,

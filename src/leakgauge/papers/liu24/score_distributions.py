@@ -7,11 +7,10 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.liu24 import exact_values
 from leakgauge.papers.liu24.figure_7 import CELL, BusyCell
 from leakgauge.papers.liu24.plans import AUXILIARY, COLOURS, INFORMED, KNOWLEDGES, SCALE, SIXTY_CELLS
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, HistogramBars, density_chart
@@ -57,30 +56,32 @@ class SumScores:
         return np.asarray((counts + member + noise).sum(axis=1))
 
 
-def _figure_8(_: PlayedItem) -> ItemResult:
-    return ItemResult(tuple(_sum_cells()), tuple(_sum_chart(knowledge) for knowledge in KNOWLEDGES))
+def _figure_8(_: paper.PlayedItem) -> paper.ItemResult:
+    return paper.ItemResult(tuple(_sum_cells()), tuple(_sum_chart(knowledge) for knowledge in KNOWLEDGES))
 
 
-def _sum_cells() -> list[ComparedNumber]:
-    wider = PublishedNumber(value=0.0, where="“larger variance”, section 3.2", claim=Claim.ABOVE)
+def _sum_cells() -> list[comparison.ComparedNumber]:
+    wider = comparison.PublishedNumber(
+        value=0.0, where="“larger variance”, section 3.2", claim=comparison.Claim.ABOVE
+    )
     informed_sum, other = (SumScores(CELLS[knowledge]) for knowledge in KNOWLEDGES)
     printed = SIXTY_CELLS * (sqrt(CELL.variance) + SCALE * sqrt(2))
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="standard deviation of the score, auxiliary minus informed",
-            ours=exact_number(sqrt(other.variance) - sqrt(informed_sum.variance)),
+            ours=comparison.exact_number(sqrt(other.variance) - sqrt(informed_sum.variance)),
             published=wider,
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="standard deviation of the score, auxiliary",
-            ours=exact_number(sqrt(other.variance)),
-            published=PublishedNumber(value=printed, where="formula, theorem 2"),
+            ours=comparison.exact_number(sqrt(other.variance)),
+            published=comparison.PublishedNumber(value=printed, where="formula, theorem 2"),
             why="Theorem 2 adds the standard deviations of cells, counts and noise; variances add up.",
         ),
         *(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"largest gap between drawn scores and the normal distribution, {knowledge}",
-                ours=exact_number(_gap(SumScores(CELLS[knowledge]))),
+                ours=comparison.exact_number(_gap(SumScores(CELLS[knowledge]))),
                 why=f"By chance it exceeds {1.95 / sqrt(N_DRAWN):.4f} once in a thousand times.",
             )
             for knowledge in KNOWLEDGES
@@ -124,28 +125,32 @@ def _sum_chart(knowledge: str) -> Chart:
     )
 
 
-def _figure_10(_: PlayedItem) -> ItemResult:
+def _figure_10(_: paper.PlayedItem) -> paper.ItemResult:
     alarm, hit = CELL.vote_chances
     printed = 1 + CELL.group * SIXTY_CELLS * CELL.rate
     cells = (
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"expected votes of {SIXTY_CELLS} with the target, auxiliary",
-            ours=exact_number(SIXTY_CELLS * hit),
-            published=PublishedNumber(value=printed, where="formula, section 3.3"),
+            ours=comparison.exact_number(SIXTY_CELLS * hit),
+            published=comparison.PublishedNumber(value=printed, where="formula, section 3.3"),
             why="The printed distribution is that of the sum of the cells; sixty cells have at most sixty "
             "votes.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="chance of a vote, target in minus out, informed minus auxiliary",
-            ours=exact_number(1 - 2 * exact_values.cell_error("laplace") - (hit - alarm)),
-            published=PublishedNumber(
-                value=0.0, where="“less distinguishability”, section 3.2", claim=Claim.ABOVE
+            ours=comparison.exact_number(1 - 2 * exact_values.cell_error("laplace") - (hit - alarm)),
+            published=comparison.PublishedNumber(
+                value=0.0, where="“less distinguishability”, section 3.2", claim=comparison.Claim.ABOVE
             ),
         ),
-        ComparedNumber(setting="α′, a vote without the target, auxiliary", ours=exact_number(alarm)),
-        ComparedNumber(setting="1 - β′, a vote with the target, auxiliary", ours=exact_number(hit)),
+        comparison.ComparedNumber(
+            setting="α′, a vote without the target, auxiliary", ours=comparison.exact_number(alarm)
+        ),
+        comparison.ComparedNumber(
+            setting="1 - β′, a vote with the target, auxiliary", ours=comparison.exact_number(hit)
+        ),
     )
-    return ItemResult(cells, tuple(_vote_chart(knowledge) for knowledge in KNOWLEDGES))
+    return paper.ItemResult(cells, tuple(_vote_chart(knowledge) for knowledge in KNOWLEDGES))
 
 
 def _vote_chart(knowledge: str) -> Chart:
@@ -169,13 +174,13 @@ def _vote_chart(knowledge: str) -> Chart:
     )
 
 
-FIGURE_8 = PaperItem(
+FIGURE_8 = paper.PaperItem(
     title="Figure 8: scores of the one-threshold attack",
     about="The sum of sixty cells like that of figure 7, drawn 5,000 times for each world, over the normal "
     "distribution of the corrected theorem 2.",
     show=_figure_8,
 )
-FIGURE_10 = PaperItem(
+FIGURE_10 = paper.PaperItem(
     title="Figure 10: scores of the two-threshold attack",
     about="The number of votes of sixty cells, each with the threshold midway between its two means: "
     "binomial distributions, exact, and the normal distributions of the same mean and variance.",
@@ -184,29 +189,31 @@ FIGURE_10 = PaperItem(
 )
 
 
-def _figure_9(_: PlayedItem) -> ItemResult:
+def _figure_9(_: paper.PlayedItem) -> paper.ItemResult:
     thresholds = np.arange(-70.0, 130.01, 0.5)
     tpr, fpr = (exact_values.sum_above(SIXTY_CELLS, thresholds, member=member) for member in (True, False))
     accuracy = (1 + tpr - fpr) / 2
     best = float(thresholds[np.argmax(accuracy)])
     middle = int(np.flatnonzero(thresholds == SIXTY_CELLS / 2)[0])
     cells = (
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="threshold of the highest accuracy",
-            ours=exact_number(best),
-            published=PublishedNumber(value=SIXTY_CELLS / 2, where="“the intersection point”, section 3.2"),
+            ours=comparison.exact_number(best),
+            published=comparison.PublishedNumber(
+                value=SIXTY_CELLS / 2, where="“the intersection point”, section 3.2"
+            ),
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="FPR at a threshold of 35 minus FPR at 30",
-            ours=exact_number(float(fpr[middle + 10] - fpr[middle])),
-            published=PublishedNumber(
-                value=0.0, where="“a larger T … a larger FPR”, section 3.2", claim=Claim.ABOVE
+            ours=comparison.exact_number(float(fpr[middle + 10] - fpr[middle])),
+            published=comparison.PublishedNumber(
+                value=0.0, where="“a larger T … a larger FPR”, section 3.2", claim=comparison.Claim.ABOVE
             ),
             why="The opposite is true: fewer releases lie above a larger threshold.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="accuracy at the best threshold",
-            ours=exact_number(float(accuracy.max())),
+            ours=comparison.exact_number(float(accuracy.max())),
             exact=float(exact_values.accuracy("laplace", "one_threshold", np.array([float(SIXTY_CELLS)]))[0]),
             drawn=True,
         ),
@@ -224,7 +231,7 @@ def _figure_9(_: PlayedItem) -> ItemResult:
         alternative=f"Accuracy is highest at {best:g}, midway between both worlds; both rates fall as the "
         "threshold rises.",
     )
-    return ItemResult(cells, (chart, _roc(fpr[::-1], tpr[::-1])))
+    return paper.ItemResult(cells, (chart, _roc(fpr[::-1], tpr[::-1])))
 
 
 def _roc(fpr: Reals, tpr: Reals) -> Chart:
@@ -244,7 +251,7 @@ def _roc(fpr: Reals, tpr: Reals) -> Chart:
     )
 
 
-FIGURE_9 = PaperItem(
+FIGURE_9 = paper.PaperItem(
     title="Figure 9: the effect of the threshold",
     about="The one-threshold attack of an informed attacker on sixty cells: accuracy, TPR and FPR at every "
     "threshold, and the ROC curve they trace. All exact; two_threshold and the optimum are added.",

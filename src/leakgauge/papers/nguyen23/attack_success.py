@@ -6,11 +6,9 @@ from functools import partial
 import numpy as np
 
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23 import data, plans
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -42,7 +40,7 @@ TOO_FEW_HINGES = (
 
 def success_chart(
     series: plans.MechanismGames,
-    scope: Scope,
+    scope: paper.Scope,
     column: data.DataColumn,
     form: data.FeatureForm,
     games: plans.VerdictsByGame,
@@ -86,7 +84,7 @@ def success_chart(
     )
 
 
-def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
+def _show(series: plans.MechanismGames, played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
     useful = {
@@ -108,12 +106,15 @@ def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
         for form in data.FeatureForm
         if any(point.column is column and point.form is form for point in games)
     ]
-    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _won(
-    series: plans.MechanismGames, scope: Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdict]
-) -> list[ComparedNumber]:
+    series: plans.MechanismGames,
+    scope: paper.Scope,
+    point: plans.NominalGame,
+    verdicts: Mapping[str, Verdict],
+) -> list[comparison.ComparedNumber]:
     """Success of each neuron; the published statements are about one that was trained."""
     exact, cells = plans.exact_epsilon_of(verdicts), []
     for label, verdict in verdicts.items():
@@ -132,17 +133,19 @@ def _short(point: plans.NominalGame) -> str:
 
 
 def _rates(
-    series: plans.MechanismGames, scope: Scope, point: plans.NominalGame, verdict: Verdict
-) -> list[ComparedNumber]:
+    series: plans.MechanismGames, scope: paper.Scope, point: plans.NominalGame, verdict: Verdict
+) -> list[comparison.ComparedNumber]:
     stated = data.tnr_claim(point.column, point.epsilon) if series is plans.BITRAND else None
     here, why = point.description(scope), "" if stated is None else _short(point)
     return [
-        ComparedNumber(setting=f"TPR: {here}", ours=metric_intervals.metric(verdict, "tpr")),
+        comparison.ComparedNumber(setting=f"TPR: {here}", ours=metric_intervals.metric(verdict, "tpr")),
         data.claim_number(f"TNR: {here}", metric_intervals.metric(verdict, "tnr"), stated, why),
     ]
 
 
-def _apart(scope: Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdict]) -> list[ComparedNumber]:
+def _apart(
+    scope: paper.Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdict]
+) -> list[comparison.ComparedNumber]:
     """The lead of the neuron that needs no training."""
     if plans.TRAINED not in verdicts:
         return []
@@ -151,22 +154,24 @@ def _apart(scope: Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdic
         metric_intervals.accuracy(verdicts[plans.TRAINED]),
     )
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"success, likelihood minus trained neuron: {point.description(scope)}", ours=ahead
         )
     ]
 
 
-def _useful(scope: Scope, point: plans.NominalGame, useful: ClassifierUtility) -> ComparedNumber:
-    return ComparedNumber(
+def _useful(
+    scope: paper.Scope, point: plans.NominalGame, useful: ClassifierUtility
+) -> comparison.ComparedNumber:
+    return comparison.ComparedNumber(
         setting=f"right answers of an honest classifier of perturbed rows: {point.description(scope)}",
-        ours=exact_number(useful.noisy),
+        ours=comparison.exact_number(useful.noisy),
         why=f"Tested on clean rows {useful.on_clean:.3f}; without any noise {useful.clean:.3f}.",
     )
 
 
-def _item(series: plans.MechanismGames, title: str, about: str, notes: tuple[str, ...]) -> PaperItem:
-    return PaperItem(
+def _item(series: plans.MechanismGames, title: str, about: str, notes: tuple[str, ...]) -> paper.PaperItem:
+    return paper.PaperItem(
         title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=notes
     )
 

@@ -19,11 +19,9 @@ from leakgauge.domains.federated.certificates import (
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23 import data, plans
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -35,7 +33,7 @@ BOUNDS: tuple[tuple[str, Callable[[NeuronCertificate], float], Stroke], ...] = (
     ("certified, rows of a batch dependent", lambda one: one.success_of_any, Stroke.DASHED),
     ("certified, Hoeffding", lambda one: one.hoeffding_success, Stroke.DOTTED),
 )
-TARGETS = {Scale.QUICK: 2, Scale.FULL: 10}
+TARGETS = {paper.Scale.QUICK: 2, paper.Scale.FULL: 10}
 RANGE = (
     "Hoeffding's inequality needs a range that is known before the draws, {wide:.0f} times the observed one "
     "here. By the observed range, which proves nothing, {share:.0%} of targets would count as certified."
@@ -65,16 +63,16 @@ class CertificatePair:
     as_observed: NeuronCertificate  # by the range that was observed, which proves nothing
 
     @property
-    def target(self) -> OurNumber:
+    def target(self) -> comparison.OurNumber:
         """The mean value at the target between its bounds; the upper one is as far away as the lower."""
         own, error = self.valid.own, self.valid.error
-        return OurNumber(value=own.value, low=own.low(error), high=own.high(error))
+        return comparison.OurNumber(value=own.value, low=own.low(error), high=own.high(error))
 
     @property
-    def others(self) -> OurNumber:
+    def others(self) -> comparison.OurNumber:
         """The mean value at other rows between its bounds."""
         others, error = self.valid.others, self.valid.error
-        return OurNumber(value=others.value, low=others.low(error), high=others.high(error))
+        return comparison.OurNumber(value=others.value, low=others.low(error), high=others.high(error))
 
 
 CertificatesByGame: TypeAlias = Mapping[plans.NominalGame, Sequence[CertificatePair]]  # one for each target
@@ -102,7 +100,7 @@ def certify(server: ServerKnowledge, crafted: CraftedNeuron, place: int, rng: Ge
 
 def panel_charts(
     series: plans.MechanismGames,
-    scope: Scope,
+    scope: paper.Scope,
     panel: tuple[data.DataColumn, data.FeatureForm],
     certificates: CertificatesByGame,
     games: plans.VerdictsByGame,
@@ -157,15 +155,15 @@ def panel_charts(
     ]
 
 
-def _middle(numbers: Sequence[OurNumber]) -> OurNumber:
+def _middle(numbers: Sequence[comparison.OurNumber]) -> comparison.OurNumber:
     """The mean over targets of a mean and of its bounds."""
     value, low, high = np.mean(
         [(number.value, number.low, number.high) for number in numbers], axis=0
     ).tolist()
-    return OurNumber(value=value, low=low, high=high)
+    return comparison.OurNumber(value=value, low=low, high=high)
 
 
-def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
+def _show(series: plans.MechanismGames, played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
     certificates: dict[plans.NominalGame, list[CertificatePair]] = {}
@@ -180,7 +178,7 @@ def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
     panels = [(column, form) for column in data.COLUMNS for form in data.FeatureForm]
     cells += [cell for panel in panels for cell in _smallest(scope, panel, certificates)]
     charts = [chart for panel in panels for chart in panel_charts(series, scope, panel, certificates, games)]
-    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _share(proofs: Sequence[CertificatePair], of: Callable[[CertificatePair], bool]) -> float:
@@ -189,11 +187,11 @@ def _share(proofs: Sequence[CertificatePair], of: Callable[[CertificatePair], bo
 
 def _cells(
     series: plans.MechanismGames,
-    scope: Scope,
+    scope: paper.Scope,
     point: plans.NominalGame,
     proofs: Sequence[CertificatePair],
     games: plans.VerdictsByGame,
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     here = point.description(scope)
     first = 2 if series is plans.BITRAND else 1
     claim = "figure_7_certified" if series is plans.BITRAND else "figure_12_certified"
@@ -209,13 +207,13 @@ def _cells(
     return [
         data.claim_number(
             f"share of targets for which theorem 1 applies: {here}",
-            exact_number(_share(proofs, lambda proof: proof.valid.holds)),
+            comparison.exact_number(_share(proofs, lambda proof: proof.valid.holds)),
             stated,
             f"{why} The smallest that would do for all of them: {least}.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"certified success: {here}",
-            ours=exact_number(success),
+            ours=comparison.exact_number(success),
             why=f"By rates of activation: TPR at least {tpr:.3f}, FPR of a row at most {fpr:.4f} (Clopper "
             f"and Pearson, δ = 1e-8 each); by Hoeffding's bounds {hoeffding:.3f}. Measured over all targets: "
             f"{won.value:.3f}.",
@@ -224,8 +222,8 @@ def _cells(
 
 
 def _smallest(
-    scope: Scope, panel: tuple[data.DataColumn, data.FeatureForm], certificates: CertificatesByGame
-) -> list[ComparedNumber]:
+    scope: paper.Scope, panel: tuple[data.DataColumn, data.FeatureForm], certificates: CertificatesByGame
+) -> list[comparison.ComparedNumber]:
     """Corollary 1: the smallest epsilon for which theorem 1 applies to all targets."""
     column, form = panel
     epsilons = [
@@ -236,17 +234,17 @@ def _smallest(
     if not epsilons:
         return []
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting="smallest nominal ε at which all targets are certified: "
             f"{column.description(scope, form)}",
-            ours=exact_number(min(epsilons)),
+            ours=comparison.exact_number(min(epsilons)),
             why="Among the nominal ε that were examined.",
         )
     ]
 
 
-def _item(series: plans.MechanismGames, title: str, about: str) -> PaperItem:
-    return PaperItem(
+def _item(series: plans.MechanismGames, title: str, about: str) -> paper.PaperItem:
+    return paper.PaperItem(
         title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=NOTES
     )
 

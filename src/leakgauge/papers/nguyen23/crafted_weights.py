@@ -8,11 +8,11 @@ from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons import stealth
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, honest_layer
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer
+from leakgauge.papers import paper
 from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, HistogramBars, density_chart
 from leakgauge.report.page import Chart, Stroke
@@ -41,7 +41,7 @@ class CraftedWeights:
 
 
 @cache
-def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
+def _weights(scope: paper.Scope, label: str, epsilon: int) -> CraftedWeights:
     setup = setup_without_games(scope, FACES, FeatureForm.NON_NEGATIVE, noise_table("bitrand", epsilon))
     rng = setup.rng()
     if label == LIKELIHOOD:
@@ -58,12 +58,12 @@ def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
     )
 
 
-def _densities(scope: Scope, epsilon: int) -> stealth.WeightDensities:
+def _densities(scope: paper.Scope, epsilon: int) -> stealth.WeightDensities:
     weights = _weights(scope, TRAINED, epsilon)
     return stealth.weight_densities(weights.first, weights.honest)
 
 
-def _figure_8(played: PlayedItem) -> ItemResult:
+def _figure_8(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     cells = [
         _cell(scope, label, epsilon, layer) for label in NAMES for epsilon in EPSILONS for layer in (1, 2)
@@ -87,10 +87,10 @@ def _figure_8(played: PlayedItem) -> ItemResult:
         alternative="Flat densities between minus and plus one over the root of the features, which nearly "
         "coincide.",
     )
-    return ItemResult(tuple(cells), (chart,), (data_note(scope, (FACES,)),))
+    return paper.ItemResult(tuple(cells), (chart,), (data_note(scope, (FACES,)),))
 
 
-def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
+def _cell(scope: paper.Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
     weights = _weights(scope, label, epsilon)
     comparison = weights.of_first if layer == 1 else weights.of_second
     part = "first layer" if layer == 1 else "chosen neuron"
@@ -105,7 +105,7 @@ def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
     )
 
 
-def _figure_14(played: PlayedItem) -> ItemResult:
+def _figure_14(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     charts = [_histogram(scope, epsilon) for epsilon in EPSILONS]
     cells = [
@@ -116,10 +116,10 @@ def _figure_14(played: PlayedItem) -> ItemResult:
         )
         for epsilon in EPSILONS
     ]
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 
-def _histogram(scope: Scope, epsilon: int) -> Chart:
+def _histogram(scope: paper.Scope, epsilon: int) -> Chart:
     densities = _densities(scope, epsilon)
     return density_chart(
         f"figure-14-{epsilon}",
@@ -143,14 +143,14 @@ def _histogram(scope: Scope, epsilon: int) -> Chart:
     )
 
 
-FIGURE_8 = PaperItem(
+FIGURE_8 = paper.PaperItem(
     title="Figure 8: densities of crafted and honest weights",
     about="The first layer that was trained for one target under BitRand at nominal ε = 2, 3 and 5, beside "
     "one as PyTorch initialises it, by kernel density estimates; and a test of Kolmogorov and Smirnov, "
     "which a client could run. The likelihood neuron needs no training, but its weights are conspicuous.",
     show=_figure_8,
 )
-FIGURE_14 = PaperItem(
+FIGURE_14 = paper.PaperItem(
     title="Figure 14: histograms of crafted and honest weights",
     about="The same as histograms.",
     show=_figure_14,

@@ -5,12 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from leakgauge.papers import data_sets
-from leakgauge.papers.comparison import Agreement, ComparedNumber, OurNumber, PublishedNumber, read_published
-from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import Scope
+from leakgauge.papers import comparison, data_sets, paper
 
-PUBLISHED = read_published(__package__)
+PUBLISHED = comparison.read_published(__package__)
 BUGS = (
     "The published evaluation loses the sign bit when decoding, draws one mask of flips for all rows of a "
     "batch, which raises the TNR, repeats most of its games, attacks one target, and chooses the epoch on "
@@ -34,15 +31,15 @@ class DataColumn:
     stands_for: str
     batch: int
     hinges: int  # of each feature, where it is never negative
-    file: Callable[[Scope, Mapping[str, Any]], DataSet | None]
+    file: Callable[[paper.Scope, Mapping[str, Any]], data_sets.DataSet | None]
     features: Mapping[FeatureForm, Mapping[str, Any]]  # keys of the data table
     feature_text: Mapping[FeatureForm, str]  # the same for people
 
-    def data(self, scope: Scope, form: FeatureForm) -> DataSet:
+    def data(self, scope: paper.Scope, form: FeatureForm) -> data_sets.DataSet:
         """The rows: of a file if it is there, otherwise generated ones."""
         return self.file(scope, self.features[form]) or GENERATED[form]
 
-    def description(self, scope: Scope, form: FeatureForm) -> str:
+    def description(self, scope: paper.Scope, form: FeatureForm) -> str:
         """The data, in short."""
         data = self.data(scope, form)
         if data is GENERATED[form]:
@@ -58,7 +55,7 @@ _NON_NEGATIVE: Mapping[FeatureForm, Mapping[str, Any]] = {
 }
 _IMAGE_TEXT = {FeatureForm.SIGNED: "principal components", FeatureForm.NON_NEGATIVE: "random ReLU units"}
 GENERATED = {
-    form: DataSet(
+    form: data_sets.DataSet(
         name="generated",
         description=f"generated rows{_CUT[form]}",
         table={
@@ -101,7 +98,7 @@ CIFAR_10 = DataColumn(
 COLUMNS = (FACES, IMAGENETTE, CIFAR_10)
 
 
-def data_note(scope: Scope, columns: tuple[DataColumn, ...] = COLUMNS) -> str:
+def data_note(scope: paper.Scope, columns: tuple[DataColumn, ...] = COLUMNS) -> str:
     """Say which data were used."""
     missing = [
         column.stands_for
@@ -126,15 +123,15 @@ def data_note(scope: Scope, columns: tuple[DataColumn, ...] = COLUMNS) -> str:
 
 
 def claim_number(
-    setting: str, ours: OurNumber, published: PublishedNumber | None, why: str
-) -> ComparedNumber:
+    setting: str, ours: comparison.OurNumber, published: comparison.PublishedNumber | None, why: str
+) -> comparison.ComparedNumber:
     """A number beside a statement; ``why`` explains a difference, or a missing statement."""
-    cell = ComparedNumber(setting=setting, ours=ours, published=published)
-    needed = cell.verdict is Agreement.DIFFERS or published is None
+    cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
+    needed = cell.verdict is comparison.Agreement.DIFFERS or published is None
     return replace(cell, why=why) if needed and why else cell
 
 
-def success_claim_bitrand(column: DataColumn, epsilon: float) -> PublishedNumber | None:
+def success_claim_bitrand(column: DataColumn, epsilon: float) -> comparison.PublishedNumber | None:
     """The success that section 5 states for this column."""
     if epsilon >= 9:
         return PUBLISHED["bitrand_success_from_9"]
@@ -143,11 +140,11 @@ def success_claim_bitrand(column: DataColumn, epsilon: float) -> PublishedNumber
     return PUBLISHED[f"bitrand_success_from_3_{column.name}"] if epsilon >= 3 else None
 
 
-def success_claim_ome(column: DataColumn, epsilon: float) -> PublishedNumber | None:  # noqa: ARG001
+def success_claim_ome(column: DataColumn, epsilon: float) -> comparison.PublishedNumber | None:  # noqa: ARG001
     """The success that appendix D states for this column, whatever epsilon."""
     return PUBLISHED[f"ome_success_{column.name}"]
 
 
-def tnr_claim(column: DataColumn, epsilon: float) -> PublishedNumber | None:
+def tnr_claim(column: DataColumn, epsilon: float) -> comparison.PublishedNumber | None:
     """The TNR that section 5 states, except for ImageNet at small epsilon."""
     return None if column.stands_for == "ImageNet" and epsilon <= 4 else PUBLISHED["bitrand_tnr"]

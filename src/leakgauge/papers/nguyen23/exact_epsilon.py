@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23 import plans
 from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scope
 from leakgauge.papers.series_chart import dot_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart
@@ -21,7 +19,7 @@ def _name(mechanism: str, form: FeatureForm, epsilon: int) -> str:
     return f"exact-{mechanism}-{form}-{epsilon}"
 
 
-def _points(scope: Scope) -> list[tuple[str, FeatureForm, int]]:
+def _points(scope: paper.Scope) -> list[tuple[str, FeatureForm, int]]:
     return [
         (mechanism, form, epsilon)
         for mechanism in MECHANISMS
@@ -30,7 +28,7 @@ def _points(scope: Scope) -> list[tuple[str, FeatureForm, int]]:
     ]
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     return [
         plans.audit_table(
             _name(mechanism, form, epsilon),
@@ -44,10 +42,10 @@ def _audits(scope: Scope) -> list[AuditTable]:
     ]
 
 
-RUN = PaperRun(name="calibrated", audits=_audits)
+RUN = paper.PaperRun(name="calibrated", audits=_audits)
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     by_audit = {verdict.audit: verdict for verdict in played.verdicts}
     cells, exact = [], {}
@@ -66,27 +64,32 @@ def _show(played: PlayedItem) -> ItemResult:
         for point, verdicts in _nominal(played).items()
     }
     charts = [_chart(scope, form, exact, nominal) for form in FeatureForm if exact]
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (CIFAR_10,)),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (CIFAR_10,)),))
 
 
-def _nominal(played: PlayedItem) -> plans.VerdictsByGame:
+def _nominal(played: paper.PlayedItem) -> plans.VerdictsByGame:
     games = plans.BITRAND.games(played.scope.scale, played.verdicts)
     return {point: verdicts for point, verdicts in games.items() if point.column is CIFAR_10}
 
 
 def _cells(
-    scope: Scope, mechanism: str, form: FeatureForm, epsilon: int, verdict: Verdict, useful: ClassifierUtility
-) -> list[ComparedNumber]:
+    scope: paper.Scope,
+    mechanism: str,
+    form: FeatureForm,
+    epsilon: int,
+    verdict: Verdict,
+    useful: ClassifierUtility,
+) -> list[comparison.ComparedNumber]:
     here = f"{MECHANISMS[mechanism]} at an exact ε of {epsilon}: {CIFAR_10.description(scope, form)}"
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"success, {here}",
             ours=metric_intervals.accuracy(verdict),
             why="The same mechanism protects if its ε is true; blind guessing succeeds with 0.5.",
         ),
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"right answers of an honest classifier, {here}",
-            ours=exact_number(useful.noisy),
+            ours=comparison.exact_number(useful.noisy),
             why=f"Tested on clean rows {useful.on_clean:.3f}; without any noise {useful.clean:.3f}; blind "
             "guessing among ten classes 0.1.",
         ),
@@ -94,10 +97,10 @@ def _cells(
 
 
 def _chart(
-    scope: Scope,
+    scope: paper.Scope,
     form: FeatureForm,
-    exact: Mapping[tuple[str, FeatureForm, int], tuple[ClassifierUtility, OurNumber]],
-    nominal: Mapping[tuple[FeatureForm, int], tuple[ClassifierUtility, OurNumber]],
+    exact: Mapping[tuple[str, FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
+    nominal: Mapping[tuple[FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
 ) -> Chart:
     traces = [
         dot_series(
@@ -132,7 +135,7 @@ def _chart(
     )
 
 
-EXACT = PaperItem(
+EXACT = paper.PaperItem(
     title="Beyond the paper: a true ε",
     about="BitRand and OME with noise whose exact ε, the sum over all bits, is 1 to 10. Both the server and "
     "the classifier can only guess: 512 features share an ε of 10, which leaves 0.02 for each. One chart "

@@ -3,11 +3,10 @@
 import numpy as np
 
 from leakgauge.domains.federated.neurons.projections import ValueHistogram, value_histogram
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.nguyen23.data import FACES, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import HistogramBars, density_chart
 from leakgauge.report.page import Chart
@@ -16,7 +15,7 @@ EPSILONS = (1, 3, 5, 10)
 APART = "The two hardly overlap at both epsilons, so the overlap cannot fall further."
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     values = {(form, epsilon): _values(scope, form, epsilon) for form in FeatureForm for epsilon in EPSILONS}
     cells = [_cell(scope, form, epsilon, one) for (form, epsilon), one in values.items()]
@@ -24,17 +23,19 @@ def _show(played: PlayedItem) -> ItemResult:
     cells += [
         claim_number(
             f"overlap at ε = {first} minus that at ε = {last}: {FACES.description(scope, form)}",
-            exact_number(overlap(values[form, first]) - overlap(values[form, last])),
-            PublishedNumber(value=0.0, where="“less overlap”, appendix D", claim=Claim.ABOVE),
+            comparison.exact_number(overlap(values[form, first]) - overlap(values[form, last])),
+            comparison.PublishedNumber(
+                value=0.0, where="“less overlap”, appendix D", claim=comparison.Claim.ABOVE
+            ),
             APART,
         )
         for form in FeatureForm
     ]
     charts = [_chart(scope, form, epsilon, one) for (form, epsilon), one in values.items()]
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 
-def _values(scope: Scope, form: FeatureForm, epsilon: int) -> ValueHistogram:
+def _values(scope: paper.Scope, form: FeatureForm, epsilon: int) -> ValueHistogram:
     setup = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
     server, crafted = setup.craft(1)
     return value_histogram(server, crafted[0], 0, setup.rng())
@@ -45,17 +46,19 @@ def overlap(values: ValueHistogram) -> float:
     return float(np.minimum(values.own, values.others).sum())
 
 
-def _cell(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram) -> ComparedNumber:
+def _cell(
+    scope: paper.Scope, form: FeatureForm, epsilon: int, values: ValueHistogram
+) -> comparison.ComparedNumber:
     active = values.edges[:-1] >= -1e-12
-    return ComparedNumber(
+    return comparison.ComparedNumber(
         setting=f"overlap of the values: {FACES.description(scope, form)}, ε = {epsilon}",
-        ours=exact_number(overlap(values)),
+        ours=comparison.exact_number(overlap(values)),
         why=f"Active at {values.own[active].sum():.3f} of the target's perturbations and at "
         f"{values.others[active].sum():.4f} of other rows.",
     )
 
 
-def _chart(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram) -> Chart:
+def _chart(scope: paper.Scope, form: FeatureForm, epsilon: int, values: ValueHistogram) -> Chart:
     bars = [
         HistogramBars("at the target", values.edges, values.own, chart_style.SERIES[1]),
         HistogramBars("at other rows", values.edges, values.others, chart_style.SERIES[0]),
@@ -72,7 +75,7 @@ def _chart(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram
     )
 
 
-FIGURE_10 = PaperItem(
+FIGURE_10 = paper.PaperItem(
     title="Figure 10: values of the chosen neuron",
     about="The value of the likelihood neuron of one target at 4,000 perturbations of the target and at the "
     "perturbed rows of the attacker, under BitRand at nominal ε = 1, 3, 5 and 10. Above zero the neuron is "

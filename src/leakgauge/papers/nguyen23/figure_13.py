@@ -10,12 +10,10 @@ import numpy.typing as npt
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23.data import CIFAR_10, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.plan import Plan
 from leakgauge.report.charts import chart_style
@@ -28,8 +26,8 @@ EPSILONS = (7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
 DELTAS = (1e-2, 1e-3, 1e-5)
 CHOSEN = (1, 2, 4, 8)
 PRESENT = (1.0, 0.5, 0.25)
-TARGETS = {Scale.QUICK: 8, Scale.FULL: 25}
-ROUNDS = {Scale.QUICK: 40, Scale.FULL: 400}
+TARGETS = {paper.Scale.QUICK: 8, paper.Scale.FULL: 25}
+ROUNDS = {paper.Scale.QUICK: 40, paper.Scale.FULL: 400}
 BATCH = 20  # clipped gradients and noise are both divided by it, so it does not matter
 PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
 HEAD = (
@@ -84,7 +82,7 @@ def _times(iterations: int, present: float) -> tuple[Reals, Reals]:
     return times, binom.pmf(times, iterations, present)
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     """The games of a few points."""
     return [
         audit_table(
@@ -108,7 +106,7 @@ def _audits(scope: Scope) -> list[AuditTable]:
     ]
 
 
-RUN = PaperRun(name="gradient_noise", audits=_audits)
+RUN = paper.PaperRun(name="gradient_noise", audits=_audits)
 
 
 def chosen_neuron_shares(plan: Plan, chosen: int) -> Reals:
@@ -182,7 +180,7 @@ def _line(shares: Reals, delta: float) -> Reals:
     return np.array([float(iterations_needed(shares, epsilon, delta)[0]) for epsilon in EPSILONS])
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     (plan,) = played.plans.values()
     shares = {chosen: chosen_neuron_shares(plan, chosen) for chosen in CHOSEN}
@@ -193,12 +191,12 @@ def _show(played: PlayedItem) -> ItemResult:
         *(_sometimes(shares, present) for present in PRESENT[1:]),
         *_played(shares, played),
     ]
-    return ItemResult(
+    return paper.ItemResult(
         tuple(cells), (delta_chart(shares), neurons_chart(shares)), (data_note(scope, (CIFAR_10,)),)
     )
 
 
-def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
+def _stated(of_one: Reals, epsilon: float) -> list[comparison.ComparedNumber]:
     median, mean = iterations_needed(of_one, epsilon, DELTAS[0])
     noise = GradientNoise(epsilon=epsilon, delta=DELTAS[0])
     why = HEAD.format(least=of_one.min(), most=of_one.max())
@@ -207,7 +205,7 @@ def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
         claim_number(
             f"iterations until {WANTED} of games are won, {who}, ε = {epsilon:g} (exact, after all of them: "
             f"{noise.guarantee(n).exact_epsilon:,.0f})",
-            exact_number(n),
+            comparison.exact_number(n),
             PUBLISHED["figure_13_iterations"] if epsilon > 8 else None,
             f"{why}If it were all of the gradient, {best} would suffice.",
         )
@@ -215,21 +213,23 @@ def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
     ]
 
 
-def _smaller(of_one: Reals, delta: float) -> ComparedNumber:
-    return ComparedNumber(
+def _smaller(of_one: Reals, delta: float) -> comparison.ComparedNumber:
+    return comparison.ComparedNumber(
         setting=f"iterations until {WANTED} of games are won, median target, ε = 9, δ = {delta:g}",
-        ours=exact_number(iterations_needed(of_one, 9.0, delta)[0]),
+        ours=comparison.exact_number(iterations_needed(of_one, 9.0, delta)[0]),
         why="They grow with ln(1.25 / δ), as the variance of the noise does.",
     )
 
 
-def _more_neurons(shares: Mapping[int, Reals], chosen: int) -> list[ComparedNumber]:
+def _more_neurons(shares: Mapping[int, Reals], chosen: int) -> list[comparison.ComparedNumber]:
     one, many = (iterations_needed(shares[k], 9.0, DELTAS[0])[0] for k in (1, chosen))
     return [
         claim_number(
             f"iterations, median target, ε = 9: with 1 chosen neuron over with {chosen}",
-            exact_number(one / many),
-            PublishedNumber(value=float(chosen), places=0, where="K neurons divide them by K, appendix E"),
+            comparison.exact_number(one / many),
+            comparison.PublishedNumber(
+                value=float(chosen), places=0, where="K neurons divide them by K, appendix E"
+            ),
             "The norm of a clipped gradient is shared by its parts: once K copies make up much of it, more "
             "copies add little. The weights behind the copies differ, so that one copy may reveal more "
             "than the first.",
@@ -237,19 +237,19 @@ def _more_neurons(shares: Mapping[int, Reals], chosen: int) -> list[ComparedNumb
     ]
 
 
-def _sometimes(shares: Mapping[int, Reals], present: float) -> ComparedNumber:
+def _sometimes(shares: Mapping[int, Reals], present: float) -> comparison.ComparedNumber:
     always, less = (iterations_needed(shares[8], 9.0, DELTAS[0], share)[0] for share in (1.0, present))
-    return ComparedNumber(
+    return comparison.ComparedNumber(
         setting=f"iterations, median target, ε = 9, 8 chosen neurons, in {present:.0%} of the batches over "
         "in all",
-        ours=exact_number(less / always),
+        ours=comparison.exact_number(less / always),
         why=f"{count(less)} instead of {count(always)}: the server averages over batches in which the target "
         "is not. That takes at least one over the square of the share, because the number of these batches "
         "is random.",
     )
 
 
-def _played(shares: Mapping[int, Reals], played: PlayedItem) -> Sequence[ComparedNumber]:
+def _played(shares: Mapping[int, Reals], played: paper.PlayedItem) -> Sequence[comparison.ComparedNumber]:
     """Games with real gradients, beside the formula for the same networks."""
     by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == LIKELIHOOD}
     multiplier = GradientNoise(epsilon=EPSILONS[-1], delta=DELTAS[0]).multiplier
@@ -259,7 +259,7 @@ def _played(shares: Mapping[int, Reals], played: PlayedItem) -> Sequence[Compare
         if verdict is not None:
             exact = averaged_success(shares[chosen] / multiplier, iterations, present).mean()
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"success, ε = 10, {chosen} chosen, {iterations} iterations, in {present:.0%} of "
                     "the batches, simulated",
                     ours=metric_intervals.accuracy(verdict),
@@ -270,7 +270,7 @@ def _played(shares: Mapping[int, Reals], played: PlayedItem) -> Sequence[Compare
     return cells
 
 
-FIGURE_13 = PaperItem(
+FIGURE_13 = paper.PaperItem(
     title="Figure 13: averaging the noise of DP-SGD away",
     about="Clients clip the gradient of every example to a norm of 1 and add Gaussian noise of standard "
     "deviation sqrt(2 ln(1.25 / δ)) / ε to their sum. The server sends the same model again and again, "

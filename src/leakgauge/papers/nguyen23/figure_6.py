@@ -6,18 +6,17 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
-from leakgauge.papers.comparison import ComparedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
 from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 EPSILONS = (10, 5)
-COPIES = {Scale.QUICK: 100, Scale.FULL: 500}
-OTHERS = {Scale.QUICK: 300, Scale.FULL: 1_000}
+COPIES = {paper.Scale.QUICK: 100, paper.Scale.FULL: 500}
+OTHERS = {paper.Scale.QUICK: 300, paper.Scale.FULL: 1_000}
 TARGET, OTHER = "the target with noise", "other rows with noise"
 BLENDS = (
     "The paper has other features, which are probably smaller relative to the same noise, and the groups of "
@@ -25,7 +24,7 @@ BLENDS = (
 )
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     cells, charts = [], []
     for form in FeatureForm:
@@ -33,10 +32,10 @@ def _show(played: PlayedItem) -> ItemResult:
             projection = _map(scope, form, epsilon)
             cells.append(_cell(scope, form, epsilon, projection))
             charts.append(_chart(scope, form, epsilon, projection))
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 
-def _map(scope: Scope, form: FeatureForm, epsilon: int) -> RowProjection:
+def _map(scope: paper.Scope, form: FeatureForm, epsilon: int) -> RowProjection:
     setup = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
     return project_rows(
         setup.server,
@@ -60,18 +59,20 @@ def together(own: Reals, others: Reals) -> float:
     return float(np.mean(squares.argmin(axis=1) < len(own)))
 
 
-def _cell(scope: Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> ComparedNumber:
+def _cell(
+    scope: paper.Scope, form: FeatureForm, epsilon: int, projection: RowProjection
+) -> comparison.ComparedNumber:
     by_chance = (len(projection.own) - 1) / (len(projection.own) + len(projection.others) - 1)
     grouped = epsilon == max(EPSILONS)
     return claim_number(
         f"copies of the target next to another copy: {FACES.description(scope, form)}, ε = {epsilon}",
-        exact_number(together(projection.own, projection.others)),
+        comparison.exact_number(together(projection.own, projection.others)),
         PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
     )
 
 
-def _chart(scope: Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
+def _chart(scope: paper.Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
     import altair as alt
 
     keys = (
@@ -106,7 +107,7 @@ def _rows(points: Reals, label: str) -> list[dict[str, Any]]:
     return [{"x": brief(x), "y": brief(y), "label": label} for x, y in points.tolist()]
 
 
-FIGURE_6 = PaperItem(
+FIGURE_6 = paper.PaperItem(
     title="Figure 6: the target among others, in a plane",
     about="One target is perturbed many times by BitRand at nominal ε = 10 and 5, other rows once, and all "
     "of them are laid out in a plane by t-SNE (van der Maaten and Hinton 2008), in which neighbours stay "

@@ -12,19 +12,18 @@ from leakgauge.domains.federated.neurons.batch_threshold import batch_rates, bes
 from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise, feature_distribution
 from leakgauge.domains.federated.neurons.network import Floats
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb, perturbed_values
-from leakgauge.papers.comparison import ComparedNumber, exact_number
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import EPSILONS, noise_table
 from leakgauge.papers.nguyen23.server import AuditSetup, setup_without_games
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
-HINGES = {Scale.QUICK: (2, 8, 16, 32, 64), Scale.FULL: (2, 4, 8, 16, 32, 64, 128)}
-TARGETS = {Scale.QUICK: 2, Scale.FULL: 5}
+HINGES = {paper.Scale.QUICK: (2, 8, 16, 32, 64), paper.Scale.FULL: (2, 4, 8, 16, 32, 64, 128)}
+TARGETS = {paper.Scale.QUICK: 2, paper.Scale.FULL: 5}
 DRAWS = 2_000  # of a target
-OTHERS = {Scale.QUICK: 6_000, Scale.FULL: 60_000}  # perturbed rows of clients
+OTHERS = {paper.Scale.QUICK: 6_000, paper.Scale.FULL: 60_000}  # perturbed rows of clients
 FORM = FeatureForm.NON_NEGATIVE
 
 
@@ -37,7 +36,7 @@ class SuccessByHinges:
     exact: float  # by the ratio itself, which a neuron with few hinges only approximates
 
 
-def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
+def success_by_hinges(scope: paper.Scope, epsilon: int) -> SuccessByHinges:
     """Score clients' rows, which no neuron was built on, with neurons of more and more hinges."""
     setup = setup_without_games(scope, CIFAR_10, FORM, noise_table("bitrand", epsilon))
     n = TARGETS[scope.scale]
@@ -49,7 +48,7 @@ def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
     )
 
 
-def _won(setup: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
+def _won(setup: AuditSetup, attack: Attack, n: int, scope: paper.Scope) -> float:
     server = replace(setup.server, targets=setup.server.targets[:n])
     mechanism, rng = server.training.mechanism, setup.rng()
     wins = []
@@ -60,13 +59,13 @@ def _won(setup: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
     return float(np.mean(wins))
 
 
-def _clients(setup: AuditSetup, scope: Scope) -> Floats:
+def _clients(setup: AuditSetup, scope: paper.Scope) -> Floats:
     """The requested number of clients' rows, repeated if there are too few, to be perturbed again."""
     rows = setup.challenger.pool.rows
     return rows[np.arange(OTHERS[scope.scale]) % len(rows)]
 
 
-def _exact(setup: AuditSetup, n: int, scope: Scope) -> float:
+def _exact(setup: AuditSetup, n: int, scope: paper.Scope) -> float:
     """Success of the exact sum of log-likelihood ratios, with the threshold that is best on own rows."""
     server, rng = setup.server, setup.rng()
     mechanism = server.training.mechanism
@@ -101,14 +100,14 @@ def _total(ratio: Reals, places: Ints) -> Reals:
     return total
 
 
-def _show(played: PlayedItem) -> ItemResult:
+def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     success = {epsilon: success_by_hinges(scope, epsilon) for epsilon in EPSILONS[scope.scale]}
     cells = [cell for epsilon, at_epsilon in success.items() for cell in _cells(scope, epsilon, at_epsilon)]
-    return ItemResult(tuple(cells), (_chart(scope, success),), (data_note(scope, (CIFAR_10,)),))
+    return paper.ItemResult(tuple(cells), (_chart(scope, success),), (data_note(scope, (CIFAR_10,)),))
 
 
-def _cells(scope: Scope, epsilon: int, at_epsilon: SuccessByHinges) -> list[ComparedNumber]:
+def _cells(scope: paper.Scope, epsilon: int, at_epsilon: SuccessByHinges) -> list[comparison.ComparedNumber]:
     here = f"{CIFAR_10.description(scope, FORM)}, ε = {epsilon}"
     numbers = {
         "two hinges a feature, clipped": at_epsilon.clipped,
@@ -116,12 +115,12 @@ def _cells(scope: Scope, epsilon: int, at_epsilon: SuccessByHinges) -> list[Comp
         "the exact ratio": at_epsilon.exact,
     }
     return [
-        ComparedNumber(setting=f"success, {label}: {here}", ours=exact_number(won))
+        comparison.ComparedNumber(setting=f"success, {label}: {here}", ours=comparison.exact_number(won))
         for label, won in numbers.items()
     ]
 
 
-def _chart(scope: Scope, success: dict[int, SuccessByHinges]) -> Chart:
+def _chart(scope: paper.Scope, success: dict[int, SuccessByHinges]) -> Chart:
     places = np.array(HINGES[scope.scale], dtype=float)
     traces = []
     for (epsilon, at_epsilon), colour in zip(success.items(), chart_style.colours(len(success)), strict=True):
@@ -152,7 +151,7 @@ def _chart(scope: Scope, success: dict[int, SuccessByHinges]) -> Chart:
     )
 
 
-HINGES_ITEM = PaperItem(
+HINGES_ITEM = paper.PaperItem(
     title="Beyond the paper: how many hinges the likelihood ratio needs",
     about="On features that are never negative, under BitRand: how much likelier a perturbed value is with "
     "the target than without is a jagged function of it, since bits are flipped one by one. A neuron "

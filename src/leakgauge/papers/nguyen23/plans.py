@@ -4,19 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from leakgauge.papers.comparison import PublishedNumber
+from leakgauge.papers import comparison, paper
 from leakgauge.papers.nguyen23 import data
-from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm
-from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
 from leakgauge.report.number_format import count
 from leakgauge.verdict import Verdict
 
 SEED = 20240501  # of items without games
 CONFIDENCE = 0.95
-EPSILONS = {Scale.QUICK: (1, 3, 5, 10), Scale.FULL: tuple(range(1, 11))}  # nominal
-FEW_EPSILONS = {Scale.QUICK: (1, 10), Scale.FULL: tuple(range(1, 11))}  # where their number hardly matters
-TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
-ROUNDS = {Scale.QUICK: 60, Scale.FULL: 400}  # each with a game for every target: 240 or 10,000
+EPSILONS = {paper.Scale.QUICK: (1, 3, 5, 10), paper.Scale.FULL: tuple(range(1, 11))}  # nominal
+# where their number hardly matters
+FEW_EPSILONS = {paper.Scale.QUICK: (1, 10), paper.Scale.FULL: tuple(range(1, 11))}
+TARGETS = {paper.Scale.QUICK: 4, paper.Scale.FULL: 25}
+ROUNDS = {paper.Scale.QUICK: 60, paper.Scale.FULL: 400}  # each with a game for every target: 240 or 10,000
 BLOCK = 20
 NEURONS = 1_000  # r, of a trained first layer
 LIKELIHOOD, CLIPPED, TRAINED = "likelihood", "clipped", "trained"  # labels
@@ -25,9 +24,9 @@ AT_FIVE = 5  # the nominal epsilon of the trained neuron at --scale quick
 
 def audit_table(
     name: str,
-    scope: Scope,
-    column: DataColumn,
-    form: FeatureForm,
+    scope: paper.Scope,
+    column: data.DataColumn,
+    form: data.FeatureForm,
     mechanism: dict[str, Any],
     attacks: list[dict[str, Any]],
     *,
@@ -35,7 +34,7 @@ def audit_table(
     targets: int | None = None,
     rounds: int | None = None,
     batch: int | None = None,
-) -> AuditTable:
+) -> paper.AuditTable:
     """Return an audit on the rows of a column; ``challenger`` holds further keys of that table."""
     return {
         "name": name,
@@ -59,9 +58,13 @@ def noise_table(name: str, epsilon: float, *, exact: bool = False) -> dict[str, 
     return {"name": name, "epsilon": float(epsilon), **({"calibrate": "exact"} if exact else {})}
 
 
-def likelihood_attack(column: DataColumn, form: FeatureForm, hinges: int | None = None) -> dict[str, Any]:
+def likelihood_attack(
+    column: data.DataColumn, form: data.FeatureForm, hinges: int | None = None
+) -> dict[str, Any]:
     """Return the likelihood neuron in the form that these features need."""
-    ratio = {"form": "ratio", "hinges": hinges or column.hinges} if form is FeatureForm.NON_NEGATIVE else {}
+    ratio = (
+        {"form": "ratio", "hinges": hinges or column.hinges} if form is data.FeatureForm.NON_NEGATIVE else {}
+    )
     return {"name": "likelihood_neuron", **ratio, "label": LIKELIHOOD}
 
 
@@ -79,15 +82,15 @@ def trained_attack() -> dict[str, Any]:
 class NominalGame:
     """One game: a column in one form, at one nominal epsilon."""
 
-    column: DataColumn
-    form: FeatureForm
+    column: data.DataColumn
+    form: data.FeatureForm
     epsilon: int
 
     def name(self, mechanism: str) -> str:
         """Of its audit."""
         return f"{mechanism}-{self.column.name}-{self.form}-{self.epsilon}"
 
-    def description(self, scope: Scope, exact: float | None = None) -> str:
+    def description(self, scope: paper.Scope, exact: float | None = None) -> str:
         """The data and epsilon in words; with the exact epsilon, where it is given."""
         true = "" if exact is None else f" (exact: {count(round(exact))})"
         return f"{self.column.description(scope, self.form)}, ε = {self.epsilon}{true}"
@@ -101,28 +104,28 @@ class MechanismGames:
     """All games against one mechanism, and what the paper states about them."""
 
     mechanism: str
-    epsilons: Mapping[Scale, tuple[int, ...]]
-    stated: Callable[[DataColumn, float], PublishedNumber | None]
+    epsilons: Mapping[paper.Scale, tuple[int, ...]]
+    stated: Callable[[data.DataColumn, float], comparison.PublishedNumber | None]
     hinges: int | None = None  # of each feature, if not as many as the column has
 
     @property
-    def run(self) -> PaperRun:
-        return PaperRun(name=self.mechanism, audits=self.audits)
+    def run(self) -> paper.PaperRun:
+        return paper.PaperRun(name=self.mechanism, audits=self.audits)
 
-    def points(self, scale: Scale) -> list[NominalGame]:
+    def points(self, scale: paper.Scale) -> list[NominalGame]:
         """Columns by forms by epsilons."""
         return [
             NominalGame(column, form, epsilon)
-            for column in COLUMNS
-            for form in FeatureForm
+            for column in data.COLUMNS
+            for form in data.FeatureForm
             for epsilon in self.epsilons[scale]
         ]
 
-    def audits(self, scope: Scope) -> list[AuditTable]:
+    def audits(self, scope: paper.Scope) -> list[paper.AuditTable]:
         """One audit for each point."""
         return [self._audit(scope, point) for point in self.points(scope.scale)]
 
-    def games(self, scale: Scale, verdicts: Iterable[Verdict]) -> VerdictsByGame:
+    def games(self, scale: paper.Scale, verdicts: Iterable[Verdict]) -> VerdictsByGame:
         """The verdicts by point and label."""
         named = {point.name(self.mechanism): point for point in self.points(scale)}
         by_game: dict[NominalGame, dict[str, Verdict]] = {}
@@ -131,12 +134,12 @@ class MechanismGames:
                 by_game.setdefault(named[verdict.audit], {})[verdict.label] = verdict
         return by_game
 
-    def _audit(self, scope: Scope, point: NominalGame) -> AuditTable:
+    def _audit(self, scope: paper.Scope, point: NominalGame) -> paper.AuditTable:
         column, form, epsilon = point.column, point.form, point.epsilon
         attacks = [likelihood_attack(column, form, self.hinges)]
-        if form is FeatureForm.NON_NEGATIVE:
+        if form is data.FeatureForm.NON_NEGATIVE:
             attacks.append(clipped_attack())
-        if scope.scale is Scale.FULL or (form is FeatureForm.NON_NEGATIVE and epsilon == AT_FIVE):
+        if scope.scale is paper.Scale.FULL or (form is data.FeatureForm.NON_NEGATIVE and epsilon == AT_FIVE):
             attacks.append(trained_attack())
         return audit_table(
             point.name(self.mechanism), scope, column, form, noise_table(self.mechanism, epsilon), attacks

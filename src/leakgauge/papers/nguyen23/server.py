@@ -13,7 +13,6 @@ from leakgauge.domains.federated import knowledge
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
 from leakgauge.domains.federated.challenger import Challenger, build
 from leakgauge.domains.federated.clients.utility import ClassifierUtility, classifier_utility
-from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.papers.nguyen23.data import DataColumn, FeatureForm
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, SEED, audit_table, likelihood_attack
@@ -33,7 +32,7 @@ class AuditSetup:
     attacks: dict[str, dict[str, Any]]  # parameters by label
 
     @property
-    def server(self) -> ServerKnowledge:
+    def server(self) -> knowledge.ServerKnowledge:
         return knowledge.build("server", {}, self.challenger, self.seed)
 
     @property
@@ -46,7 +45,7 @@ class AuditSetup:
         """For draws outside the rounds."""
         return stream(self.seed, Role.STUDY, BESIDE)
 
-    def craft(self, targets: int) -> tuple[ServerKnowledge, list[CraftedNeuron]]:
+    def craft(self, targets: int) -> tuple[knowledge.ServerKnowledge, list[CraftedNeuron]]:
         """The likelihood neurons of the first targets, as in the rounds, and a server with these targets."""
         server, rng = self.server, stream(self.seed, Role.STUDY)
         few = replace(server, targets=server.targets[:targets], target_labels=server.target_labels[:targets])

@@ -8,12 +8,10 @@ import numpy as np
 
 from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer, TrainedNeuron
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23 import data
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
-from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -21,8 +19,8 @@ from leakgauge.support.table_reader import read_dataclass
 from leakgauge.verdict import Verdict
 
 NEURONS = (5, 500, 1_000, 2_000)  # r
-LIMIT = {Scale.QUICK: 1_000, Scale.FULL: 20_000}  # epochs
-TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
+LIMIT = {paper.Scale.QUICK: 1_000, paper.Scale.FULL: 20_000}  # epochs
+TARGETS = {paper.Scale.QUICK: 4, paper.Scale.FULL: 25}
 ENOUGH = 1_000  # rows of the attacker at --scale quick, where there are more
 FORM = data.FeatureForm.NON_NEGATIVE  # as the paper's
 OTHER_ROWS = (
@@ -36,7 +34,7 @@ HELD_BACK = (
 )
 
 
-def _audits(scope: Scope) -> list[AuditTable]:
+def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     attacks: list[dict[str, Any]] = [
         {"name": "trained_neuron", "neurons": r, "epochs": LIMIT[scope.scale], "label": f"r-{r}"}
         for r in NEURONS
@@ -56,7 +54,7 @@ def _audits(scope: Scope) -> list[AuditTable]:
     ]
 
 
-RUN = PaperRun(name="without_noise", audits=_audits)
+RUN = paper.PaperRun(name="without_noise", audits=_audits)
 
 
 def audit_name(column: data.DataColumn) -> str:
@@ -64,12 +62,12 @@ def audit_name(column: data.DataColumn) -> str:
     return f"without-noise-{column.name}"
 
 
-def _reference(scope: Scope, column: data.DataColumn) -> dict[str, Any]:
+def _reference(scope: paper.Scope, column: data.DataColumn) -> dict[str, Any]:
     many = column is data.CIFAR_10 or column.data(scope, FORM) is data.GENERATED[FORM]
-    return {"reference": ENOUGH} if many and scope.scale is Scale.QUICK else {}
+    return {"reference": ENOUGH} if many and scope.scale is paper.Scale.QUICK else {}
 
 
-def _table_1(played: PlayedItem) -> ItemResult:
+def _table_1(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
     cells = []
     for column in data.COLUMNS:
@@ -81,19 +79,21 @@ def _table_1(played: PlayedItem) -> ItemResult:
         cells += [*_epochs(played.scope, column, mine), *_trends(played.scope, column, mine)]
         if built := verdicts.get((audit_name(column), LIKELIHOOD)):
             cells.append(
-                ComparedNumber(
+                comparison.ComparedNumber(
                     setting=f"success, likelihood neuron, no epoch: {column.description(played.scope, FORM)}",
                     ours=metric_intervals.accuracy(built),
                 )
             )
-    return ItemResult(tuple(cells), (), (data.data_note(played.scope),))
+    return paper.ItemResult(tuple(cells), (), (data.data_note(played.scope),))
 
 
 def _of(verdict: Verdict, name: str) -> float:
     return (verdict.studied or {})[name]
 
 
-def _epochs(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
+def _epochs(
+    scope: paper.Scope, column: data.DataColumn, mine: Mapping[int, Verdict]
+) -> list[comparison.ComparedNumber]:
     cells = []
     for units, printed in data.PUBLISHED.tables["table_1"].numbers(column.stands_for):
         if (r := int(units)) not in mine:
@@ -105,9 +105,9 @@ def _epochs(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) 
             else (f" At that time {1 - share:.0%} of targets were not yet separated from all rows.")
         )
         cells += [
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"epochs, r = {r}: {column.description(scope, FORM)}",
-                ours=exact_number(_of(mine[r], "epochs_mean")),
+                ours=comparison.exact_number(_of(mine[r], "epochs_mean")),
                 published=printed,
                 comparable=False,
                 why=f"{OTHER_ROWS}{ended}",
@@ -123,13 +123,17 @@ def _epochs(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) 
     return cells
 
 
-def _trends(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
+def _trends(
+    scope: paper.Scope, column: data.DataColumn, mine: Mapping[int, Verdict]
+) -> list[comparison.ComparedNumber]:
     """That more neurons take fewer epochs."""
-    stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", claim=Claim.ABOVE)
+    stated = comparison.PublishedNumber(
+        value=0.0, where="“increasing r helps”, appendix D", claim=comparison.Claim.ABOVE
+    )
     return [
         data.claim_number(
             f"epochs, r = {few} minus r = {many}: {column.description(scope, FORM)}",
-            exact_number(_of(mine[few], "epochs_mean") - _of(mine[many], "epochs_mean")),
+            comparison.exact_number(_of(mine[few], "epochs_mean") - _of(mine[many], "epochs_mean")),
             stated,
             "A difference of a few epochs, for few targets, may be chance.",
         )
@@ -138,7 +142,7 @@ def _trends(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) 
     ]
 
 
-TABLE_1 = PaperItem(
+TABLE_1 = paper.PaperItem(
     title="Table 1: epochs until the neuron is trained, without local noise",
     about="A network with r units is trained to separate one target from all rows of the attacker; training "
     "ends at the first epoch that does. Then games are simulated, without noise on rows.",
@@ -153,7 +157,7 @@ TABLE_1 = PaperItem(
 )
 
 
-def _figure_9(played: PlayedItem) -> ItemResult:
+def _figure_9(played: paper.PlayedItem) -> paper.ItemResult:
     scope, cells, charts = played.scope, [], []
     for column in data.COLUMNS:
         trained = _train(audit_setup(played.plans.values(), audit_name(column)))
@@ -161,13 +165,13 @@ def _figure_9(played: PlayedItem) -> ItemResult:
         cells.append(
             data.claim_number(
                 f"success at the last epoch, {trained.epochs}: {column.description(scope, FORM)}",
-                exact_number(last.won),
+                comparison.exact_number(last.won),
                 data.PUBLISHED["figure_9_success"],
                 HELD_BACK,
             )
         )
         charts.append(_chart(scope, column, trained))
-    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _train(setup: AuditSetup) -> TrainedNeuron:
@@ -178,7 +182,7 @@ def _train(setup: AuditSetup) -> TrainedNeuron:
     return trainer((0, int(rng.integers(2**63))))
 
 
-def _chart(scope: Scope, column: data.DataColumn, trained: TrainedNeuron) -> Chart:
+def _chart(scope: paper.Scope, column: data.DataColumn, trained: TrainedNeuron) -> Chart:
     epochs = np.arange(1.0, len(trained.history) + 1)
     rows = (
         ("success", [epoch.won for epoch in trained.history], Stroke.LINE, chart_style.SERIES[0]),
@@ -199,7 +203,7 @@ def _chart(scope: Scope, column: data.DataColumn, trained: TrainedNeuron) -> Cha
     )
 
 
-FIGURE_9 = PaperItem(
+FIGURE_9 = paper.PaperItem(
     title="Figure 9: success during training, without local noise",
     about="The neuron of one target with r = 2,000 units in the first layer, after each epoch of training.",
     shared_runs=(RUN,),

@@ -7,7 +7,6 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.report import number_format
 from leakgauge.report.charts import chart_style
-from leakgauge.report.number_format import brief
 from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 MOST_TICKS = 12
@@ -108,10 +107,10 @@ def _row(kind: str, label: str, point: ChartPoint, share: bool) -> dict[str, Any
     return {
         "kind": kind,
         "label": label,
-        "x": brief(point.x),
-        "value": brief(point.value),
-        "low": brief(point.low),
-        "high": brief(point.high),
+        "x": number_format.brief(point.x),
+        "value": number_format.brief(point.value),
+        "low": number_format.brief(point.low),
+        "high": number_format.brief(point.high),
         "read": _read(point, share),
     }
 

@@ -17,7 +17,6 @@ from numpy.random import Generator
 from scipy.sparse import csr_array, hstack, vstack
 
 from leakgauge.domains.locations.group_sampling import count_kernels
-from leakgauge.domains.locations.group_sampling.count_kernels import ranges
 
 Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int32]
@@ -145,7 +144,9 @@ class UnpackedMembershipBits:
         need[rounds] -= steps * flipped.sum(axis=0)
         starts = self.visits.indptr[tries[k, i]]
         lengths = self.visits.indptr[tries[k, i] + 1] - starts
-        cells = self.visits.indices[ranges(starts, lengths)] + np.repeat(rounds[i] * counts.shape[1], lengths)
+        cells = self.visits.indices[count_kernels.ranges(starts, lengths)] + np.repeat(
+            rounds[i] * counts.shape[1], lengths
+        )
         np.add.at(counts.reshape(-1), cells, np.repeat(steps[i].astype(np.int32), lengths))
 
 

@@ -19,7 +19,6 @@ from leakgauge.domains.locations.knowledge import (
 from leakgauge.domains.locations.mobility import marginals, synthetic_traces
 from leakgauge.domains.locations.mobility.deconvolution import expected_group_size, profile_from_release
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
-from leakgauge.domains.locations.mobility.synthetic_traces import Activity
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
@@ -35,7 +34,7 @@ class SimulatedPeople:
 
     traces: int | None = None  # 5,000, or twice the group where that is more
     marginals: MarginalsChoice = "deconvolution"
-    activity: Activity = Activity.EXPONENTIAL
+    activity: synthetic_traces.Activity = synthetic_traces.Activity.EXPONENTIAL
     skew: float = 6.0
 
     def people(self, habits: MobilityProfile, public: PublicParameters, rng: Generator) -> Traces:

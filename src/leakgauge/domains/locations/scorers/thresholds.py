@@ -11,12 +11,6 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts import cell_expectations
-from leakgauge.domains.locations.counts.cell_expectations import (
-    CellMoments,
-    CellVotes,
-    RateCurves,
-    TargetCases,
-)
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
@@ -92,7 +86,9 @@ class NormalScore:
         return np.asarray(np.maximum(gap, 0.0) / np.maximum(self.variance, least))
 
 
-def normal_sum(cells: CellMoments, weights: Reals, shared: Reals | float = 0.0) -> NormalScore:
+def normal_sum(
+    cells: cell_expectations.CellMoments, weights: Reals, shared: Reals | float = 0.0
+) -> NormalScore:
     """Return the distribution of a weighted sum over the last axis (Liu et al. 2024, theorem 2, corrected).
 
     Variances are added, not standard deviations; ``shared`` is the variance due to correlated cells. The
@@ -104,7 +100,9 @@ def normal_sum(cells: CellMoments, weights: Reals, shared: Reals | float = 0.0) 
     return _weighted_score(mean.out, mean.member(weights), own, weights, shared)
 
 
-def normal_votes(chances: TargetCases, weights: Reals, shared: Reals | float = 0.0) -> NormalScore:
+def normal_votes(
+    chances: cell_expectations.TargetCases, weights: Reals, shared: Reals | float = 0.0
+) -> NormalScore:
     """Return mean and variance of a weighted number of votes over the last axis (Poisson-binomial)."""
     hits = chances.member(weights)
     own = (chances.out * (1 - chances.out) + hits * (1 - hits)) / 2
@@ -188,11 +186,11 @@ def same_every_round(knowledge: AuxiliaryKnowledge | ZeroKnowledge) -> bool:
 class CellExpectations(Protocol):
     """Computes the expected outputs in each round."""
 
-    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
+    def moments(self, view: LocationsView) -> Iterator[cell_expectations.CellMoments]:
         """Mean and variance of the cells of each target: rounds x cells."""
         ...
 
-    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
+    def votes(self, view: LocationsView) -> Iterator[cell_expectations.CellVotes]:
         """Cuts of the cells of each target, and the probability to reach them: rounds x cells."""
         ...
 
@@ -215,10 +213,10 @@ class ExpectationsFromTraces:
         priors = tuple(knowledge.prior(target, pseudo=0.0) for target in range(n_targets))
         return cls(law, priors, tuple(sketch.cells for sketch in knowledge.sketches), fpr)
 
-    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
+    def moments(self, view: LocationsView) -> Iterator[cell_expectations.CellMoments]:
         return (cell_expectations.cell_moments(self.law, prior, known) for prior, known in self._known(view))
 
-    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
+    def votes(self, view: LocationsView) -> Iterator[cell_expectations.CellVotes]:
         return (
             cell_expectations.cell_votes(self.law, prior, self.fpr, known)
             for prior, known in self._known(view)
@@ -236,13 +234,15 @@ class ExpectationsFromRelease:
     public: PublicParameters
     cells: tuple[Ints, ...]  # of each target
     coins: tuple[Ints, ...]
-    curves: RateCurves  # of moments, or of votes
+    curves: cell_expectations.RateCurves  # of moments, or of votes
 
     @classmethod
     def of_moments(cls, knowledge: ZeroKnowledge, law: OutputDistribution) -> "ExpectationsFromRelease":
         """Compute mean and variance of cells for all rates."""
         n_in, n_out, coins = _others_beside_targets(knowledge)
-        return cls._of(knowledge, coins, RateCurves.of_moments(law, n_in, n_out, np.concatenate(coins)))
+        return cls._of(
+            knowledge, coins, cell_expectations.RateCurves.of_moments(law, n_in, n_out, np.concatenate(coins))
+        )
 
     @classmethod
     def of_votes(
@@ -250,18 +250,22 @@ class ExpectationsFromRelease:
     ) -> "ExpectationsFromRelease":
         """Compute cuts and vote probabilities of cells for all rates."""
         n_in, n_out, coins = _others_beside_targets(knowledge)
-        return cls._of(knowledge, coins, RateCurves.of_votes(law, n_in, n_out, np.concatenate(coins), fpr))
+        return cls._of(
+            knowledge,
+            coins,
+            cell_expectations.RateCurves.of_votes(law, n_in, n_out, np.concatenate(coins), fpr),
+        )
 
     @classmethod
     def _of(
-        cls, knowledge: ZeroKnowledge, coins: tuple[Ints, ...], curves: RateCurves
+        cls, knowledge: ZeroKnowledge, coins: tuple[Ints, ...], curves: cell_expectations.RateCurves
     ) -> "ExpectationsFromRelease":
         return cls(knowledge.public, tuple(sketch.cells for sketch in knowledge.sketches), coins, curves)
 
-    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
+    def moments(self, view: LocationsView) -> Iterator[cell_expectations.CellMoments]:
         return (self.curves.moments(rates, coins) for rates, coins in self._rates(view))
 
-    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
+    def votes(self, view: LocationsView) -> Iterator[cell_expectations.CellVotes]:
         return (self.curves.votes(rates, coins) for rates, coins in self._rates(view))
 
     def _rates(self, view: LocationsView) -> Iterator[tuple[Reals, Ints]]:

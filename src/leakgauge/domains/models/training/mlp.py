@@ -10,7 +10,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.strategies import gradient_clipping
-from leakgauge.strategies.gradient_clipping import Floats
 
 
 @dataclass(frozen=True)
@@ -46,40 +45,42 @@ class MlpClassifier:
     """All weights in one vector: for each layer a matrix, outputs x inputs, then its biases."""
 
     shape: MlpShape
-    weights: Floats
+    weights: gradient_clipping.Floats
 
     def __post_init__(self) -> None:
         if self.weights.shape != (self.shape.n_weights,):
             raise BadInput(f"{self.shape} has {self.shape.n_weights} weights, got {self.weights.size}")
 
     @property
-    def layers(self) -> list[tuple[Floats, Floats]]:
+    def layers(self) -> list[tuple[gradient_clipping.Floats, gradient_clipping.Floats]]:
         """Matrix and biases of each layer: views into the vector."""
         return layers(self.shape, self.weights)
 
-    def logits(self, rows: Floats) -> Floats:
+    def logits(self, rows: gradient_clipping.Floats) -> gradient_clipping.Floats:
         """Rows x classes, before the softmax."""
         *hidden, (matrix, biases) = self.layers
         for weights, bias in hidden:
             rows = np.maximum(rows @ weights.T + bias, 0)
         return rows @ matrix.T + biases
 
-    def log_probabilities(self, rows: Floats) -> Reals:
+    def log_probabilities(self, rows: gradient_clipping.Floats) -> Reals:
         """Rows x classes: the logarithm of the softmax, in double precision."""
         logits = self.logits(rows).astype(np.float64)
         logits -= logits.max(axis=1, keepdims=True)
         return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
-    def losses(self, rows: Floats, labels: Ints) -> Reals:
+    def losses(self, rows: gradient_clipping.Floats, labels: Ints) -> Reals:
         """The cross-entropy of each row; never infinite."""
         return -np.take_along_axis(self.log_probabilities(rows), labels[:, None], axis=1)[:, 0]
 
-    def accuracy(self, rows: Floats, labels: Ints) -> float:
+    def accuracy(self, rows: gradient_clipping.Floats, labels: Ints) -> float:
         """The share of rows whose most probable class is the right one; the first class wins a tie."""
         return float(np.mean(self.logits(rows).argmax(axis=1) == labels))
 
 
-def layers(shape: MlpShape, weights: Floats) -> list[tuple[Floats, Floats]]:
+def layers(
+    shape: MlpShape, weights: gradient_clipping.Floats
+) -> list[tuple[gradient_clipping.Floats, gradient_clipping.Floats]]:
     """Cut a vector into matrix and biases of each layer; the parts are views."""
     parts, start = [], 0
     for inputs, outputs in shape.layers:
@@ -101,7 +102,9 @@ def glorot_network(shape: MlpShape, rng: Generator) -> MlpClassifier:
     return MlpClassifier(shape, weights)
 
 
-def forward_backward(network: MlpClassifier, rows: Floats, labels: Ints) -> list[tuple[Floats, Floats]]:
+def forward_backward(
+    network: MlpClassifier, rows: gradient_clipping.Floats, labels: Ints
+) -> list[tuple[gradient_clipping.Floats, gradient_clipping.Floats]]:
     """For each layer its input and the gradient at its output, one row for each example (cross-entropy)."""
     *hidden, (matrix, biases) = network.layers
     given = [rows]
@@ -119,7 +122,9 @@ def forward_backward(network: MlpClassifier, rows: Floats, labels: Ints) -> list
     return list(zip(given, reversed(flows)))
 
 
-def clipped_gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints, clip: float) -> Floats:
+def clipped_gradient_sum(
+    network: MlpClassifier, rows: gradient_clipping.Floats, labels: Ints, clip: float
+) -> gradient_clipping.Floats:
     """The gradients of the rows, each clipped to a norm of ``clip``, added up (Abadi et al. 2016).
 
     In the order of the network's weights. No example's gradient is stored: see
@@ -130,12 +135,16 @@ def clipped_gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints, cli
     return _sum_gradients(network, [(given, flow * scale) for given, flow in layered])
 
 
-def gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints) -> Floats:
+def gradient_sum(
+    network: MlpClassifier, rows: gradient_clipping.Floats, labels: Ints
+) -> gradient_clipping.Floats:
     """The sum of the rows' gradients, not clipped."""
     return _sum_gradients(network, forward_backward(network, rows, labels))
 
 
-def _sum_gradients(network: MlpClassifier, layered: list[tuple[Floats, Floats]]) -> Floats:
+def _sum_gradients(
+    network: MlpClassifier, layered: list[tuple[gradient_clipping.Floats, gradient_clipping.Floats]]
+) -> gradient_clipping.Floats:
     total = np.empty_like(network.weights)
     for (matrix, biases), (given, flow) in zip(layers(network.shape, total), layered):
         np.matmul(flow.T, given, out=matrix)
@@ -143,7 +152,7 @@ def _sum_gradients(network: MlpClassifier, layered: list[tuple[Floats, Floats]])
     return total
 
 
-def _softmax(logits: Floats) -> Floats:
+def _softmax(logits: gradient_clipping.Floats) -> gradient_clipping.Floats:
     logits -= logits.max(axis=1, keepdims=True, initial=-np.inf)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)

@@ -8,16 +8,6 @@ from pathlib import Path
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files import duckdb_reader, geojson_reader
-from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
-    Connection,
-    CsvDialect,
-    NumberedRows,
-    SqlField,
-    VisitRows,
-    count_malformed_lines,
-    open_parquet,
-    sql_string,
-)
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
 from leakgauge.support.required_columns import require_columns
 
@@ -30,14 +20,16 @@ FORMAT_SUFFIXES = {
 ZONES = {PublishedFormat.CABSPOTTING: "America/Los_Angeles", PublishedFormat.MILANO: "Europe/Rome"}
 TIME_FORMATS = {PublishedFormat.FOURSQUARE: "%a %b %d %H:%M:%S %z %Y"}
 
-_FOURSQUARE_DIALECT = CsvDialect(
+_FOURSQUARE_DIALECT = duckdb_reader.CsvDialect(
     ("user", "venue", "category", "category_name", "lat", "lon", "minutes", "time"),
     "\t",
     header=False,
     quote="",
     encoding="latin-1",
 )
-_CABSPOTTING_DIALECT = CsvDialect(("lat", "lon", "occupied", "time"), " ", header=False, quote="")
+_CABSPOTTING_DIALECT = duckdb_reader.CsvDialect(
+    ("lat", "lon", "occupied", "time"), " ", header=False, quote=""
+)
 
 
 def find_files(source: str, folder: Path, published: PublishedFormat | None, where: str) -> tuple[Path, ...]:
@@ -101,13 +93,13 @@ def _cabspotting_files(path: Path, where: str) -> tuple[Path, ...]:
     return files
 
 
-def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:
+def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> duckdb_reader.VisitRows:
     """Foursquare check-ins of New York or Tokyo (Yang, Zhang, Zheng and Yu 2015); venues unless gridded.
 
     Every row has a column with the minutes its clock is ahead of UTC.
     """
-    field = {name: SqlField(f"c{i}") for i, name in enumerate(_FOURSQUARE_DIALECT.names)}
-    return VisitRows(
+    field = {name: duckdb_reader.SqlField(f"c{i}") for i, name in enumerate(_FOURSQUARE_DIALECT.names)}
+    return duckdb_reader.VisitRows(
         relation=_FOURSQUARE_DIALECT.relation(files),
         user=field["user"],
         time=field["time"],
@@ -115,28 +107,28 @@ def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:
         lon=field["lon"],
         place=None if gridded else field["venue"],
         ahead=f"60 * try_cast({field['minutes'].sql} AS DOUBLE)",
-        count_malformed=count_malformed_lines,
+        count_malformed=duckdb_reader.count_malformed_lines,
         chunks=_FOURSQUARE_DIALECT.chunks(files),
     )
 
 
-def cabspotting_rows(files: tuple[Path, ...]) -> VisitRows:
+def cabspotting_rows(files: tuple[Path, ...]) -> duckdb_reader.VisitRows:
     """Cabs of San Francisco, a file each (Piorkowski, Sarafijanovic-Djukic and Grossglauser 2009)."""
-    field = {name: SqlField(f"c{i}") for i, name in enumerate(_CABSPOTTING_DIALECT.names)}
-    return VisitRows(
+    field = {name: duckdb_reader.SqlField(f"c{i}") for i, name in enumerate(_CABSPOTTING_DIALECT.names)}
+    return duckdb_reader.VisitRows(
         relation=_CABSPOTTING_DIALECT.relation(files),
-        user=SqlField(r"regexp_extract(filename, 'new_([^/\\]*)\.txt$', 1)"),
+        user=duckdb_reader.SqlField(r"regexp_extract(filename, 'new_([^/\\]*)\.txt$', 1)"),
         time=field["time"],
         lat=field["lat"],
         lon=field["lon"],
-        count_malformed=count_malformed_lines,
+        count_malformed=duckdb_reader.count_malformed_lines,
         chunks=_CABSPOTTING_DIALECT.chunks(files),
     )
 
 
 def open_visit_rows(
-    connection: Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
-) -> VisitRows:
+    connection: duckdb_reader.Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
+) -> duckdb_reader.VisitRows:
     """Open files as rows of visits."""
     match table.format:
         case PublishedFormat.FOURSQUARE:
@@ -154,8 +146,8 @@ def open_visit_rows(
 
 
 def _open_named(
-    connection: Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
-) -> VisitRows:
+    connection: duckdb_reader.Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
+) -> duckdb_reader.VisitRows:
     columns, kind = _columns(table), format_of_files(files, where)
     if table.header is not None and kind != "csv":
         raise BadInput(
@@ -166,11 +158,14 @@ def _open_named(
             wanted = [name for name in vars(columns).values() if name is not None]
             dialect = duckdb_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
             _require_columns(columns, dialect.names, files, where)
-            parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
+            parts = _parts(
+                columns,
+                lambda name: duckdb_reader.SqlField(dialect.column(name, f"{where}: {files[0].name}")),
+            )
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
             return replace(rows, count_malformed=duckdb_reader.count_malformed_lines)
         case "parquet":
-            parquet = open_parquet(connection, files)
+            parquet = duckdb_reader.open_parquet(connection, files)
             _require_columns(columns, [column.name for column in parquet.columns], files, where)
             parts = _parts(columns, lambda name: parquet.field(name, where))
             return _rows(parts, parquet.relation, parquet.chunks)
@@ -210,7 +205,7 @@ def _require_columns(
 
 
 def _require_properties(
-    connection: Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
+    connection: duckdb_reader.Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
 ) -> None:
     """Refuse features none of which has a property that the plan names."""
     n_features, *counts = connection.execute(
@@ -223,14 +218,18 @@ def _require_properties(
         require_columns(wanted, known, files[0].name, where, "columns = { {} }")
 
 
-def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> dict[str, SqlField]:
+def _parts(
+    columns: LocationsColumnsTable, find: Callable[[str], duckdb_reader.SqlField]
+) -> dict[str, duckdb_reader.SqlField]:
     return {part: find(name) for part, name in vars(columns).items() if name is not None}
 
 
 def _rows(
-    parts: dict[str, SqlField], relation: str, chunks: Callable[[Connection], Iterator[NumberedRows]]
-) -> VisitRows:
-    return VisitRows(
+    parts: dict[str, duckdb_reader.SqlField],
+    relation: str,
+    chunks: Callable[[duckdb_reader.Connection], Iterator[duckdb_reader.NumberedRows]],
+) -> duckdb_reader.VisitRows:
+    return duckdb_reader.VisitRows(
         relation=relation,
         user=parts["user"],
         time=parts["time"],
@@ -242,22 +241,23 @@ def _rows(
 
 
 def _geojson_rows(
-    connection: Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
-) -> VisitRows:
+    connection: duckdb_reader.Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
+) -> duckdb_reader.VisitRows:
     geojson_reader.insert_features(connection, files, columns.user, columns.time, columns.place, where)
 
-    def chunks(_: Connection) -> Iterator[NumberedRows]:
+    def chunks(_: duckdb_reader.Connection) -> Iterator[duckdb_reader.NumberedRows]:
         for file in files:
-            yield NumberedRows(
-                f"{file.name}: feature", f"(SELECT * FROM features WHERE file = {sql_string(file.name)})"
+            yield duckdb_reader.NumberedRows(
+                f"{file.name}: feature",
+                f"(SELECT * FROM features WHERE file = {duckdb_reader.sql_string(file.name)})",
             )
 
-    return VisitRows(
+    return duckdb_reader.VisitRows(
         relation="features",
-        user=SqlField("user_id"),
-        time=SqlField("moment"),
-        lat=SqlField("lat", "DOUBLE"),
-        lon=SqlField("lon", "DOUBLE"),
-        place=SqlField("place") if columns.place else None,
+        user=duckdb_reader.SqlField("user_id"),
+        time=duckdb_reader.SqlField("moment"),
+        lat=duckdb_reader.SqlField("lat", "DOUBLE"),
+        lon=duckdb_reader.SqlField("lon", "DOUBLE"),
+        place=duckdb_reader.SqlField("place") if columns.place else None,
         chunks=chunks,
     )
