@@ -28,7 +28,6 @@ from leakgauge.runner.positive_control import control_seed, judge_control, judge
 from leakgauge.summary import RunResult, apply_controls, recognised_risk, summarise_run
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value, require_known
-from leakgauge.verdict import Verdict, VerdictSubject
 
 ROUNDS_PER_BLOCK = 1000
 
@@ -43,7 +42,7 @@ def audit_mechanism(
     confidence: float = 0.95,
     seed: int = 0,
     workers: int = 1,
-) -> Verdict:
+) -> verdict.Verdict:
     """Test whether a mechanism, given as a function, keeps its promise.
 
     The attack knows nothing about the mechanism. It learns from releases of its own which outputs distinguish
@@ -99,7 +98,7 @@ def _several_pairs(pair: Any) -> bool:
     return isinstance(pair, list) and all(isinstance(one, tuple) and len(one) == 2 for one in pair)
 
 
-def _epsilon_bound(judged: Verdict) -> float:
+def _epsilon_bound(judged: verdict.Verdict) -> float:
     low = judged.metrics["epsilon"].low
     return -np.inf if low is None else low
 
@@ -113,7 +112,7 @@ def _audit_pair(
     workers: int,
     metrics: MetricsTable,
     which: dict[str, int],
-) -> Verdict:
+) -> verdict.Verdict:
     """Audit a mechanism on one pair of inputs."""
     domain, set_up = domain_with_function_audit()
     audit = set_up(release, pair, promise, rounds, seed)
@@ -131,7 +130,7 @@ def _audit_pair(
     found = verdict.judge_trials(
         blocks.trials(label),
         guarantee=promise,
-        subject=VerdictSubject(
+        subject=verdict.VerdictSubject(
             audit=name,
             domain=domain.name,
             label=label,
@@ -179,7 +178,7 @@ def judge(
     coins: str = "given",
     seed: int = 0,
     limits: Limits | Mapping[str, Any] = NO_LIMITS,
-) -> Verdict:
+) -> verdict.Verdict:
     """Judge the scores of any other attack.
 
     Args:
@@ -204,7 +203,7 @@ def judge(
     found = verdict.judge_trials(
         trials,
         guarantee=_promise(epsilon, delta),
-        subject=VerdictSubject(
+        subject=verdict.VerdictSubject(
             audit="scores",
             domain="scores",
             label="scores",
@@ -229,7 +228,7 @@ def _without_targets(confidence: float) -> Estimate:
     return Estimate(value=None, confidence=confidence, method="none", reason=reason)
 
 
-def _with_risk(found: Verdict, trials: Trials, limits: Limits, confidence: float) -> Verdict:
+def _with_risk(found: verdict.Verdict, trials: Trials, limits: Limits, confidence: float) -> verdict.Verdict:
     """Add how the success of the one attacker compares with limits."""
     risk = assess_risk(
         trials,

@@ -16,7 +16,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.limits import read_limits
 from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
 from leakgauge.runner import audit_metadata
-from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.runner.code_digest import code_digests, run_versions
 from leakgauge.support import files
@@ -32,7 +31,7 @@ class Manifest:
     """All that is needed to continue a run and to judge it."""
 
     plan: Plan
-    metadata: dict[str, AuditMetadata]  # by audit
+    metadata: dict[str, audit_metadata.AuditMetadata]  # by audit
     code: dict[str, str] | None  # digests by source file, of the code that began the run; none: not recorded
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
@@ -56,7 +55,7 @@ class Manifest:
         }
 
 
-def make_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:
+def make_manifest(plan: Plan, metadata: dict[str, audit_metadata.AuditMetadata]) -> Manifest:
     """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
     data = {name: audit.data for name, audit in metadata.items()}
     code = code_digests(plan.audits)

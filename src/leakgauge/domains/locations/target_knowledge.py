@@ -8,14 +8,13 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.locations import partial_traces
 from leakgauge.domains.locations.challenger import Challenger
 from leakgauge.domains.locations.data.traces import Ints, Traces, find_people
-from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.plan_tables import FRIENDS_FROM_FILE, LocationsKnowledgeTable
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
 
 def traces_from_reference(
     table: LocationsKnowledgeTable, challenger: Challenger, reference: Traces, rng: Generator
-) -> tuple[PartialTrace, ...]:
+) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces for an attacker with reference data, which give times if only places are known."""
     if table.places is None:
         return known_trace_parts(table, challenger, rng)
@@ -28,7 +27,7 @@ def traces_from_release(
     public: PublicParameters,
     earlier: Reals,
     rng: Generator,
-) -> tuple[PartialTrace, ...]:
+) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces for an attacker with an earlier release, which gives times if only places are known."""
     if table.places is None:
         return known_trace_parts(table, challenger, rng)
@@ -40,7 +39,7 @@ def traces_from_release(
 
 def known_trace_parts(
     table: LocationsKnowledgeTable, challenger: Challenger, rng: Generator
-) -> tuple[PartialTrace, ...]:
+) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces of visits that are certain: a share of a trace, or a number of observations."""
     sketches = []
     for person, target_rng in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
@@ -52,7 +51,9 @@ def known_trace_parts(
     return tuple(sketches)
 
 
-def traces_from_friends(table: LocationsKnowledgeTable, challenger: Challenger) -> tuple[PartialTrace, ...]:
+def traces_from_friends(
+    table: LocationsKnowledgeTable, challenger: Challenger
+) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces made of friends' traces; the attacker does not know the target's own trace (LocMIA).
 
     All friends are people of the reference. Unless the plan names friends, the people most similar to the
@@ -117,7 +118,7 @@ def _friends_in_reference(friends: Ints, challenger: Challenger, person: int) ->
 
 def _traces_at_places(
     table: LocationsKnowledgeTable, challenger: Challenger, mean: float, time: Reals, rng: Generator
-) -> tuple[PartialTrace, ...]:
+) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces from known places, the mean visits per person and the share of each epoch (``time``)."""
     sketches = []
     n = None if table.places == "all" else table.places

@@ -13,16 +13,11 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries import plan_tables
 from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
 from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
-from leakgauge.domains.queries.plan_tables import (
-    QueriesTargetOrder,
-    QueriesTargetsTable,
-    read_challenger_table,
-    read_oracle_rules,
-)
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
@@ -34,7 +29,9 @@ TARGETS_KEY = "challenger.targets"
 SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
 
 
-def choose_targets(records: OracleRecords, query: Query, wanted: QueriesTargetsTable, rng: Generator) -> Ints:
+def choose_targets(
+    records: OracleRecords, query: Query, wanted: plan_tables.QueriesTargetsTable, rng: Generator
+) -> Ints:
     """Draw or look up the targets: records that the query selects and that change its answer."""
     selected = records.rows(records.condition(query))
     if wanted.names:
@@ -47,7 +44,7 @@ def choose_targets(records: OracleRecords, query: Query, wanted: QueriesTargetsT
             "change its answer; lower n, or change query"
         )
     order = rng.permutation(candidates.size)
-    if wanted.choose is QueriesTargetOrder.MOST:
+    if wanted.choose is plan_tables.QueriesTargetOrder.MOST:
         order = order[np.argsort(-weights[order], kind="stable")]
     return np.sort(candidates[order[: wanted.how_many]])
 
@@ -161,8 +158,8 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Build the challenger from the tables of a plan."""
-    table = read_challenger_table(challenger)
-    rules = read_oracle_rules(mechanism, table, folder)
+    table = plan_tables.read_challenger_table(challenger)
+    rules = plan_tables.read_oracle_rules(mechanism, table, folder)
     records = load_records(data, folder, seed)
     query = table.query
     _require_answers(records, query)

@@ -8,7 +8,6 @@ import numpy as np
 from leakgauge.domains.locations import challenger
 from leakgauge.papers import data_sets
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
 from leakgauge.papers.liu24.figure_7 import VISITORS, with_visitors
@@ -35,7 +34,7 @@ WEIGHED = "Where some cells are much busier than others, a network can weight th
 class SizedDataSet:
     """A data set, and how large a group its people allow."""
 
-    data: DataSet
+    data: data_sets.DataSet
     group: int
 
 

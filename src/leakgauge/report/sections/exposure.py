@@ -13,7 +13,6 @@ from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import people_chart
 from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
-from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import promise_text
 
@@ -86,7 +85,7 @@ _TEMPLATE = """
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: JudgedRun) -> page.Section | None:
     """Quantiles and histograms; nothing where ``leakgauge expose`` has not been run for this folder."""
     summary = run.manifest.get("exposure")
     return exposure_section(summary) if summary and summary["audits"] else None
@@ -100,7 +99,7 @@ def write_exposure_page(summary: Mapping[str, Any], path: Path) -> Path:
     return page.write_page(LOG_TITLE if logs else PEOPLE_TITLE, [exposure_section(summary)], path, lead=lead)
 
 
-def exposure_section(summary: Mapping[str, Any]) -> Section:
+def exposure_section(summary: Mapping[str, Any]) -> page.Section:
     """The answer first, then for each audit a histogram for every attacker, and quantiles."""
     audits = summary["audits"]
     shown = audits[:MOST_AUDITS]
@@ -110,7 +109,7 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
         if len(audits) > MOST_AUDITS
         else ""
     )
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         question=exposure_question(shown),
         one="record" if any(unit_plural(audit) == "records" for audit in shown) else "person",
@@ -120,7 +119,7 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
         notes=exposure_notes(shown),
         omitted=omitted,
     )
-    return Section(
+    return page.Section(
         "How exposed is everybody?", html, tuple(chart for audit in panels for chart in audit["charts"])
     )
 
@@ -167,7 +166,7 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 
 
-def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
+def _charts(place: int, audit: Mapping[str, Any]) -> list[page.Chart]:
     """One histogram for each attacker, all on the same scale."""
     against, people = audit["adversaries"], max(audit["people"], 1)
     shares = [np.array(attacker["histogram"]["people"], dtype=float) / people for attacker in against]
@@ -182,7 +181,7 @@ def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
 
 def _chart(
     name: str, audit: Mapping[str, Any], against: Mapping[str, Any], shares: Any, most: float, colour: str
-) -> Chart:
+) -> page.Chart:
     metric = against["histogram"]["metric"]
     reached = recognised_text(audit, against)
     middle = against["metrics"][metric]["quantiles"]["0.5"]

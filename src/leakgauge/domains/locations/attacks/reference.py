@@ -15,12 +15,7 @@ from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowle
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.scorers.per_target_scorer import TargetRule, TargetTask, study_targets
 from leakgauge.domains.locations.scorers.thresholds import NormalScore
-from leakgauge.domains.locations.shadows.shadow_sources import (
-    DEFAULT_N_SHADOWS,
-    MIN_N_SHADOWS,
-    TraceShadowSource,
-    people_to_sample,
-)
+from leakgauge.domains.locations.shadows import shadow_sources
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 from leakgauge.strategies.threshold_rules import SumRule
 
@@ -42,24 +37,24 @@ class Attack:
     references: int | Literal["all"] = 1
     cells: Literal["target", "all"] = "target"
     fpr: float | None = None
-    shadows: int = DEFAULT_N_SHADOWS
+    shadows: int = shadow_sources.DEFAULT_N_SHADOWS
 
     def __post_init__(self) -> None:
         if isinstance(self.references, int) and not self.references >= 1:
             raise BadInput(f'references must be >= 1 or "all", got {self.references}')
         if self.fpr is not None and not 0 < self.fpr < 1:
             raise BadInput(f"fpr must be in (0, 1), got {self.fpr}; leave it out for the midpoint")
-        if not self.shadows >= MIN_N_SHADOWS:
-            raise BadInput(f"shadows must be >= {MIN_N_SHADOWS}, got {self.shadows}")
+        if not self.shadows >= shadow_sources.MIN_N_SHADOWS:
+            raise BadInput(f"shadows must be >= {shadow_sources.MIN_N_SHADOWS}, got {self.shadows}")
 
     def study(self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generator) -> Scorer[LocationsView]:
-        sketches, people = knowledge.sketches, people_to_sample(knowledge, rng)
+        sketches, people = knowledge.sketches, shadow_sources.people_to_sample(knowledge, rng)
         chosen = self._choose(people.n_people, len(sketches), rng)
         theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
         crowd = _crowd(people, chosen, knowledge.public)
         simulator = ShadowSimulator(knowledge.public, crowd, sketches, theta)
         learn = _ReferenceThresholdLearner(self, people, chosen)
-        sources = TraceShadowSource(simulator, simulator)
+        sources = shadow_sources.TraceShadowSource(simulator, simulator)
         reading = Reading(threshold=0.0, signed=self.fpr is None)
         return Scorer(study_targets(learn, sources, len(sketches), rng, long=True), reading)
 
@@ -90,7 +85,7 @@ class _ReferenceThresholdLearner:
     people: Traces
     chosen: tuple[Ints, ...]
 
-    def __call__(self, sources: TraceShadowSource, task: TargetTask) -> TargetRule:
+    def __call__(self, sources: shadow_sources.TraceShadowSource, task: TargetTask) -> TargetRule:
         sketch, chosen = sources.sketches[task.target], self.chosen[task.target]
         direction = -self.people.of(chosen).visitors() / chosen.size
         direction[sketch.cells] += sketch.weights

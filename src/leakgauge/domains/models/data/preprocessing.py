@@ -15,15 +15,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models.data.dataset import (
-    DUPLICATES_STREAM,
-    CategoricalColumn,
-    EncodedTable,
-    FeatureRows,
-    Ints,
-    RawTable,
-    TableColumn,
-)
+from leakgauge.domains.models.data import dataset
 
 DuplicatePolicy: TypeAlias = Literal["remove", "keep"]
 
@@ -34,12 +26,12 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 MAX_CATEGORIES = 1_000  # in a column of texts; more are likely names or identifiers
 
 
-def missing_mask(column: TableColumn) -> Bits:
+def missing_mask(column: dataset.TableColumn) -> Bits:
     """The rows in which a column has a missing value."""
-    return column.missing if isinstance(column, CategoricalColumn) else np.isnan(column)
+    return column.missing if isinstance(column, dataset.CategoricalColumn) else np.isnan(column)
 
 
-def impute_column(column: TableColumn, name: str, *, by_mode: bool = False) -> TableColumn:
+def impute_column(column: dataset.TableColumn, name: str, *, by_mode: bool = False) -> dataset.TableColumn:
     """Impute a column: numbers by the mean of all rows, texts (and ``by_mode``) by the most frequent value.
 
     Among equally frequent values the first in sorted order is taken.
@@ -49,22 +41,22 @@ def impute_column(column: TableColumn, name: str, *, by_mode: bool = False) -> T
         return column
     if lost.all():
         raise BadInput(f"data: {name!r} has no value in any of {lost.size} rows; drop the column")
-    if isinstance(column, CategoricalColumn):
+    if isinstance(column, dataset.CategoricalColumn):
         usual = np.bincount(column.codes[~lost]).argmax()
-        return CategoricalColumn(np.where(lost, usual, column.codes), column.values)
+        return dataset.CategoricalColumn(np.where(lost, usual, column.codes), column.values)
     if not by_mode:
         return np.where(lost, column[~lost].mean(), column)
     values, counts = np.unique(column[~lost], return_counts=True)
     return np.where(lost, values[counts.argmax()], column)
 
 
-def impute_table(sheet: RawTable, by_mode: tuple[str, ...] = ()) -> RawTable:
+def impute_table(sheet: dataset.RawTable, by_mode: tuple[str, ...] = ()) -> dataset.RawTable:
     """Impute all columns from all rows together, so that imputed values do not reveal a group."""
     gaps = {name: int(missing_mask(column).sum()) for name, column in sheet.features.items()}
     total, columns = sum(gaps.values()), sum(n > 0 for n in gaps.values())
     if not total:
         return sheet
-    features: Mapping[str, TableColumn] = {
+    features: Mapping[str, dataset.TableColumn] = {
         name: impute_column(column, name, by_mode=name in by_mode) for name, column in sheet.features.items()
     }
     note = (
@@ -74,7 +66,7 @@ def impute_table(sheet: RawTable, by_mode: tuple[str, ...] = ()) -> RawTable:
     return replace(sheet, features=features, notes=(*sheet.notes, note))
 
 
-def require_complete(sheet: RawTable, way_out: str) -> None:
+def require_complete(sheet: dataset.RawTable, way_out: str) -> None:
     """Refuse a table with missing values or infinite numbers."""
     for name, column in sheet.features.items():
         if n := int(missing_mask(column).sum()):
@@ -82,18 +74,18 @@ def require_complete(sheet: RawTable, way_out: str) -> None:
                 f"data: {name!r} has no value (or NaN) in {n} of {len(sheet)} rows; a model needs one in "
                 f"each: {way_out}"
             )
-        if not isinstance(column, CategoricalColumn) and not np.isfinite(column).all():
+        if not isinstance(column, dataset.CategoricalColumn) and not np.isfinite(column).all():
             row = int(np.flatnonzero(~np.isfinite(column))[0])
             raise BadInput(
                 f"data: {name!r} holds an infinity in row {row} (the first is 0); fix or remove the row"
             )
 
 
-def leakage_warnings(sheet: RawTable) -> tuple[str, ...]:
+def leakage_warnings(sheet: dataset.RawTable) -> tuple[str, ...]:
     """Warnings for reports: columns that almost always predict the class or a group."""
     notes = []
     for name, column in sheet.features.items():
-        if isinstance(column, CategoricalColumn) and len(column.values) == len(column) >= MIN_ROWS:
+        if isinstance(column, dataset.CategoricalColumn) and len(column.values) == len(column) >= MIN_ROWS:
             notes.append(
                 f"WARNING: {name!r} has a different text in every row, which a model memorises; if it "
                 "identifies the rows, drop it"
@@ -109,7 +101,9 @@ def leakage_warnings(sheet: RawTable) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _group_warnings(name: str, bins: Ints, groups: Mapping[str, CategoricalColumn]) -> list[str]:
+def _group_warnings(
+    name: str, bins: dataset.Ints, groups: Mapping[str, dataset.CategoricalColumn]
+) -> list[str]:
     notes = []
     for of, group in groups.items():
         aucs = column_aucs(bins, group)
@@ -122,7 +116,7 @@ def _group_warnings(name: str, bins: Ints, groups: Mapping[str, CategoricalColum
     return notes
 
 
-def column_aucs(bins: Ints, of: CategoricalColumn) -> dict[str, tuple[float, int]]:
+def column_aucs(bins: dataset.Ints, of: dataset.CategoricalColumn) -> dict[str, tuple[float, int]]:
     """How well a binned column predicts each value: the AUC, and the number of rows with the value.
 
     The share of the value in each bin is estimated on one half of the rows, and the AUC computed on the other
@@ -165,8 +159,8 @@ def _aucs(scores: Reals, hits: Reals, others: Reals) -> Reals:
     return np.where(pairs > 0, before / np.maximum(pairs, 1), 0.5)
 
 
-def _binned(column: TableColumn) -> Ints:
-    if isinstance(column, CategoricalColumn):
+def _binned(column: dataset.TableColumn) -> dataset.Ints:
+    if isinstance(column, dataset.CategoricalColumn):
         return column.codes
     values, bins = np.unique(column, return_inverse=True)
     if values.size <= MAX_BINS:
@@ -175,7 +169,7 @@ def _binned(column: TableColumn) -> Ints:
     return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
-def deduplicated_rows(rows: FeatureRows, labels: Ints, rng: Generator) -> Ints:
+def deduplicated_rows(rows: dataset.FeatureRows, labels: dataset.Ints, rng: Generator) -> dataset.Ints:
     """Of rows with equal features and label keep one, drawn at random; the order of the table stays.
 
     A row that occurs in two groups is kept in the group of the copy that was drawn.
@@ -187,7 +181,7 @@ def deduplicated_rows(rows: FeatureRows, labels: Ints, rng: Generator) -> Ints:
     return np.sort(order[first])
 
 
-def encode_features(sheet: RawTable) -> tuple[FeatureRows, tuple[str, ...], tuple[str, ...]]:
+def encode_features(sheet: dataset.RawTable) -> tuple[dataset.FeatureRows, tuple[str, ...], tuple[str, ...]]:
     """The features, their names, and the constant columns, which are left out.
 
     Two texts become 0 and 1, more become one feature each; numbers are kept. All features are then scaled to
@@ -207,8 +201,8 @@ def encode_features(sheet: RawTable) -> tuple[FeatureRows, tuple[str, ...], tupl
     return np.column_stack(features), tuple(names), tuple(constant)
 
 
-def _column_features(name: str, column: TableColumn) -> list[tuple[str, FeatureRows]]:
-    if not isinstance(column, CategoricalColumn):
+def _column_features(name: str, column: dataset.TableColumn) -> list[tuple[str, dataset.FeatureRows]]:
+    if not isinstance(column, dataset.CategoricalColumn):
         low, high = column.min(), column.max()
         if not high > low:
             return []
@@ -247,8 +241,8 @@ def data_source(name: str, paths: Sequence[Path], options: str) -> DataSource:
 
 
 def prepare_table(
-    sheet: RawTable, origin: DataSource, duplicates: DuplicatePolicy, seed: int
-) -> EncodedTable:
+    sheet: dataset.RawTable, origin: DataSource, duplicates: DuplicatePolicy, seed: int
+) -> dataset.EncodedTable:
     """Encode, scale, and remove duplicate rows; the seed decides which copy stays."""
     if not len(sheet):
         raise BadInput(f"data.source: {origin.name} has no rows; an audit needs members and others")
@@ -268,14 +262,14 @@ def prepare_table(
     if constant:
         notes.append(f"left out, for all rows are the same in them: {', '.join(map(repr, constant))}")
     if duplicates == "remove":
-        kept = deduplicated_rows(rows, labels, stream(seed, Role.DATA, DUPLICATES_STREAM))
+        kept = deduplicated_rows(rows, labels, stream(seed, Role.DATA, dataset.DUPLICATES_STREAM))
         if lost := len(rows) - kept.size:
             notes.append(f"left out: {lost:,} of {len(rows):,} rows, which occur more than once")
             rows, labels = rows[kept], labels[kept]
             groups = {name: group.where(kept) for name, group in groups.items()}
             digest = sha256(f"{digest} {seed}".encode()).hexdigest()
     rows.setflags(write=False)
-    return EncodedTable(
+    return dataset.EncodedTable(
         rows=rows,
         labels=labels,
         classes=sheet.label.values,
@@ -286,6 +280,6 @@ def prepare_table(
     )
 
 
-def _require_values(what: str, column: CategoricalColumn) -> None:
+def _require_values(what: str, column: dataset.CategoricalColumn) -> None:
     if n := int(column.missing.sum()):
         raise BadInput(f"data: {what} has no value in {n} of {len(column)} rows; fix or remove them")

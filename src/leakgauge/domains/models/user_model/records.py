@@ -12,13 +12,7 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
-from leakgauge.domains.models.user_model.model_query import (
-    ModelAnswers,
-    from_losses,
-    from_outputs,
-    from_true_probabilities,
-    query_model,
-)
+from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable, UserModelDataTable
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
@@ -181,7 +175,7 @@ class UserModelRecords:
 
     membership: FileMembership
     labels: Ints
-    answers: ModelAnswers
+    answers: model_query.ModelAnswers
     features: Reals | None  # as the model was given them
     classes_known: bool  # otherwise only the probability of the true class is known
     digest: str
@@ -217,7 +211,7 @@ def read_records(
             rows = columns.matrix(_feature_names(columns, data), "features")
             assert data.label is not None
             true = columns.labels(data.label)
-            queried = query_model(challenger.model, challenger.output, rows, folder)
+            queried = model_query.query_model(challenger.model, challenger.output, rows, folder)
             answers = queried.answers
             labels = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
@@ -234,20 +228,20 @@ def read_records(
     return UserModelRecords(**{**vars(records), "digest": sha256("\n".join(identity).encode()).hexdigest()})
 
 
-def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[ModelAnswers, Ints]:
+def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[model_query.ModelAnswers, Ints]:
     """The answers of a model that a file holds, and the true classes."""
     if data.probabilities is not None:
         assert data.label is not None
         where = f"data.probabilities of {columns.path.name}"
         matrix = columns.matrix(data.probabilities, "probabilities")
-        answers = from_outputs(matrix, len(matrix), where, "probabilities")
+        answers = model_query.from_outputs(matrix, len(matrix), where, "probabilities")
         return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)
     if data.loss is not None:
-        answers = from_losses(columns.numbers(data.loss, "loss"), f"data.loss: {data.loss!r}")
+        answers = model_query.from_losses(columns.numbers(data.loss, "loss"), f"data.loss: {data.loss!r}")
     else:
         assert data.probability is not None
         values = columns.numbers(data.probability, "probability")
-        answers = from_true_probabilities(values, f"data.probability: {data.probability!r}")
+        answers = model_query.from_true_probabilities(values, f"data.probability: {data.probability!r}")
     return answers, np.zeros(len(answers.log_probabilities), dtype=np.int64)
 
 

@@ -13,7 +13,6 @@ from leakgauge.domains.queries.data import ID, load_records
 from leakgauge.domains.queries.log import answers as log_answers
 from leakgauge.domains.queries.log import incidence as log_incidence
 from leakgauge.domains.queries.log import record_pairs
-from leakgauge.domains.queries.log.answers import LoggedAnswers, read_answers
 from leakgauge.domains.queries.log.files import (
     CONTAINS_FLAG,
     DATA_FLAG,
@@ -22,8 +21,6 @@ from leakgauge.domains.queries.log.files import (
     QueryLogFiles,
     open_source,
 )
-from leakgauge.domains.queries.log.incidence import Incidence, build_incidence
-from leakgauge.domains.queries.log.record_pairs import CodedPairs, SqlPairs, code_pairs
 from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.support.required_columns import missing_columns_text
 from leakgauge.support.tabular import Connection, open_database
@@ -33,9 +30,9 @@ from leakgauge.support.tabular import Connection, open_database
 class QueryLog:
     """The answers so far, the names of the records, and the queries that contain each record."""
 
-    answers: LoggedAnswers
+    answers: log_answers.LoggedAnswers
     names: npt.NDArray[Any]  # ids of the records: whole numbers or texts
-    incidence: Incidence
+    incidence: log_incidence.Incidence
     notes: tuple[str, ...]
 
 
@@ -49,13 +46,15 @@ def read_query_log(files: QueryLogFiles) -> QueryLog:
         source = open_source(connection, files.log, LOG_FLAG)
         long = files.contains is None and source.has("record")
         log_table = log_answers.create_log_table(connection, source, long=long)
-        answers, disagree = read_answers(log_answers.fetch_noise_columns(connection), source.path.name)
+        answers, disagree = log_answers.read_answers(
+            log_answers.fetch_noise_columns(connection), source.path.name
+        )
         if table is not None:
             _register(connection, table)
         pairs = _joined(list(_pairs(connection, source, files, table, log_table.whole)))
         names = _names(connection, table)
         pairs, notes = log_incidence.clip_contributions(connection, pairs, answers, table, source.path.name)
-    sparse = build_incidence(pairs, answers.rows, names.size)
+    sparse = log_incidence.build_incidence(pairs, answers.rows, names.size)
     del pairs
     return QueryLog(
         answers, names, sparse, (*_notes(files, answers, sparse, log_table.repeated, disagree), *notes)
@@ -81,7 +80,7 @@ def _pairs(
     files: QueryLogFiles,
     table: OracleRecords | None,
     log_whole: bool,
-) -> Iterator[CodedPairs]:
+) -> Iterator[record_pairs.CodedPairs]:
     """Return the pairs of query and record, from whichever columns or file has them."""
     if files.contains is not None:
         if clash := [name for name in ("where", "records") if source.has(name)]:
@@ -110,21 +109,21 @@ def _pairs(
 
 
 def _coded(
-    connection: Connection, pairs: SqlPairs, table: OracleRecords | None, log_whole: bool
-) -> CodedPairs:
+    connection: Connection, pairs: record_pairs.SqlPairs, table: OracleRecords | None, log_whole: bool
+) -> record_pairs.CodedPairs:
     if table is None:
-        return code_pairs(connection, pairs, log_whole=log_whole, records=None)
+        return record_pairs.code_pairs(connection, pairs, log_whole=log_whole, records=None)
     pairs = replace(pairs, record_whole=pairs.record_whole and isinstance(table.ids[0], int))
-    return code_pairs(connection, pairs, log_whole=log_whole, records="records")
+    return record_pairs.code_pairs(connection, pairs, log_whole=log_whole, records="records")
 
 
-def _joined(parts: list[CodedPairs]) -> CodedPairs:
+def _joined(parts: list[record_pairs.CodedPairs]) -> record_pairs.CodedPairs:
     if len(parts) == 1:
         return parts[0]
     queries, records = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("queries", "records")
     )
-    return CodedPairs(queries, records, None)  # neither lists nor predicates have contributions
+    return record_pairs.CodedPairs(queries, records, None)  # neither lists nor predicates have contributions
 
 
 def _register(connection: Connection, table: OracleRecords) -> None:
@@ -148,7 +147,11 @@ def _names(connection: Connection, table: OracleRecords | None) -> npt.NDArray[A
 
 
 def _notes(
-    files: QueryLogFiles, answers: LoggedAnswers, sparse: Incidence, repeated: int, disagree: int
+    files: QueryLogFiles,
+    answers: log_answers.LoggedAnswers,
+    sparse: log_incidence.Incidence,
+    repeated: int,
+    disagree: int,
 ) -> Iterator[str]:
     yield (
         f"Answers in {files.log.name}: {len(answers):,}; records in them, once for each answer: "

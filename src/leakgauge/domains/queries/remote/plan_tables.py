@@ -8,15 +8,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.remote.request_templates import (
-    QUESTION,
-    REQUEST,
-    ROUND,
-    TABLES,
-    HttpMethod,
-    RequestTemplate,
-    placeholders,
-)
+from leakgauge.domains.queries.remote import request_templates
 
 
 def require_safe_url(url: str) -> None:
@@ -51,28 +43,35 @@ NEVER_REFUSALS = (401, 404, 407, 408, 410)  # statuses about tokens, routes and 
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenRequest(RequestTemplate):
+class OpenRequest(request_templates.RequestTemplate):
     """How a round is opened; ``round`` is the field of the reply with its name."""
 
     round: str = "round"
 
-    known: ClassVar[Mapping[str, str]] = TABLES | REQUEST
+    known: ClassVar[Mapping[str, str]] = request_templates.TABLES | request_templates.REQUEST
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskRequest(RequestTemplate):
+class AskRequest(request_templates.RequestTemplate):
     """How a query is sent; ``answer`` is the field of the reply with the number."""
 
     answer: str = "answer"
 
-    known: ClassVar[Mapping[str, str]] = TABLES | ROUND | QUESTION | REQUEST
+    known: ClassVar[Mapping[str, str]] = (
+        request_templates.TABLES
+        | request_templates.ROUND
+        | request_templates.QUESTION
+        | request_templates.REQUEST
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class CloseRequest(RequestTemplate):
+class CloseRequest(request_templates.RequestTemplate):
     """How a round is closed."""
 
-    known: ClassVar[Mapping[str, str]] = TABLES | ROUND | REQUEST
+    known: ClassVar[Mapping[str, str]] = (
+        request_templates.TABLES | request_templates.ROUND | request_templates.REQUEST
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +113,7 @@ SERVE_ORACLE_REQUESTS = {
             "request": "{request}",
         },
     ),
-    "close": CloseRequest(method=HttpMethod.DELETE, path="/rounds/{round}"),
+    "close": CloseRequest(method=request_templates.HttpMethod.DELETE, path="/rounds/{round}"),
     "refused": RefusalRule(status=403, field="refused"),
 }
 
@@ -150,7 +149,7 @@ class QueriesServiceTable:
                 raise BadInput(f"{name} must be in 1..{most}, got {getattr(self, name)}")
         if self.worlds[0] == self.worlds[1]:
             raise BadInput(f"worlds must differ, got {self.worlds[0]!r} twice")
-        for place in placeholders(self.url) - {"world"}:
+        for place in request_templates.placeholders(self.url) - {"world"}:
             raise BadInput(f"url: {{{place}}} is not allowed here; only {{world}} is")
         for world in self.worlds:
             require_safe_url(self.url_of(world))
@@ -182,7 +181,7 @@ class QueriesServiceTable:
     @property
     def _places(self) -> set[str]:
         templates = [template for template in (self.open, self.ask, self.close) if template is not None]
-        return placeholders(self.url).union(*(template.places for template in templates))
+        return request_templates.placeholders(self.url).union(*(template.places for template in templates))
 
     def url_of(self, world: str) -> str:
         return self.url.replace("{world}", world).rstrip("/")
@@ -190,7 +189,11 @@ class QueriesServiceTable:
     def _require_worlds(self) -> None:
         """Refuse templates that would use the same table in every round."""
         where, template_of_world = ("ask", self.asking) if self.open is None else ("open", self.open)
-        if not (template_of_world.places | placeholders(self.url)) & {"absent", "present", "world"}:
+        if not (template_of_world.places | request_templates.placeholders(self.url)) & {
+            "absent",
+            "present",
+            "world",
+        }:
             raise BadInput(
                 f"{where}: does not state which targets are in the table, so that all rounds would be alike; "
                 "use {absent}, {present} or {world}"

@@ -22,18 +22,7 @@ from leakgauge.domains.queries.accounting import Ledger
 from leakgauge.domains.queries.oracle import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
-from leakgauge.domains.queries.remote.http_client import (
-    HttpClient,
-    HttpReply,
-    UnclearReply,
-    UnknownToService,
-    field_at,
-    finite_answer,
-    is_refusal,
-    require_httpx,
-    require_success,
-    token_of,
-)
+from leakgauge.domains.queries.remote import http_client
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
@@ -53,9 +42,9 @@ class ServiceAdapter:
     """
 
     def __init__(self, service: QueriesServiceTable) -> None:
-        require_httpx()
-        self.service, self._sender = service, HttpClient(service)
-        self._token = token_of(service)
+        http_client.require_httpx()
+        self.service, self._sender = service, http_client.HttpClient(service)
+        self._token = http_client.token_of(service)
         self._opened: dict[str, PlaceholderValues] = {}  # rounds, by the name that the service gave them
         self._finished: list[PlaceholderValues] = []
         self._lock = Lock()
@@ -96,11 +85,11 @@ class ServiceAdapter:
         self._sender.close()
 
     def _open_one(self, template: OpenRequest, table: PlaceholderValues) -> PlaceholderValues:
-        def interpret(reply: HttpReply) -> str:
-            require_success(reply)
+        def interpret(reply: http_client.HttpReply) -> str:
+            http_client.require_success(reply)
             name = self._field(reply, template.round, "open.round")
             if isinstance(name, bool) or not isinstance(name, int | str) or name in ("", ".", ".."):
-                raise UnclearReply("a round without a name")
+                raise http_client.UnclearReply("a round without a name")
             return str(name)
 
         name = self._send(template, table, interpret, repeatable=True)  # an unused round does no harm
@@ -117,16 +106,16 @@ class ServiceAdapter:
         template, refused = self.service.asking, self.service.refused
         assert refused is not None
 
-        def interpret(reply: HttpReply) -> float:
-            if is_refusal(reply, refused):
+        def interpret(reply: http_client.HttpReply) -> float:
+            if http_client.is_refusal(reply, refused):
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
                         "of the service, or add open"
                     )
                 return math.nan
-            require_success(reply)
-            return finite_answer(self._field(reply, template.answer, "ask.answer"))
+            http_client.require_success(reply)
+            return http_client.finite_answer(self._field(reply, template.answer, "ask.answer"))
 
         return self._send(
             template, {**values, **question}, interpret, repeatable="request" in template.places
@@ -152,7 +141,7 @@ class ServiceAdapter:
         self,
         template: RequestTemplate,
         values: PlaceholderValues,
-        interpret: Callable[[HttpReply], Result],
+        interpret: Callable[[http_client.HttpReply], Result],
         *,
         repeatable: bool,
         tries: int | None = None,
@@ -163,7 +152,7 @@ class ServiceAdapter:
             result = self._sender.send(
                 url, call, interpret, repeatable=repeatable, tries=tries or self.service.tries
             )
-        except UnknownToService as error:
+        except http_client.UnknownToService as error:
             if call.name in self._understood:
                 raise ReleaseLost(f"{call.name}: {self._without_token(error)}") from None
             raise BadInput(
@@ -174,12 +163,12 @@ class ServiceAdapter:
         self._understood.add(call.name)
         return result
 
-    def _field(self, reply: HttpReply, path: str, where: str) -> object:
+    def _field(self, reply: http_client.HttpReply, path: str, where: str) -> object:
         try:
-            result = field_at(reply.body, path)
+            result = http_client.field_at(reply.body, path)
         except KeyError:
             if where in self._understood:
-                raise UnclearReply(f"a reply without {path!r}") from None
+                raise http_client.UnclearReply(f"a reply without {path!r}") from None
             keys = ", ".join(map(repr, reply.body)) if isinstance(reply.body, dict) else "no table"
             raise BadInput(f"the reply has no {path!r} but {keys}; check {where}") from None
         self._understood.add(where)
@@ -190,7 +179,7 @@ class ServiceAdapter:
         return str(error) if self._token is None else str(error).replace(self._token, "(token)")
 
 
-def _ignore(_: HttpReply) -> None:
+def _ignore(_: http_client.HttpReply) -> None:
     pass
 
 

@@ -11,19 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
-    Connection,
-    SqlField,
-    VisitRows,
-    sql_string,
-)
-from leakgauge.domains.locations.data.visit_files.epochs import (
-    EpochClock,
-    UtcOffsets,
-    utc_offsets,
-    wall_time_range,
-    wall_time_sql,
-)
+from leakgauge.domains.locations.data.visit_files import duckdb_reader, epochs
 from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid
 
 UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -57,7 +45,7 @@ class TimeFormat:
     local: bool = True
 
 
-def text_sql(field: SqlField) -> str:
+def text_sql(field: duckdb_reader.SqlField) -> str:
     """SQL for a name; blank is null, and whole numbers are written without a decimal point."""
     if _base_type(field) in ("FLOAT", "DOUBLE"):
         whole = f"CAST(CAST({field.sql} AS BIGINT) AS VARCHAR)"
@@ -68,7 +56,7 @@ def text_sql(field: SqlField) -> str:
     return f"nullif(trim(CAST({field.sql} AS VARCHAR)), '')"
 
 
-def number_sql(field: SqlField, scale: float = 1.0) -> str:
+def number_sql(field: duckdb_reader.SqlField, scale: float = 1.0) -> str:
     """SQL for a number."""
     plain = field.sql if _base_type(field) == "DOUBLE" else f"try_cast({field.sql} AS DOUBLE)"
     return scaled_sql(plain, scale)
@@ -86,7 +74,7 @@ def scaled_sql(sql: str, scale: float) -> str:
     return f"({sql} / {inverse!r})" if inverse and 1 / inverse == scale else f"({sql} * {scale!r})"
 
 
-def times_sql(field: SqlField, timing: TimeFormat, where: str) -> tuple[str, str]:
+def times_sql(field: duckdb_reader.SqlField, timing: TimeFormat, where: str) -> tuple[str, str]:
     """SQL for the instant (seconds since 1970 in UTC) and the time on the wall clock; one of them is null.
 
     It uses columns of the relation that ``with_time_text`` returns.
@@ -105,7 +93,7 @@ def times_sql(field: SqlField, timing: TimeFormat, where: str) -> tuple[str, str
     )
 
 
-def with_time_text(field: SqlField, relation: str) -> str:
+def with_time_text(field: duckdb_reader.SqlField, relation: str) -> str:
     """A relation with the text and kind of each time, if times are texts."""
     if _base_type(field) not in _TEXTS:
         return relation
@@ -125,7 +113,7 @@ def valid_point_sql(lat: str, lon: str) -> str:
 
 def _text_times_sql(timing: TimeFormat) -> tuple[str, str]:
     if timing.format is not None:
-        parsed = f"epoch(try_strptime(lg_text, {sql_string(timing.format)}))"
+        parsed = f"epoch(try_strptime(lg_text, {duckdb_reader.sql_string(timing.format)}))"
         return (parsed, NULL_DOUBLE) if "%z" in timing.format.lower() else _zoneless_times_sql(parsed, timing)
     kinds = (
         _number_times_sql("try_cast(lg_text AS DOUBLE)", timing),
@@ -149,7 +137,7 @@ def _zoneless_times_sql(seconds: str, timing: TimeFormat) -> tuple[str, str]:
     return (NULL_DOUBLE, seconds) if timing.local else (seconds, NULL_DOUBLE)
 
 
-def _base_type(field: SqlField) -> str:
+def _base_type(field: duckdb_reader.SqlField) -> str:
     return field.type.partition("(")[0].strip()
 
 
@@ -158,7 +146,7 @@ class DataExtent:
     """The range of wall clock times and the box of all usable visits, or of all but a share of them."""
 
     walls: tuple[float, float]
-    offsets: UtcOffsets
+    offsets: epochs.UtcOffsets
     box: tuple[float, float, float, float] | None  # south, west, north, east
 
 
@@ -166,7 +154,7 @@ class DataExtent:
 class VisitParser:
     """Parses rows in SQL. Without a zone, each row has its own offset from UTC."""
 
-    rows: VisitRows
+    rows: duckdb_reader.VisitRows
     timing: TimeFormat
     zone: ZoneInfo | None
     scale: float
@@ -196,13 +184,13 @@ class VisitParser:
         columns = ", ".join(f"{sql} AS {name}" for name, sql in {**more, **parts}.items())
         return f"SELECT {columns} FROM {with_time_text(rows.time, relation)}"
 
-    def timed(self, relation: str, offsets: UtcOffsets, more: Mapping[str, str]) -> str:
+    def timed(self, relation: str, offsets: epochs.UtcOffsets, more: Mapping[str, str]) -> str:
         """The same with all times on the wall clock."""
-        wall = f"coalesce(wall, {wall_time_sql('utc', offsets)})"
+        wall = f"coalesce(wall, {epochs.wall_time_sql('utc', offsets)})"
         columns = ", ".join((*more, "user_id", f"{wall} AS wall", "lat", "lon", "spot", "without_point"))
         return f"SELECT {columns} FROM ({self.select(relation, more)})"
 
-    def extent(self, connection: Connection, cut: float | None) -> DataExtent:
+    def extent(self, connection: duckdb_reader.Connection, cut: float | None) -> DataExtent:
         """The extent of all rows; ``cut`` is the share of coordinates to leave out at each side.
 
         If no row is usable, it is the whole world and one day.
@@ -226,18 +214,18 @@ class VisitParser:
 
     def _walls(
         self, first: float | None, last: float | None, low: float | None, high: float | None
-    ) -> tuple[UtcOffsets, tuple[float, float]]:
+    ) -> tuple[epochs.UtcOffsets, tuple[float, float]]:
         if first is None or last is None:
             return [(0.0, 0.0)], (float(low or 0), float(high or 0))
         offsets = self.offsets_between(first, last)
-        lowest, highest = wall_time_range(offsets, last)
+        lowest, highest = epochs.wall_time_range(offsets, last)
         if low is not None and high is not None:
             lowest, highest = min(lowest, low), max(highest, high)
         return offsets, (lowest, highest)
 
-    def offsets_between(self, first: float, last: float) -> UtcOffsets:
+    def offsets_between(self, first: float, last: float) -> epochs.UtcOffsets:
         """The UTC offsets between two instants."""
-        return [(first, 0.0)] if self.zone is None else utc_offsets(self.zone, first, last)
+        return [(first, 0.0)] if self.zone is None else epochs.utc_offsets(self.zone, first, last)
 
 
 def _box(row: tuple[Any, ...]) -> tuple[float, float, float, float] | None:
@@ -296,8 +284,8 @@ class RowFilter:
     """Gives each row a status. ``known``: whether a table ``known`` lists all places."""
 
     parser: VisitParser
-    clock: EpochClock
-    offsets: UtcOffsets
+    clock: epochs.EpochClock
+    offsets: epochs.UtcOffsets
     grid: SpatialGrid | None
     known: bool
 
@@ -322,7 +310,7 @@ class RowFilter:
             f"FROM ({self.parser.timed(relation, self.offsets, more)}){join}"
         )
 
-    def filter(self, connection: Connection) -> dict[RowStatus, int]:
+    def filter(self, connection: duckdb_reader.Connection) -> dict[RowStatus, int]:
         """Create a table ``visits`` of user, place and epoch, and count the rows by status.
 
         Visits to named places keep the sums of their coordinates.
@@ -344,11 +332,11 @@ class RowFilter:
         counts = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
         return {RowStatus(status): int(n) for status, n in counts}
 
-    def bad_rows(self, connection: Connection) -> tuple[BadRow, ...]:
+    def bad_rows(self, connection: duckdb_reader.Connection) -> tuple[BadRow, ...]:
         """The locations of the first bad rows, and what is wrong with them."""
         return tuple(islice(self._bad_rows(connection), MAX_BAD_ROWS_NAMED))
 
-    def _bad_rows(self, connection: Connection) -> Iterator[BadRow]:
+    def _bad_rows(self, connection: duckdb_reader.Connection) -> Iterator[BadRow]:
         rows = self.parser.rows
         raw = {"time": rows.time, "lat": rows.lat, "lon": rows.lon, "place": rows.place}
         fields = {name: field for name, field in raw.items() if field is not None}

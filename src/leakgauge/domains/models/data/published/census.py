@@ -8,15 +8,10 @@ from typing import Literal
 import numpy as np
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data import published_files
 from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, TableColumn, categorical
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
 from leakgauge.domains.models.data.published import adult
-from leakgauge.domains.models.data.published_files import (
-    columns_by_position,
-    find_file,
-    parse_numbers,
-    read_lines,
-)
 from leakgauge.support.tabular import open_table_file
 
 NOT_ASKED, UNKNOWN = "Not-in-universe", "Unknown"
@@ -132,8 +127,13 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The training file of the census, of 199,523 people, and both files of Adult."""
-        census = find_file(folder / self.folder, "census-income.data", "census-income.data.parquet")
-        parts = (find_file(folder / self.adult, name, key="adult") for name in ("adult.data", "adult.test"))
+        census = published_files.find_file(
+            folder / self.folder, "census-income.data", "census-income.data.parquet"
+        )
+        parts = (
+            published_files.find_file(folder / self.adult, name, key="adult")
+            for name in ("adult.data", "adult.test")
+        )
         return census, *parts
 
     def read(self, paths: Sequence[Path]) -> RawTable:
@@ -145,7 +145,9 @@ class DataTable:
             other = impute_table(other)
         features: dict[str, TableColumn] = {}
         for name, place in NUMBERS.items():
-            features[name] = np.concatenate([parse_numbers(own[place], name, census), other.features[name]])
+            features[name] = np.concatenate(
+                [published_files.parse_numbers(own[place], name, census), other.features[name]]
+            )
         for name, (place, known) in TEXTS.items():
             called = _renamed(own[place], known, name, census)
             features[name] = categorical([*called, *_texts(other.features[name], GAPS.get(name))])
@@ -163,14 +165,16 @@ def _read_1994(path: Path) -> dict[int, list[str]]:
     """The columns of the people of 1994, by position."""
     places = [*NUMBERS.values(), *(place for place, _ in TEXTS.values()), OF_BIRTH, INCOME]
     if not path.name.endswith(".parquet"):
-        return columns_by_position((row for row in read_lines(path, FIELDS) if row[YEAR] == "94"), places)
+        return published_files.columns_by_position(
+            (row for row in published_files.read_lines(path, FIELDS) if row[YEAR] == "94"), places
+        )
     with open_table_file(path, "data.folder") as (connection, types):
         if len(types) != FIELDS:
             raise BadInput(f"data.folder: {path.name} has {len(types)} columns, not {FIELDS}")
         quoted = ['"' + name.replace('"', '""') + '"' for name in types]
         texts = ", ".join(f"trim(CAST({quoted[place]} AS VARCHAR))" for place in places)
         rows = connection.execute(f"SELECT {texts} FROM given WHERE {quoted[YEAR]} = 94").fetchall()
-    by_order = columns_by_position(rows, range(len(places)))
+    by_order = published_files.columns_by_position(rows, range(len(places)))
     return {place: by_order[i] for i, place in enumerate(places)}
 
 
