@@ -11,8 +11,8 @@ from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.attacks.likelihood import Attack
 from leakgauge.domains.models.noisy_mean import challenger as means
+from leakgauge.domains.models.noisy_mean.challenger import group_guarantee, read_sum_noise
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
-from leakgauge.domains.models.noisy_mean.sum_noise import group_guarantee, read_sum_noise
 from leakgauge.domains.models.plan_tables import read_challenger_table
 from leakgauge.plan import MetricsTable
 from leakgauge.theory import tradeoff

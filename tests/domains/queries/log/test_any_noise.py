@@ -7,7 +7,7 @@ from scipy.stats import logistic
 
 from domains.queries.log.query_logs import answers, sparse, written
 from leakgauge.domains.queries.log import best_attack as module
-from leakgauge.domains.queries.log import composed_epsilon, tabulated_kinds
+from leakgauge.domains.queries.log import record_epsilon, tabulated_kinds
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
 from leakgauge.domains.queries.log.exposure import expose_query_log
 from leakgauge.domains.queries.log.files import QueryLogFiles
@@ -59,7 +59,7 @@ def test_mixed_noise_matches_sum_over_all_outputs(monkeypatch, few):
 @pytest.mark.parametrize("tight", [True, False])
 def test_epsilon_of_discrete_gaussian_answers_is_an_upper_bound(monkeypatch, tight):
     """Of equal answers the sum of outputs is sufficient, and its distribution a convolution."""
-    monkeypatch.setattr(composed_epsilon, "MOST_TIGHT", 200 if tight else 0)
+    monkeypatch.setattr(record_epsilon, "MOST_TIGHT", 200 if tight else 0)
     log = answers([2.0, 2.0, 2.0, 4.0], noise=[DISCRETE_GAUSSIAN] * 3 + [LOGISTIC])
     spent = epsilon_per_record(log, sparse(4, 2, [0, 1, 2, 3, 3], [0, 0, 0, 0, 1]), DELTA)
     one = discrete_gaussian(np.arange(-40, 41), 2.0)
