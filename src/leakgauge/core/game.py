@@ -57,6 +57,15 @@ class NoControl:
     needed: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class RequestLimits:
+    """How many requests a service may receive: in total, what is left of that, and how many each second."""
+
+    total: int
+    left: int
+    rate: float
+
+
 class Challenger(Protocol[BlockOut]):
     """Owns the secret data, decides membership at random, makes one release per round.
 
@@ -116,8 +125,18 @@ class Challenger(Protocol[BlockOut]):
         """How many releases there are; nothing where any number can be made."""
         ...
 
-    def refuse_dry_run(self) -> None:
-        """Raise ``BadInput`` where an estimate of the cost would have effects outside this process."""
+    def rehearsal(self) -> "Challenger[BlockOut]":
+        """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
+        ...
+
+    @property
+    def request_limits(self) -> RequestLimits | None:
+        """How many requests its rounds may send to a service; nothing where they send none."""
+        ...
+
+    @property
+    def requests(self) -> int:
+        """How many requests the rounds of a rehearsal would have sent so far."""
         ...
 
     def end(self) -> None:
@@ -168,8 +187,16 @@ class ChallengerDefaults:
     def most_rounds(self) -> int | None:
         return None
 
-    def refuse_dry_run(self) -> None:
-        return
+    def rehearsal(self) -> Any:
+        return self
+
+    @property
+    def request_limits(self) -> RequestLimits | None:
+        return None
+
+    @property
+    def requests(self) -> int:
+        return 0
 
     def end(self) -> None:
         return

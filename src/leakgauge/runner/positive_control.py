@@ -9,7 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials
+from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Audit, Contender
 from leakgauge.referee.instrument_check import needed_accuracy, no_positive_control, positive_control
@@ -23,6 +23,7 @@ from leakgauge.support import files
 
 ROUNDS = 100  # that count; an attack without a threshold of its own gets as many to choose one
 ROUNDS_PER_BLOCK = 100
+_REHEARSED = 16  # rounds from which requests are counted
 OBSTACLE_FILE = "obstacle.json"
 
 BEFORE_CONTROLS = "the run is from before positive controls were played"
@@ -69,10 +70,12 @@ def play_control(
             results[label] = f"the attack cannot play it: {error}"
             continue
         adversaries |= studied.adversaries
+    obstacles = _refuse_beyond_total(control, adversaries, seed)
+    results |= obstacles
+    adversaries = {label: who for label, who in adversaries.items() if label not in obstacles}
     if not adversaries:
         return results
-    own_thresholds = all(who.scorer.reading.threshold is not None for who in adversaries.values())
-    blocks = split_rounds(ROUNDS if own_thresholds else 2 * ROUNDS, ROUNDS_PER_BLOCK)
+    blocks = split_rounds(control_rounds(adversaries), ROUNDS_PER_BLOCK)
     show_message("positive control")
     sequence = BlockSequence(tuple(adversaries), None)
     try:
@@ -81,6 +84,40 @@ def play_control(
     except BadInput as error:
         raise BadInput(f"positive control: {error}") from error
     return results | {label: _own_rounds(sequence.trials(label)) for label in adversaries}
+
+
+def control_rounds(adversaries: Mapping[str, Adversary[Any, Any]]) -> int:
+    """How many rounds a control takes: twice as many if some attack has no threshold of its own."""
+    own_thresholds = all(who.scorer.reading.threshold is not None for who in adversaries.values())
+    return ROUNDS if own_thresholds else 2 * ROUNDS
+
+
+def requests_per_round(challenger: Challenger[Any], adversary: Adversary[Any, Any], seed: int) -> int:
+    """How many requests a round takes for one attacker, counted without sending any."""
+    rehearsal = challenger.rehearsal()
+    before = rehearsal.requests
+    play(rehearsal, {"": adversary}, seed, range(_REHEARSED), 0)
+    return -(-(rehearsal.requests - before) // _REHEARSED)
+
+
+def _refuse_beyond_total(
+    control: Challenger[Any], adversaries: Mapping[str, Adversary[Any, Any]], seed: int
+) -> dict[str, str]:
+    """Why attacks cannot play the control of a service, by label, where its total does not suffice."""
+    limits = control.request_limits
+    if limits is None:
+        return {}
+    obstacles, left, n_rounds = {}, limits.left, control_rounds(adversaries)
+    for label, adversary in adversaries.items():
+        needed = n_rounds * requests_per_round(control, adversary, seed)
+        if needed > left:
+            obstacles[label] = (
+                f"the service's total leaves {left:,} questions, and its {n_rounds} rounds need {needed:,}; "
+                "raise the total"
+            )
+        else:
+            left -= needed
+    return obstacles
 
 
 def _with_less_study(prepared: PreparedAudit) -> PreparedAudit:
