@@ -14,6 +14,8 @@ import pytest
 from domains.queries.remote.faulty_service import reply
 from leakgauge import api
 from leakgauge.cli.main import main
+from leakgauge.plan import read_plan
+from leakgauge.runner.dry_run import dry_run
 
 PLAN = """
 seed = 5
@@ -128,6 +130,9 @@ def test_honest_service_passes(audit):
     assert control["low"] > 0.95
     assert verdict["finding"] != "untestable"
     assert n_requests == (100 + 40) * (2 + 2)  # questions, and one request to open and to close each round
+    cost = dry_run(read_plan(Path("plan.toml")))
+    assert (cost.work, cost.control_work) == ({"request": n_requests}, {"request": 400})
+    assert cost.seconds > n_requests / 5000
 
 
 @pytest.mark.parametrize("replace", [lambda answer: 7.0, first_answer_kept()], ids=["constant", "cached"])
@@ -142,9 +147,9 @@ def test_service_that_refuses_everything_is_refused_before_the_first_round(audit
     code, n_requests, verdict = audit(lambda answer: None)
     assert (code, verdict) == (2, None)
     said = capsys.readouterr().err
-    assert "it refused the first question in all 100 rounds" in said
+    assert "it refused the first question in all 20 rounds" in said
     assert said.count("\n") == 1
-    assert n_requests <= 100 * 3  # one question in each round, opened and closed
+    assert n_requests <= 20 * 3  # one question in each round of a block, opened and closed
     assert not Path("out").exists()
 
 

@@ -134,11 +134,6 @@ class Challenger(Protocol[BlockOut]):
         """How many requests its rounds may send to a service; nothing where they send none."""
         ...
 
-    @property
-    def requests(self) -> int:
-        """How many requests the rounds of a rehearsal would have sent so far."""
-        ...
-
     def end(self) -> None:
         """Close what was opened for a block that is complete."""
         ...
@@ -193,10 +188,6 @@ class ChallengerDefaults:
     @property
     def request_limits(self) -> RequestLimits | None:
         return None
-
-    @property
-    def requests(self) -> int:
-        return 0
 
     def end(self) -> None:
         return

@@ -32,8 +32,9 @@ from leakgauge.domains.queries.remote.control_oracle import (
     ControlQuestions,
     RemoteControlBlock,
 )
+from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
-from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock, RequestCounter
+from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock
 from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 
@@ -97,7 +98,7 @@ class Challenger(ChallengerDefaults):
     notes: tuple[str, ...] = ()  # about the data, for reports; without personal values
     adapter: ServiceAdapter | None = None
     control_questions: ControlQuestions | None = None  # of the positive control of a service
-    counter: RequestCounter | None = None  # of requests that a dry run would have sent
+    rehearsed: QueriesServiceTable | None = None  # the service in whose place this process answers
 
     coins = Coins.FAIR
 
@@ -121,26 +122,20 @@ class Challenger(ChallengerDefaults):
         service = self.adapter.service
         return RequestLimits(total=service.total, left=service.total - self.adapter.sent, rate=service.rate)
 
-    @property
-    def requests(self) -> int:
-        return 0 if self.counter is None else self.counter.sent
-
     def rehearsal(self) -> "Challenger":
         """The same rounds on the oracle of this process; it counts requests instead of sending them."""
         if self.adapter is None:
             return self
-        return replace(
-            self, adapter=None, control_questions=None, counter=RequestCounter(self.adapter.service)
-        )
+        return replace(self, adapter=None, control_questions=None, rehearsed=self.adapter.service)
 
     def release(
         self, members: Bits, rng: Generator
     ) -> QueriesBlock | RemoteQueriesBlock | RemoteControlBlock:
-        if self.counter is not None:
-            seed = int(rng.integers(2**63))
-            return CountedQueriesBlock(self.table, self.rules, members, seed, self.counter)
         if self.adapter is None:
-            return QueriesBlock(self.table, self.rules, members, int(rng.integers(2**63)))
+            seed = int(rng.integers(2**63))
+            if self.rehearsed is not None:
+                return CountedQueriesBlock(self.table, self.rules, members, seed, self.rehearsed)
+            return QueriesBlock(self.table, self.rules, members, seed)
         seeds = rng.integers(2**53, size=len(members)).tolist()
         if self.control_questions is not None:
             return RemoteControlBlock(self.adapter, self.control_questions, members, seeds)

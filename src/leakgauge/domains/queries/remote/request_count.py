@@ -7,36 +7,30 @@ from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
-
-
-class RequestCounter:
-    """The requests that would have been sent so far."""
-
-    def __init__(self, service: QueriesServiceTable) -> None:
-        self.per_round = sum(template is not None for template in (service.open, service.close))
-        self.sent = 0
+from leakgauge.support.work_count import REQUEST, count_work
 
 
 class CountedOracle(LocalOracle):
-    """The oracle of this process, with a count of the requests that a service would have received."""
+    """The oracle of this process, which counts the requests that a service would have received."""
 
-    counter: RequestCounter
-    _opened = False
+    requests_per_round = 0  # to open it, with the first question, and to close it
 
     def ask(self, query: Query) -> Reals:
-        self.counter.sent += self.n_rounds * (1 if self._opened else 1 + self.counter.per_round)
-        self._opened = True
+        count_work(REQUEST, self.n_rounds * (1 + self.requests_per_round))
+        self.requests_per_round = 0
         return super().ask(query)
 
 
 @dataclass(frozen=True, eq=False)
 class CountedQueriesBlock(QueriesBlock):
-    """The oracles of a block, with the counter of their requests."""
+    """The oracles of a block in place of those of a service."""
 
-    counter: RequestCounter
+    service: QueriesServiceTable
 
     def oracle(self) -> CountedOracle:
         """Return a fresh oracle."""
         oracle = CountedOracle(self.table, self.rules, self.members, self.seed)
-        oracle.counter = self.counter
+        oracle.requests_per_round = sum(
+            template is not None for template in (self.service.open, self.service.close)
+        )
         return oracle
