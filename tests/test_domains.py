@@ -98,6 +98,23 @@ def test_challenger_has_every_hook(domain, tmp_path):
     assert challenger.evidence(None) == ()
 
 
+def test_targets_digest_does_not_depend_on_protection(domain, tmp_path):
+    attack = catalog.module_names(domain.attacks_package)[0]
+    tables = run_path(str(GAMES / domain.name / "conformance_game.py"))["tables"]
+
+    def digest(noise):
+        given = tables(noise, tmp_path, attack)
+        return domain.build_challenger(
+            data=given.get("data", {}),
+            challenger=given["challenger"],
+            mechanism=given["mechanism"],
+            folder=tmp_path,
+            seed=1,
+        ).targets_digest
+
+    assert digest(1.0) == digest(2.0)
+
+
 def test_all_hooks_but_the_game_are_optional():
     needed = {"n_targets", "coins", "guarantee", "digest", "flip", "release"}
     assert set(HOOKS) - {name for name in vars(ChallengerDefaults) if not name.startswith("_")} == needed

@@ -102,6 +102,14 @@ class Challenger(Protocol[BlockOut]):
         ...
 
     @property
+    def targets_digest(self) -> str | None:
+        """A digest of the data and of the choice of targets, not of the protection; nothing if not known.
+
+        Runs with the same digest and seed are compared round by round.
+        """
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How the data were read, for the report; without any value from the data."""
         ...
@@ -162,6 +170,10 @@ class ChallengerDefaults:
     @property
     def fresh_targets(self) -> bool:
         return False
+
+    @property
+    def targets_digest(self) -> str | None:
+        return None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -110,6 +110,12 @@ class Challenger(ChallengerDefaults):
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
     @property
+    def targets_digest(self) -> str:
+        """Of the records, and which of them are targets."""
+        identity = f"{self.table.records.digest}\n{self.table.targets.tolist()}"
+        return sha256(identity.encode()).hexdigest()
+
+    @property
     def most_workers(self) -> int | None:
         """One worker if a service is queried, so that its rate and total are kept; otherwise no limit."""
         return None if self.adapter is None else 1
