@@ -90,11 +90,29 @@ def test_challenger_has_every_hook(domain, tmp_path):
     )
     assert isinstance(challenger, ChallengerDefaults)
     assert not [name for name in HOOKS if not hasattr(challenger, name)]
-    challenger.refuse_dry_run()
+    assert challenger.rehearsal() is challenger
+    assert challenger.request_limits is None
     challenger.abandon()
     control = challenger.control()
     assert isinstance(control, NoControl) or type(control) is type(challenger)
     assert challenger.evidence(None) == ()
+
+
+def test_targets_digest_does_not_depend_on_protection(domain, tmp_path):
+    attack = catalog.module_names(domain.attacks_package)[0]
+    tables = run_path(str(GAMES / domain.name / "conformance_game.py"))["tables"]
+
+    def digest(noise):
+        given = tables(noise, tmp_path, attack)
+        return domain.build_challenger(
+            data=given.get("data", {}),
+            challenger=given["challenger"],
+            mechanism=given["mechanism"],
+            folder=tmp_path,
+            seed=1,
+        ).targets_digest
+
+    assert digest(1.0) == digest(2.0)
 
 
 def test_all_hooks_but_the_game_are_optional():

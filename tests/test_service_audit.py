@@ -38,7 +38,12 @@ attacks = [{ name = "split_likelihood", queries = 4 }, { name = "refusal", queri
 budget = 1.0
 accountant = "%s"
 own_service = true
-service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 60.0 }
+[audit.challenger.service]
+url = "http://127.0.0.1:%d"
+token = "LEAKGAUGE_TOKEN"
+control = false
+rate = 5000.0
+timeout = 60.0
 """
 TOKEN = "the-token-of-these-tests"
 
@@ -142,7 +147,7 @@ def after_saves(monkeypatch):
 
 
 def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys, after_saves):
-    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0, tries = 100"))
+    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0\ntries = 100"))
     first = serve(port)
     first.stderr.readline()
 
@@ -172,7 +177,7 @@ def test_run_without_service_is_incomplete_and_continues(
     serve, port, tmp_path, capsys, monkeypatch, after_saves
 ):
     monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01,))
-    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0, tries = 2"))
+    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0\ntries = 2"))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
     assert "no connection to http://127.0.0.1" in capsys.readouterr().err
     first = serve(port)
@@ -197,7 +202,7 @@ def test_run_without_service_is_incomplete_and_continues(
 
 def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
     few = ("rounds = 100", "rounds = 60")
-    write(tmp_path, port, total=("timeout = 60.0", "timeout = 60.0, total = 500"), few=few)
+    write(tmp_path, port, total=("timeout = 60.0", "timeout = 60.0\ntotal = 500"), few=few)
     service = serve(port, "--json")
     told = {"url": f"http://127.0.0.1:{port}", "audit": "ours", "token": None}
     assert json.loads(service.stderr.readline()) == told

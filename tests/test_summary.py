@@ -138,6 +138,21 @@ def test_people_recognised_are_compared_with_their_limit(verdict, counts, status
     assert recognised_risk(None, ["a"], LIMITS) is None
 
 
+def test_limit_about_attackers_that_expose_does_not_know_is_undecided():
+    limits = Limits(recognised=0.01, attackers=("informed", "mine"))
+    risk = recognised_risk(exposure(1000, 0, 0), ["a"], limits)
+    assert risk.status == "undecided"
+    assert risk.reason.startswith(
+        "the limit counts informed, mine only, but expose counted the people recognised by k for a; name one"
+    )
+    both = exposure(1000, 0, 0)  # one audit has the attacker, the other has not: nothing is assured
+    both["audits"].append({**both["audits"][0], "audit": "b"})
+    both["audits"][1]["adversaries"] = [{**both["audits"][0]["adversaries"][0], "adversary": "informed"}]
+    risk = recognised_risk(both, ["a", "b"], limits)
+    assert (risk.status, "recognised by k for a;" in risk.reason) == ("undecided", True)
+    assert recognised_risk(both, ["b"], limits).status == "within"
+
+
 def test_a_result_reads_back_as_it_was_written(verdict):
     judged = found(verdict, Finding.NOT_VIOLATED, WITHIN)
     result = RunResult((judged,), summarise_run([judged], limits=LIMITS))

@@ -225,6 +225,7 @@ def recognised_risk(
         return None
     entries = [entry for entry in (exposure or {}).get("audits", ()) if entry["audit"] in audits]
     exposed = {entry["audit"] for entry in entries}
+    uncounted = [entry for entry in entries if not _counted_in_exposure(entry, limits)]
     shares = [share for entry in entries for share in _recognised_shares(entry, limits)]
     worst = max(shares, key=lambda share: share[1], default=None)
     over = [share for share in shares if share[0] > limits.recognised]
@@ -234,6 +235,8 @@ def recognised_risk(
     elif missing := sorted(set(audits) - exposed):
         status = RiskStatus.UNDECIDED
         reason = f"people recognised are not counted yet for {', '.join(missing)}; run leakgauge expose"
+    elif uncounted:
+        status, reason = RiskStatus.UNDECIDED, _no_counted_attacker(uncounted, limits)
     elif worst is None or not worst[1] < limits.recognised:
         status, reason = RiskStatus.UNDECIDED, "the limit is inside the numerical error of expose"
     return Risk(
@@ -252,16 +255,26 @@ def recognised_risk(
 def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[float, float, str]]:
     """The share recognised by each attacker that counts: at least, at most, and who."""
     people = max(1, entry["people"])
-    counted = [
-        attacker
-        for attacker in entry["adversaries"]
-        if limits.counts(attacker["adversary"], attacker["adversary"])
-    ]
     shares = []
-    for attacker in counted:
+    for attacker in _counted_in_exposure(entry, limits):
         at_least, at_most = _people_above(attacker, limits.recognised_at)
         shares.append((at_least / people, at_most / people, attacker["adversary"]))
     return shares
+
+
+def _counted_in_exposure(entry: Mapping[str, Any], limits: Limits) -> list[Mapping[str, Any]]:
+    """The attackers of ``expose`` that count toward the limit."""
+    return [one for one in entry["adversaries"] if limits.counts(one["adversary"], one["adversary"])]
+
+
+def _no_counted_attacker(entries: Sequence[Mapping[str, Any]], limits: Limits) -> str:
+    """Say that a limit is about attackers for whom ``expose`` counted nobody, and which there are."""
+    known = sorted({one["adversary"] for entry in entries for one in entry["adversaries"]})
+    return (
+        f"the limit counts {', '.join(limits.attackers)} only, but expose counted the people recognised by "
+        f"{', '.join(known) or 'nobody'} for {', '.join(entry['audit'] for entry in entries)}; name one of "
+        "these in attackers, or leave attackers out"
+    )
 
 
 def _people_above(attacker: Mapping[str, Any], accuracy: float) -> tuple[int, int]:

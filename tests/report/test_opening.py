@@ -62,6 +62,42 @@ def test_own_limit_and_promise_are_drawn_if_they_limit_something(make):
     assert not any("promise" in key.label for key in opened(weak).charts[0].keys)
 
 
+def test_limit_is_drawn_only_for_attackers_that_count(make, make_estimate):
+    limits = Limits(metrics={"accuracy": 0.6}, attackers=("informed",))
+    verdicts = [
+        make(
+            domain="locations", label="in", knowledge="informed", metrics=right(make_estimate, 0.7, 0.6, 0.8)
+        ),
+        make(
+            domain="locations", label="zero", knowledge="zero", metrics=right(make_estimate, 0.9, 0.8, 0.95)
+        ),
+    ]
+    (chart,) = opened(*verdicts, limits=limits).charts
+    first, second = values(chart)
+    assert (first["kind"], first["value"]) == (
+        "correct identifications",
+        0.7,
+    )  # the one that counts comes first
+    assert second["kind"] == "correct identifications, not counted by your limit"
+    ticks = [layer for layer in chart.spec["layer"] if layer["mark"]["type"] == "tick"]
+    assert len(ticks) == 1
+    assert {"filter": "datum.kind === 'correct identifications'"} in ticks[0]["transform"]
+    assert chart.alternative.count("not counted by your limit") == 1
+    assert "your limit (60%), for attackers that count" in {key.label for key in chart.keys}
+    everybody = opened(*verdicts, limits=Limits(metrics={"accuracy": 0.6})).charts[0]
+    assert not any(layer["mark"]["type"] == "tick" for layer in everybody.spec["layer"])
+    assert "not counted" not in everybody.alternative
+
+
+def test_limit_is_not_drawn_for_a_control(make, make_estimate):
+    blind = {"domain": "models", "label": "c", "knowledge": "blind"}
+    control = make(**blind, metrics=right(make_estimate, 0.5, 0.45, 0.55))
+    attacker = make(domain="models", label="a", knowledge="black_box")
+    (chart,) = opened(attacker, control, limits=Limits(metrics={"accuracy": 0.6})).charts
+    assert any(layer["mark"]["type"] == "tick" for layer in chart.spec["layer"])
+    assert "not counted" not in chart.alternative
+
+
 def test_many_attackers_are_cut_but_the_control_stays(make, make_estimate):
     many = [
         make(

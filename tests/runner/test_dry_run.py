@@ -46,6 +46,61 @@ def test_estimate_matches_release_of_known_speed(plan, monkeypatch):
     assert dry_run(given, EngineOptions(workers=2)).seconds == pytest.approx(0.2 + rest)
 
 
+HEALTHY = "{ promised = 1.0, unprotected = 20.0 }"
+
+
+def test_control_costs_rounds_and_time(plan, monkeypatch):
+    """A release that takes 1 ms a round: the control takes 0.1 s more, once for all points of a sweep."""
+    clock = [0.0]
+    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: clock[0])
+    from leakgauge.domains.coin import challenger
+
+    release = challenger.Challenger.release
+
+    def slow(self, members, rng):
+        clock[0] += 1e-3 * len(members)
+        return release(self, members, rng)
+
+    monkeypatch.setattr(challenger.Challenger, "release", slow)
+    settings = {"rounds": 400, "block": 50}
+    without, with_control = dry_run(plan(**settings)), dry_run(plan(**settings, challenger=HEALTHY))
+    assert (without.control_rounds, without.control_seconds) == (0, 0.0)
+    assert with_control.control_rounds == 100
+    assert with_control.control_seconds == pytest.approx(0.1)
+    assert with_control.seconds - without.seconds == pytest.approx(0.1)
+    sweep = '{ "mechanism.epsilon" = [1.0, 2.0, 3.0] }'
+    assert dry_run(plan(**settings, challenger=HEALTHY, sweep=sweep)).control_rounds == 100
+
+
+def test_trainings_are_counted_as_a_run_does_them(tmp_path, monkeypatch):
+    """Rounds, shadows, and both again for the positive control."""
+    from leakgauge.domains.models import shadow_models
+    from leakgauge.plan import plan_of
+    from leakgauge.runner.run import run_plan
+    from leakgauge.support.cache import RecentCache
+    from leakgauge.support.work_count import counting_work
+
+    small = {"members": 12, "targets": 1, "epochs": 2, "batch": 12, "hidden": []}
+    audit = {
+        "name": "a",
+        "domain": "models",
+        "rounds": 40,
+        "block": 20,
+        "data": {"rows": 240, "features": 8},
+        "challenger": small,
+        "mechanism": {"name": "dp_sgd", "sigma": 1.0, "relation": "replace_one"},
+        "attacks": ["loss_threshold", {"name": "shadow", "shadows": 8}],
+    }
+    given = plan_of({"seed": 3, "audit": [audit]})
+    cost = dry_run(given)
+    monkeypatch.setattr(shadow_models, "_shadow_cache", RecentCache())
+    with counting_work() as counts:
+        run_plan(given, tmp_path / "out")
+    assert cost.work == dict(counts)
+    assert cost.work["training"] == 40 + 8 + cost.control_work["training"]
+    assert cost.control_work["training"] == cost.control_rounds + 8
+
+
 def test_extrapolation_never_decreases():
     assert _extrapolate([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
     assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0

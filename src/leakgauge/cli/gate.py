@@ -38,32 +38,27 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge.cli import verdict_table
     from leakgauge.limits import read_policy
     from leakgauge.report import gate_files
-    from leakgauge.runner.baseline import compare_with_baseline, with_baseline
+    from leakgauge.runner.baseline import BaselineResult, compare_with_baseline, with_baseline
     from leakgauge.runner.run_verdicts import gate_folder
     from leakgauge.support.files import write_file
 
     limits = None if arguments.policy is None else read_policy(arguments.policy)
     result = gate_folder(arguments.folder, limits)
-    comparisons = []
+    compared = BaselineResult()
     if arguments.baseline is not None:
-        covers = result.summary.covers
-        comparisons = [
-            comparison
-            for comparison in compare_with_baseline(arguments.folder, arguments.baseline)
-            if comparison.audit in covers
-        ]
-        result = replace(result, summary=with_baseline(result.summary, comparisons))
+        covers = tuple(result.summary.covers)
+        compared = compare_with_baseline(arguments.folder, arguments.baseline, covers)
+        result = replace(result, summary=with_baseline(result.summary, compared.comparisons))
     if arguments.junit is not None:
-        write_file(arguments.junit, gate_files.junit_text(result, comparisons).encode())
+        write_file(arguments.junit, gate_files.junit_text(result, compared.comparisons).encode())
     if arguments.markdown is not None:
-        comment = gate_files.gate_comment(judged_run(arguments.folder, result), comparisons)
+        comment = gate_files.gate_comment(judged_run(arguments.folder, result), compared)
         write_file(arguments.markdown, comment.encode())
     if arguments.json:
-        compared = [asdict(comparison) for comparison in comparisons]
-        verdict_table.print_json(result, baseline=compared)
+        entries = [asdict(comparison) for comparison in compared.comparisons]
+        verdict_table.print_json(result, baseline=entries, baseline_notes=list(compared.notes))
     else:
         verdict_table.print_answers(result)
-        for comparison in comparisons:
-            who = f"{comparison.audit}, {comparison.label}"
-            print(f"Baseline, {who}: {comparison.status}; {gate_files.change_text(comparison)}")
+        for line in gate_files.baseline_lines(compared):
+            print(line)
     return result.summary.exit_code

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from leakgauge.cli.engine_options import add_engine_options
 
 if TYPE_CHECKING:
     from leakgauge.plan import Audit, Plan
+    from leakgauge.runner.dry_run import RunCost
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -92,9 +94,11 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         f"{times(cost.audits, 'audit')}, {times(cost.verdicts, 'attacker')}\n"
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
         f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
-        f"memory: about {cost.memory / 1e6:,.1f} MB besides the program\n"
-        "nothing was written"
+        f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
     )
+    for line in _control_and_work_lines(cost):
+        print(line)
+    print("nothing was written")
     for audit in plan.audits:
         for name, rounds in limits[audit.name].items():
             enough = rounds is not None and rounds <= audit.rounds
@@ -102,6 +106,20 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
             few = "" if enough else f"; {audit.name} has {audit.rounds:,}"
             print(f"limit on {name}: needs {count} if attackers learn nothing, more if they do{few}")
     return 0
+
+
+def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
+    """What the positive controls take of the time, and how many trainings and requests there are."""
+    from leakgauge.report.number_format import times
+
+    if cost.control_rounds:
+        rounds = times(cost.control_rounds, "round")
+        yield f"positive control: {rounds}, {_time(cost.control_seconds)} of this time"
+    for obstacle in cost.control_obstacles:
+        yield f"positive control not possible: {obstacle}"
+    for what, n in cost.work.items():
+        more = "" if cost.request_total is None else f"; the total of one start is {cost.request_total:,}"
+        yield f"{times(n, what)}, {cost.control_work.get(what, 0):,} of them for the positive control{more}"
 
 
 def _rounds_for_limits(audit: "Audit", plan: "Plan") -> "dict[str, int | None]":

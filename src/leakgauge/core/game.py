@@ -57,6 +57,15 @@ class NoControl:
     needed: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class RequestLimits:
+    """How many requests a service may receive: in total, what is left of that, and how many each second."""
+
+    total: int
+    left: int
+    rate: float
+
+
 class Challenger(Protocol[BlockOut]):
     """Owns the secret data, decides membership at random, makes one release per round.
 
@@ -93,6 +102,14 @@ class Challenger(Protocol[BlockOut]):
         ...
 
     @property
+    def targets_digest(self) -> str | None:
+        """A digest of the data and of the choice of targets, not of the protection; nothing if not known.
+
+        Runs with the same digest and seed are compared round by round.
+        """
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How the data were read, for the report; without any value from the data."""
         ...
@@ -116,8 +133,13 @@ class Challenger(Protocol[BlockOut]):
         """How many releases there are; nothing where any number can be made."""
         ...
 
-    def refuse_dry_run(self) -> None:
-        """Raise ``BadInput`` where an estimate of the cost would have effects outside this process."""
+    def rehearsal(self) -> "Challenger[BlockOut]":
+        """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
+        ...
+
+    @property
+    def request_limits(self) -> RequestLimits | None:
+        """How many requests its rounds may send to a service; nothing where they send none."""
         ...
 
     def end(self) -> None:
@@ -150,6 +172,10 @@ class ChallengerDefaults:
         return False
 
     @property
+    def targets_digest(self) -> str | None:
+        return None
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return ()
 
@@ -168,8 +194,12 @@ class ChallengerDefaults:
     def most_rounds(self) -> int | None:
         return None
 
-    def refuse_dry_run(self) -> None:
-        return
+    def rehearsal(self) -> Any:
+        return self
+
+    @property
+    def request_limits(self) -> RequestLimits | None:
+        return None
 
     def end(self) -> None:
         return

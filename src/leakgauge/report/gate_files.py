@@ -9,7 +9,7 @@ from leakgauge.report.number_format import number, percent
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
-from leakgauge.runner.baseline import TOLERANCE, BaselineComparison
+from leakgauge.runner.baseline import TOLERANCE, BaselineComparison, BaselineResult
 from leakgauge.summary import RunResult
 from leakgauge.verdict import Finding, Verdict
 
@@ -85,6 +85,8 @@ def _value(metric: str, value: float | None) -> str:
 def change_text(comparison: BaselineComparison) -> str:
     """How much the accuracy of an attacker changed, with its interval."""
     difference = comparison.difference
+    if comparison.reason is not None:
+        return comparison.reason
     if difference.value is None or difference.low is None or difference.high is None:
         return "too few rounds to say how accuracy changed"
     low, value, high = (f"{100 * end:+.1f}" for end in (difference.low, difference.value, difference.high))
@@ -92,11 +94,21 @@ def change_text(comparison: BaselineComparison) -> str:
     return f"accuracy changed by {value} percentage points ({low} to {high}; {tolerated})"
 
 
-def gate_comment(run: JudgedRun, comparisons: Sequence[BaselineComparison] = ()) -> str:
+def baseline_lines(compared: BaselineResult) -> list[str]:
+    """What the comparison with a baseline says: in what the plans differ, and every attacker."""
+    lines = [f"Baseline: {note}" for note in compared.notes]
+    for comparison in compared.comparisons:
+        who = f"{comparison.audit}, {comparison.label}"
+        lines.append(f"Baseline, {who}: {comparison.status}; {change_text(comparison)}")
+    return lines
+
+
+NO_BASELINE = BaselineResult()
+
+
+def gate_comment(run: JudgedRun, compared: BaselineResult = NO_BASELINE) -> str:
     """Write the report in Markdown, with the reasons for the exit code and the comparison with a baseline."""
     code = run.summary.exit_code
     lines = [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
-    for comparison in comparisons:
-        who = plain_markdown(f"{comparison.audit}, {comparison.label}")
-        lines.append(f"- Baseline, {who}: {comparison.status}; {change_text(comparison)}.")
+    lines += [f"- {plain_markdown(line)}." for line in baseline_lines(compared)]
     return "\n".join([markdown_text(run), *lines]).rstrip() + "\n"

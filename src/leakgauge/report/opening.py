@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from textwrap import wrap
 
+from leakgauge.limits import Limits
 from leakgauge.report.adversary_names import SEPARATOR, clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.identifications import AttackerRow, LimitLine, identification_chart
@@ -83,9 +84,13 @@ def _chart(run: JudgedRun) -> Chart | None:
     if leading is None:
         return None
     rivals = [verdict for verdict in by_audit(run.verdicts)[leading.audit] if leading_estimate(verdict)]
-    shown = _strongest_first(rivals)
-    rows = [_row(name, verdict) for name, verdict in zip(_names(shown), shown, strict=True)]
-    limits = _limits(run, leading)
+    counted = [verdict for verdict in rivals if _counts(verdict, run)]
+    shown = _strongest_first(rivals, counted)
+    rows = [
+        _row(name, verdict, counts=verdict in counted)
+        for name, verdict in zip(_names(shown), shown, strict=True)
+    ]
+    limits = _limits(run, leading, all_count=len(counted) == len(rivals))
     several = f" in audit {clip(leading.audit)}" if len({v.audit for v in run.verdicts}) > 1 else ""
     left_off = (
         f"; {times(len(rivals) - len(shown), 'more attacker')} in the appendix"
@@ -100,16 +105,27 @@ def _chart(run: JudgedRun) -> Chart | None:
         alternative="; ".join(
             [
                 "Correct identifications, from 50% (coin toss) to 100%",
-                *(f"{row.label.replace(SEPARATOR, ', ')} ({row.interval})" for row in rows),
+                *(_described(row) for row in rows),
                 *(f"{limit.label}: {percent(limit.value)}" for limit in limits),
             ]
         ),
     )
 
 
-def _strongest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The attackers that are right most often, then the first control."""
-    ordered = sorted(verdicts, key=lambda verdict: -(leading_value(verdict) or 0.0))
+def _counts(verdict: Verdict, run: JudgedRun) -> bool:
+    """Whether the limits of the owner are about an attacker, or a control, to which none ever apply."""
+    about = Limits(attackers=tuple(run.summary.limits.get("attackers", ())))
+    return is_control(verdict) or about.counts(verdict.knowledge, verdict.label)
+
+
+def _described(row: AttackerRow) -> str:
+    not_counted = "" if row.counts or row.is_control else ", not counted by your limit"
+    return f"{row.label.replace(SEPARATOR, ', ')} ({row.interval}{not_counted})"
+
+
+def _strongest_first(verdicts: Sequence[Verdict], counted: Sequence[Verdict]) -> list[Verdict]:
+    """The attackers that count, then others, those that are right most often first; then a control."""
+    ordered = sorted(verdicts, key=lambda verdict: (verdict not in counted, -(leading_value(verdict) or 0.0)))
     controls = [verdict for verdict in ordered if is_control(verdict)][:1]
     return [verdict for verdict in ordered if not is_control(verdict)][: MOST_ROWS - len(controls)] + controls
 
@@ -124,7 +140,7 @@ def _names(verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
-def _row(name: str, verdict: Verdict) -> AttackerRow:
+def _row(name: str, verdict: Verdict, *, counts: bool) -> AttackerRow:
     metric, estimate = leading_metric(verdict.metrics) or "", leading_estimate(verdict)
     if estimate is None or estimate.value is None:
         raise ValueError(f"{verdict.label} has no number to draw")
@@ -138,15 +154,20 @@ def _row(name: str, verdict: Verdict) -> AttackerRow:
         low=estimate.low if drawn else None,
         high=estimate.high if drawn else None,
         is_control=is_control(verdict),
+        counts=counts,
     )
 
 
-def _limits(run: JudgedRun, leading: Verdict) -> list[LimitLine]:
+def _limits(run: JudgedRun, leading: Verdict, *, all_count: bool) -> list[LimitLine]:
     lines = []
     if (limit := run.summary.limits.get("accuracy")) is not None:
         lines.append(
             LimitLine(
-                label=f"your limit ({level(limit)})", value=limit, colour=chart_style.INK, stroke=Stroke.LINE
+                label=f"your limit ({level(limit)}){'' if all_count else ', for attackers that count'}",
+                value=limit,
+                colour=chart_style.INK,
+                stroke=Stroke.LINE,
+                counted_only=True,
             )
         )
     allowed = leading.bounds.get("accuracy")

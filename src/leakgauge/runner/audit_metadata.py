@@ -33,6 +33,7 @@ class AuditMetadata:
     data: str
     notes: tuple[str, ...] = ()
     utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
+    targets: str | None = None  # a digest of the data and the choice of targets, where it is known
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
@@ -47,6 +48,7 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         data=prepared.digest,
         notes=tuple(challenger.notes),
         utility=challenger.utility,
+        targets=challenger.targets_digest,
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
         else ControlMetadata(digest=control.digest),
@@ -75,6 +77,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "data": metadata.data,
         "notes": list(metadata.notes),
         "utility": metadata.utility,
+        "targets": metadata.targets,
         "control": None if metadata.control is None else asdict(metadata.control),
     }
 
@@ -98,6 +101,7 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         data=table["data"],
         notes=tuple(table.get("notes", ())),
         utility=table.get("utility"),
+        targets=table.get("targets"),
         control=_control_from_json(table.get("control")),
     )
 

@@ -1,20 +1,31 @@
 """What a run would cost, estimated from a few rounds of it in memory."""
 
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 from leakgauge.catalog import audit_error_context, prepare_audit
+from leakgauge.core.game import Challenger, NoControl, RequestLimits
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.audit_metadata import metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
+from leakgauge.runner.positive_control import (
+    control_key,
+    control_preparation,
+    control_rounds,
+    control_seed,
+    counted_contenders,
+    study_control,
+)
 from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.threads import single_threaded
+from leakgauge.support.work_count import REQUEST, counting_work
 
 _FEW, _SOME = 16, 512  # rounds that are run to estimate the cost of one more
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
@@ -24,7 +35,7 @@ _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those b
 
 @dataclass(frozen=True, kw_only=True)
 class RunCost:
-    """An estimate, accurate within a factor of about two."""
+    """An estimate, accurate within a factor of about two; ``seconds`` and ``work`` include the controls."""
 
     audits: int
     verdicts: int
@@ -34,63 +45,147 @@ class RunCost:
     seconds: float
     memory: int  # bytes: of a block in every worker, and of an audit's trials
     measured: int  # audits from which it was estimated
+    work: dict[str, int]  # trainings, and requests to a service
+    control_rounds: int  # of the positive controls, before the counted rounds
+    control_seconds: float
+    control_work: dict[str, int]
+    control_obstacles: tuple[str, ...]  # why attacks play none
+    request_total: int | None  # requests that an audit may send each time it is started
+
+
+@dataclass(frozen=True)
+class _ControlCost:
+    """What the positive controls of an audit cost, as far as no audit before it played them."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+    work: Counter[str] = field(default_factory=Counter)
+    obstacles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _AuditCost:
-    """What one audit costs."""
+    """What one audit costs, without its positive controls, and what these cost."""
 
     seconds: float
     memory: int
     targets: int
+    work: Counter[str]
+    control: _ControlCost
+    request_total: int | None
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
-    """Estimate what a plan costs; nothing is written.
+    """Estimate what a plan costs; nothing is written, and no service is asked anything.
 
     Every attack of the measured audits studies once, as it would in the run.
     """
     costs: list[_AuditCost] = []
-    start = perf_counter()
+    start, known_controls = perf_counter(), set[str]()
     for audit in plan.audits:
         if costs and perf_counter() - start > _PATIENCE:
             break
-        costs.append(_audit_cost(audit, plan, options.workers))
+        costs.append(_audit_cost(audit, plan, options.workers, known_controls))
     unmeasured = len(plan.audits) - len(costs)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     targets = [cost.targets for cost in costs] + [max(cost.targets for cost in costs)] * unmeasured
+    share = len(plan.audits) / len(costs)
+    controls = [cost.control for cost in costs]
+    control_seconds = sum(control.seconds for control in controls) * share
+    totals = [cost.request_total for cost in costs if cost.request_total is not None]
     return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(counts),
         trials=sum(n * audit.rounds * len(audit.contenders) for n, audit in zip(targets, plan.audits)),
-        seconds=_REPORT + sum(cost.seconds for cost in costs) * len(plan.audits) / len(costs),
+        seconds=_REPORT + sum(cost.seconds for cost in costs) * share + control_seconds,
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
+        work=_sum([cost.work for cost in costs] + [control.work for control in controls], share),
+        control_rounds=round(sum(control.rounds for control in controls) * share),
+        control_seconds=control_seconds,
+        control_work=_sum([control.work for control in controls], share),
+        control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
+        request_total=min(totals, default=None),
     )
 
 
-def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
+def _sum(counts: list[Counter[str]], share: float) -> dict[str, int]:
+    total = sum(counts, Counter[str]())
+    return {what: round(n * share) for what, n in sorted(total.items())}
+
+
+def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]) -> _AuditCost:
     setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, prepared)
         refuse_unjudgeable(audit, metadata_of(prepared))
-        prepared.challenger.refuse_dry_run()
-    study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
+    challenger, limits = prepared.challenger, prepared.challenger.request_limits
+    prepared = replace(prepared, challenger=challenger.rehearsal())
+    with counting_work() as study_work:
+        study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
-    play(RoundBlock(0, range(few)))  # the first call loads libraries
+    with counting_work() as few_work:
+        play(RoundBlock(0, range(few)))  # the first call loads libraries
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _extrapolate([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
     at_once = _extrapolate([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
-    targets = prepared.challenger.n_targets
+    targets = challenger.n_targets
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
+    work = study_work + _scaled(few_work, audit.rounds / few)
+    with audit_error_context(audit, plan):
+        control = _control_cost(audit, plan, challenger, known_controls)
     return _AuditCost(
-        seconds=2 * setup_seconds + study_seconds + n_blocks * per_block / busy + _JUDGING * trials,
+        seconds=2 * setup_seconds
+        + study_seconds
+        + max(n_blocks * per_block / busy, _seconds_of_requests(work, limits))
+        + _JUDGING * trials,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
+        work=work,
+        control=control,
+        request_total=None if limits is None else limits.total,
     )
+
+
+def _control_cost(
+    audit: Audit, plan: Plan, challenger: Challenger[Any], known_controls: set[str]
+) -> _ControlCost:
+    """Study the positive controls that no other audit has, and play a few of their rounds."""
+    control = challenger.control()
+    if isinstance(control, NoControl):
+        return _ControlCost()
+    keys = {
+        contender.label: control_key(audit, control.digest, contender)
+        for contender in counted_contenders(audit)
+    }
+    labels = [label for label, key in keys.items() if key not in known_controls]
+    known_controls.update(keys.values())
+    seed, prepare = control_seed(plan.seed), control_preparation(audit, control, plan.seed)
+    with counting_work() as study_work:
+        study_seconds, (adversaries, obstacles) = _timed(
+            lambda: study_control(control, prepare, labels, seed, InProcessEngine())
+        )
+    said = tuple(f"{label}: {reason}" for label, reason in obstacles.items())
+    if not adversaries:
+        return _ControlCost(0, study_seconds, study_work, said)
+    rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
+    with counting_work() as few_work:
+        few_seconds, _ = _timed(lambda: play(RoundBlock(0, range(_FEW))))
+    work = study_work + _scaled(few_work, rounds / _FEW)
+    seconds = max(few_seconds * rounds / _FEW, _seconds_of_requests(work, control.request_limits))
+    return _ControlCost(rounds, study_seconds + seconds, work, said)
+
+
+def _scaled(work: Counter[str], factor: float) -> Counter[str]:
+    return Counter({what: round(n * factor) for what, n in work.items()})
+
+
+def _seconds_of_requests(work: Counter[str], limits: RequestLimits | None) -> float:
+    """The least time that the requests take at the rate of the plan."""
+    return 0.0 if limits is None else work[REQUEST] / limits.rate
 
 
 def _seconds(play: PlayBlock, n_rounds: int) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials
+from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Audit, Contender
 from leakgauge.referee.instrument_check import needed_accuracy, no_positive_control, positive_control
@@ -20,9 +20,11 @@ from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.play_block import PlayBlock, study_attacks
 from leakgauge.runner.rollback import CONTROLS_FOLDER
 from leakgauge.support import files
+from leakgauge.support.work_count import REQUEST, counting_work
 
 ROUNDS = 100  # that count; an attack without a threshold of its own gets as many to choose one
 ROUNDS_PER_BLOCK = 100
+_REHEARSED = 16  # rounds from which requests are counted
 OBSTACLE_FILE = "obstacle.json"
 
 BEFORE_CONTROLS = "the run is from before positive controls were played"
@@ -52,11 +54,38 @@ def play_control(
     seed: int,
     engine: Engine,
     show_message: Callable[[str], None] = lambda _: None,
+    block: int = ROUNDS_PER_BLOCK,
 ) -> dict[str, Trials | str]:
-    """Let attacks study and play a control; by label the trials, or why an attack cannot play it."""
-    results: dict[str, Trials | str] = {}
-    adversaries: dict[str, Adversary[Any, Any]] = {}
+    """Let attacks study and play a control; by label the trials, or why an attack cannot play it.
+
+    ``block`` is the number of rounds that are played together.
+    """
     seed = control_seed(seed)
+    adversaries, obstacles = study_control(control, prepare, labels, seed, engine, show_message)
+    if not adversaries:
+        return dict(obstacles)
+    blocks = split_rounds(control_rounds(adversaries), block)
+    show_message("positive control")
+    sequence = BlockSequence(tuple(adversaries), None)
+    try:
+        for trials in map_in_order(engine, PlayBlock(control, adversaries, seed), blocks):
+            sequence.add(trials)
+    except BadInput as error:
+        raise BadInput(f"positive control: {error}") from error
+    return obstacles | {label: _own_rounds(sequence.trials(label)) for label in adversaries}
+
+
+def study_control(
+    control: Challenger[Any],
+    prepare: Callable[[str], PreparedAudit],
+    labels: list[str],
+    seed: int,
+    engine: Engine,
+    show_message: Callable[[str], None] = lambda _: None,
+) -> tuple[dict[str, Adversary[Any, Any]], dict[str, str]]:
+    """Let attacks study a control; by label those that can play it, and why the others cannot."""
+    obstacles: dict[str, str] = {}
+    adversaries: dict[str, Adversary[Any, Any]] = {}
     for label in labels:
         try:
             studied = study_attacks(
@@ -66,21 +95,44 @@ def play_control(
                 lambda text: show_message(f"positive control, {text}"),
             )
         except BadInput as error:
-            results[label] = f"the attack cannot play it: {error}"
+            obstacles[label] = f"the attack cannot play it: {error}"
             continue
         adversaries |= studied.adversaries
-    if not adversaries:
-        return results
+    obstacles |= _refuse_beyond_total(control, adversaries, seed)
+    return {label: who for label, who in adversaries.items() if label not in obstacles}, obstacles
+
+
+def control_rounds(adversaries: Mapping[str, Adversary[Any, Any]]) -> int:
+    """How many rounds a control takes: twice as many if some attack has no threshold of its own."""
     own_thresholds = all(who.scorer.reading.threshold is not None for who in adversaries.values())
-    blocks = split_rounds(ROUNDS if own_thresholds else 2 * ROUNDS, ROUNDS_PER_BLOCK)
-    show_message("positive control")
-    sequence = BlockSequence(tuple(adversaries), None)
-    try:
-        for trials in map_in_order(engine, PlayBlock(control, adversaries, seed), blocks):
-            sequence.add(trials)
-    except BadInput as error:
-        raise BadInput(f"positive control: {error}") from error
-    return results | {label: _own_rounds(sequence.trials(label)) for label in adversaries}
+    return ROUNDS if own_thresholds else 2 * ROUNDS
+
+
+def requests_per_round(challenger: Challenger[Any], adversary: Adversary[Any, Any], seed: int) -> int:
+    """How many requests a round takes for one attacker, counted without sending any."""
+    with counting_work() as counts:
+        play(challenger.rehearsal(), {"": adversary}, seed, range(_REHEARSED), 0)
+    return -(-counts[REQUEST] // _REHEARSED)
+
+
+def _refuse_beyond_total(
+    control: Challenger[Any], adversaries: Mapping[str, Adversary[Any, Any]], seed: int
+) -> dict[str, str]:
+    """Why attacks cannot play the control of a service, by label, where its total does not suffice."""
+    limits = control.request_limits
+    if limits is None:
+        return {}
+    obstacles, left, n_rounds = {}, limits.left, control_rounds(adversaries)
+    for label, adversary in adversaries.items():
+        needed = n_rounds * requests_per_round(control, adversary, seed)
+        if needed > left:
+            obstacles[label] = (
+                f"the service's total leaves {left:,} questions, and its {n_rounds} rounds need {needed:,}; "
+                "raise the total"
+            )
+        else:
+            left -= needed
+    return obstacles
 
 
 def _with_less_study(prepared: PreparedAudit) -> PreparedAudit:
@@ -155,11 +207,16 @@ def control_stores(audit: Audit, run: Manifest, folder: Path) -> dict[str, Contr
         return {}
     stores = {}
     for contender in counted_contenders(audit):
-        about = [audit.domain, control.digest, *vars(replace(contender, label="")).values()]
-        key = sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        key = control_key(audit, control.digest, contender)
         identity = f"{run.digest}/{CONTROLS_FOLDER}/{key}"
         stores[contender.label] = ControlStore(folder / CONTROLS_FOLDER / key, identity)
     return stores
+
+
+def control_key(audit: Audit, digest: str, contender: Contender) -> str:
+    """Names the control of one attack by all that decides its trials."""
+    about = [audit.domain, digest, *vars(replace(contender, label="")).values()]
+    return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def missing_controls(stores: Mapping[str, ControlStore]) -> list[str]:
@@ -180,14 +237,17 @@ def play_missing_controls(
     control = prepared.challenger.control()
     if isinstance(control, NoControl) or not (labels := missing_controls(stores)):
         return
-    contenders = {contender.label: contender for contender in audit.contenders}
-    seed = run.plan.seed
-
-    def prepare(label: str) -> PreparedAudit:
-        return prepare_contenders(audit.domain, control, [contenders[label]], control_seed(seed))
-
-    for label, played in play_control(control, prepare, labels, seed, engine, show_message).items():
+    seed, prepare = run.plan.seed, control_preparation(audit, control, run.plan.seed)
+    # a service holds the rounds of one block at a time
+    block = ROUNDS_PER_BLOCK if control.request_limits is None else min(ROUNDS_PER_BLOCK, audit.block)
+    for label, played in play_control(control, prepare, labels, seed, engine, show_message, block).items():
         stores[label].save(played)
+
+
+def control_preparation(audit: Audit, control: Challenger[Any], seed: int) -> Callable[[str], PreparedAudit]:
+    """A function that prepares the control for one attack of an audit, by its label."""
+    contenders = {contender.label: contender for contender in audit.contenders}
+    return lambda label: prepare_contenders(audit.domain, control, [contenders[label]], control_seed(seed))
 
 
 def stored_control(

@@ -120,3 +120,13 @@ def test_rejects_invalid_query_with_its_plan_key(query, message):
         game(query=query)
     assert str(refusal.value).startswith(message)
     assert "\n" not in str(refusal.value)
+
+
+def test_targets_digest_is_that_of_data_and_targets():
+    names = {"targets": {"names": [3]}}
+    assert game(**names).targets_digest == game(**names, budget=0.6, mechanism=NOISIER).targets_digest
+    assert game(**names).targets_digest != game(targets={"names": [4]}).targets_digest
+    assert game(**names).targets_digest != game(**names, data={"records": 50}).targets_digest
+
+
+NOISIER = {"name": "laplace", "epsilon": 0.1}

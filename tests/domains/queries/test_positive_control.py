@@ -1,13 +1,10 @@
 """The positive control of a query oracle: the same oracle, with noise too small to hide a record."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from domains.queries.small_table import game
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import NoControl
 from leakgauge.domains.queries import challenger as queries
 from leakgauge.domains.queries.challenger import build
 from positive_control_play import played
@@ -48,12 +45,6 @@ def test_oracle_that_answers_nothing_is_refused(tmp_path, monkeypatch):
     )
     with pytest.raises(BadInput, match="the oracle answers nothing"):
         built(tmp_path).control()
-
-
-def test_service_has_no_control(tmp_path):
-    none = replace(built(tmp_path), adapter=object()).control()
-    assert isinstance(none, NoControl)
-    assert none.needed
 
 
 def test_sweep_over_the_family_of_noise_has_one_control_for_each_cost(tmp_path):

@@ -58,6 +58,14 @@ class Challenger(ChallengerDefaults):
     def n_targets(self) -> int:
         return len(self.pool.targets)
 
+    @property
+    def targets_digest(self) -> str:
+        """Of the rows of clients and targets, in order."""
+        digest = sha256()
+        for part in vars(self.pool).values():
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 

@@ -54,6 +54,7 @@ class Challenger(ChallengerDefaults):
     seed: int
     friends: Friends | None = None  # pairs of friends, for attackers who know them
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
+    targets_digest: str | None = None
     invented: bool = False  # the target's trace is that of a positive control
 
     coins = Coins.FAIR
@@ -168,6 +169,7 @@ def build(
         guarantee=_guarantee(release_steps, traces, people, table),
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
+        targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
         friends=loaded.friends,
         notes=()
         if loaded.traces.names is None

@@ -61,6 +61,15 @@ class Challenger(ChallengerDefaults):
     def fresh_targets(self) -> bool:
         return self.game.targets is None
 
+    @property
+    def targets_digest(self) -> str:
+        """Of all rows, and which of them are targets; none are, where every round has its own."""
+        targets = None if self.game.targets is None else self.game.targets.tolist()
+        digest = sha256(f"{targets}".encode())
+        for part in (self.table.rows, self.table.labels):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return self.game.flip(n_rounds, rng)
 

@@ -25,6 +25,7 @@ from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import report_progress
 from leakgauge.support.threads import numpy_single_threaded
+from leakgauge.support.work_count import TRAINING, count_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,7 @@ class TrainingRound:
     @cached_property
     def model(self) -> Classifier:
         rows = self.table.take(self.rows.training)
+        count_work(TRAINING)
         return self.trainer.fit(rows, np.random.default_rng(self.seed), report_progress, self.rows.present)
 
     @cached_property
@@ -83,6 +85,7 @@ class TrainingRound:
         recipe = network_recipe(self.trainer, "steps are those of gradient descent")
         require_public_batches(recipe.schedule)
         examples = self.table.take(self.rows.training)
+        count_work(TRAINING)
         slot, fixed = len(examples) - 1, recipe.schedule.sampling is not BatchSampling.POISSON
         with numpy_single_threaded():
             network, rng = initial_network(examples, recipe, np.random.default_rng(self.seed))

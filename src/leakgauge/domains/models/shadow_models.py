@@ -18,6 +18,7 @@ from leakgauge.domains.models.training.trainer import (
 )
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.parallel import parallel_map
+from leakgauge.support.work_count import TRAINING, count_work
 
 DEFAULT_SHADOWS = 32  # attacks that ask for the same number share them
 
@@ -96,6 +97,7 @@ class _TrainOnRows:
 
     def __call__(self, work: tuple[Ints, int]) -> Classifier:
         rows, seed = work
+        count_work(TRAINING)
         return self.trainer.fit(self.pool.take(rows), np.random.default_rng(seed))
 
 

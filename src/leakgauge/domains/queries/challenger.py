@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, RequestLimits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import plan_tables
@@ -21,7 +21,15 @@ from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
+from leakgauge.domains.queries.remote.control_oracle import (
+    CONTROL_NOTE,
+    LEAST_SCALES,
+    ControlQuestions,
+    RemoteControlBlock,
+)
+from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
+from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock
 from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 
@@ -86,6 +94,8 @@ class Challenger(ChallengerDefaults):
     digest: str
     notes: tuple[str, ...] = ()  # about the data, for reports; without personal values
     adapter: ServiceAdapter | None = None
+    control_questions: ControlQuestions | None = None  # of the positive control of a service
+    rehearsed: QueriesServiceTable | None = None  # the service in whose place this process answers
 
     coins = Coins.FAIR
 
@@ -97,39 +107,67 @@ class Challenger(ChallengerDefaults):
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
     @property
+    def targets_digest(self) -> str:
+        """Of the records, and which of them are targets."""
+        identity = f"{self.table.records.digest}\n{self.table.targets.tolist()}"
+        return sha256(identity.encode()).hexdigest()
+
+    @property
     def most_workers(self) -> int | None:
         """One worker if a service is queried, so that its rate and total are kept; otherwise no limit."""
         return None if self.adapter is None else 1
 
-    def refuse_dry_run(self) -> None:
-        """Refuse to query a service only to estimate the running time."""
-        if self.adapter is not None:
-            raise BadInput(
-                "a dry run would query the service; estimate the time yourself: one request per question, "
-                f"two more per round and attacker, {self.adapter.service.rate:g} requests per second"
-            )
-
-    def release(self, members: Bits, rng: Generator) -> QueriesBlock | RemoteQueriesBlock:
+    @property
+    def request_limits(self) -> RequestLimits | None:
+        """What the plan still allows to send to the service."""
         if self.adapter is None:
-            return QueriesBlock(self.table, self.rules, members, int(rng.integers(2**63)))
+            return None
+        service = self.adapter.service
+        return RequestLimits(total=service.total, left=service.total - self.adapter.sent, rate=service.rate)
+
+    def rehearsal(self) -> "Challenger":
+        """The same rounds on the oracle of this process; it counts requests instead of sending them."""
+        if self.adapter is None:
+            return self
+        return replace(self, adapter=None, control_questions=None, rehearsed=self.adapter.service)
+
+    def release(
+        self, members: Bits, rng: Generator
+    ) -> QueriesBlock | RemoteQueriesBlock | RemoteControlBlock:
+        if self.adapter is None:
+            seed = int(rng.integers(2**63))
+            if self.rehearsed is not None:
+                return CountedQueriesBlock(self.table, self.rules, members, seed, self.rehearsed)
+            return QueriesBlock(self.table, self.rules, members, seed)
         seeds = rng.integers(2**53, size=len(members)).tolist()
+        if self.control_questions is not None:
+            return RemoteControlBlock(self.adapter, self.control_questions, members, seeds)
         return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
 
     def control(self) -> "Challenger | NoControl":
         """One target behind the same oracle, with noise too small to hide it; budget and cache stay.
 
-        A remote service answers with its own noise, which cannot be turned off from here.
+        A service keeps its noise, and is asked questions that differ more between the two worlds instead.
         """
-        if self.adapter is not None:
-            return NoControl(reason="the service adds its own noise, which cannot be turned off from here")
-        targets = self.table.targets[:1]
+        targets, rules = self.table.targets[:1], self.rules
+        table = OracleTable(self.table.records, targets)
         shift = float(self.table.records.values(self.query, targets)[0])
-        rules = self.rules
         settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
-        identity = ("control", self.table.records.digest, repr(self.query), repr(targets), repr(settings))
+        identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
+        questions = None
+        if self.adapter is not None:
+            if not self.adapter.service.control:
+                return NoControl(reason="the plan sets service.control = false")
+            questions = ControlQuestions(table, self.table, self.query, rules)
+            if questions.scales < LEAST_SCALES:
+                return NoControl(
+                    reason="the service adds its own noise, and the records of the table together change an "
+                    f"answer by {questions.scales:.1f} noise scales only, where {LEAST_SCALES:g} are needed"
+                )
+            identity += [repr(self.adapter.service), repr(rules.noise), repr(self.table.targets)]
         control = replace(
             self,
-            table=OracleTable(self.table.records, targets),
+            table=table,
             rules=FaintNoiseRules(
                 noise=rules.noise,
                 accountant=rules.accountant,
@@ -139,8 +177,10 @@ class Challenger(ChallengerDefaults):
             ),
             guarantee=None,
             digest=sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest(),
+            control_questions=questions,
         )
-        _require_an_answer(control)
+        if questions is None:
+            _require_an_answer(control)
         return control
 
     def end(self) -> None:
@@ -176,6 +216,7 @@ def build(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
             *opendp_notes(rules.noise),
             *(() if table.service is None else (SERVICE_NOTE,)),
+            *(() if table.service is None or not table.service.control else (CONTROL_NOTE,)),
         ),
         adapter=None if table.service is None else ServiceAdapter(table.service),
     )

@@ -11,6 +11,7 @@ from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 COIN_TOSS, CERTAINTY = 0.5, 1.0
 MEASURED, CONTROL = "correct identifications", "control: never sees the release"
+UNCOUNTED = "correct identifications, not counted by your limit"
 LINE_HEIGHT, ROW_MARGIN = 14, 6
 
 
@@ -24,16 +25,22 @@ class AttackerRow:
     low: float | None = None
     high: float | None = None
     is_control: bool = False
+    counts: bool = True  # whether the owner's limit is about it; a control never counts
+
+    @property
+    def kind(self) -> str:
+        return CONTROL if self.is_control else MEASURED if self.counts else UNCOUNTED
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitLine:
-    """A share that must not be exceeded, and whose limit it is."""
+    """A share that must not be exceeded, and whose limit it is; drawn for all attackers or some of them."""
 
     label: str
     value: float
     colour: str
     stroke: Stroke
+    counted_only: bool = False  # drawn only in the rows of attackers that count
 
 
 def identification_chart(
@@ -67,13 +74,24 @@ def identification_chart(
         whisker.transform_filter("datum.low !== null && datum.high !== null"),
         point,
     ]
+    row_height = LINE_HEIGHT * lines + ROW_MARGIN
     for limit in limits:
+        if limit.counted_only and not all(row.kind == MEASURED for row in rows):
+            tick = base.mark_tick(
+                orient="vertical", size=row_height, thickness=2.5, color=limit.colour, opacity=1
+            ).encode(x=along("limit"), color=alt.value(limit.colour))
+            layers.append(
+                tick.transform_filter(f"datum.kind === '{MEASURED}'").transform_calculate(
+                    limit=repr(brief(limit.value))
+                )
+            )
+            continue
         line = alt.Chart(alt.Data(values=[{"value": brief(limit.value)}])).mark_rule(
             color=limit.colour, strokeWidth=2.5, strokeDash=chart_style.DASHES[limit.stroke]
         )
         layers.append(line.encode(x=along("value")))
     chart = alt.layer(*layers, data=alt.Data(values=[_values(row) for row in rows])).properties(
-        height=(LINE_HEIGHT * lines + ROW_MARGIN) * len(rows)
+        height=row_height * len(rows)
     )
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
@@ -85,7 +103,7 @@ def _values(row: AttackerRow) -> dict[str, Any]:
     return {
         "label": row.label,
         "interval": row.interval,
-        "kind": CONTROL if row.is_control else MEASURED,
+        "kind": row.kind,
         "value": shown(row.value),
         "low": shown(row.low),
         "high": shown(row.high),
@@ -93,7 +111,11 @@ def _values(row: AttackerRow) -> dict[str, Any]:
 
 
 def _keys(rows: Sequence[AttackerRow], limits: Sequence[LimitLine]) -> tuple[LegendEntry, ...]:
-    kinds = [LegendEntry(MEASURED, chart_style.SERIES[0], Stroke.DOT)]
-    if any(row.is_control for row in rows):
-        kinds.append(LegendEntry(CONTROL, chart_style.SERIES[7], Stroke.DOT))
+    colours = {
+        MEASURED: chart_style.SERIES[0],
+        UNCOUNTED: chart_style.SERIES[4],
+        CONTROL: chart_style.SERIES[7],
+    }
+    drawn = {row.kind for row in rows}
+    kinds = [LegendEntry(kind, colour, Stroke.DOT) for kind, colour in colours.items() if kind in drawn]
     return (*kinds, *(LegendEntry(limit.label, limit.colour, limit.stroke) for limit in limits))

@@ -11,6 +11,7 @@ from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batch_rates, best_batch_threshold
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
+from leakgauge.support.work_count import TRAINING, count_work
 
 HELD_BACK = 4  # one row in this many
 ENOUGH = 8_000  # perturbed rows that are held back
@@ -111,6 +112,7 @@ class NeuronTrainer:
         (Nguyen et al., section 3.2) and all held-back rows have smaller values than the target. The bias is
         set to win most games: without noise, midway between the target and the next of all rows.
         """
+        count_work(TRAINING)
         place, seed = target
         rng, noisy = np.random.default_rng(seed), self.knowledge.training.mechanism is not None
         row = self.knowledge.targets[place][None]

@@ -25,6 +25,7 @@ from leakgauge.domains.models.training.trainer import (
 from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.discriminant_analysis import QuadraticScore, fit_quadratic
 from leakgauge.support.parallel import parallel_map
+from leakgauge.support.work_count import TRAINING, count_work
 
 _MIN_MODELS = 8  # for two means and a covariance
 
@@ -127,6 +128,7 @@ def _train_and_query(
     trainer: PreparedTrainer, candidates: Examples, work: tuple[CandidateTrainingSet, Generator]
 ) -> Reals:
     world, rng = work
+    count_work(TRAINING)
     return log_odds(trainer.fit(world.examples, rng, present=world.present), candidates)
 
 

@@ -123,7 +123,8 @@ class QueriesServiceTable:
     """The owner's service; by default one started with ``leakgauge serve-oracle``, otherwise ``ask`` is set.
 
     ``token`` names an environment variable. ``rate`` is requests per second, ``total`` the requests of an
-    audit each time it is started, ``tries`` how often one request is sent at most.
+    audit each time it is started, ``tries`` how often one request is sent at most. Without ``control`` the
+    positive control is left out, which asks about many records at once.
     """
 
     url: str
@@ -133,6 +134,7 @@ class QueriesServiceTable:
     connections: int = 4
     timeout: float = 10.0
     tries: int = 5
+    control: bool = True
     worlds: tuple[str, str] = ("without", "with")
     table: str = "records"
     open: OpenRequest | None = None

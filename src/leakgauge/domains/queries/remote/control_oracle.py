@@ -1,0 +1,174 @@
+"""The positive control of a service: questions whose true answers in the two worlds are far apart.
+
+The noise of a service cannot be turned off from here. In rounds without the target every question of an
+attack is sent as it is; in rounds with the target it selects other records too, so that the two true answers
+differ by 20 noise scales. Scaled down to the target's own contribution, the answers have little noise.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.oracle import NOISE_SCALES, OracleRules
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.records import Ints, OracleTable
+from leakgauge.domains.queries.remote.remote_oracle import HttpOracle, ServiceAdapter
+from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
+
+LEAST_SCALES = 10.0  # noise scales between the two worlds of a smaller table
+MOST_ADDED = 5_000  # records in addition to those of an attack's question
+
+CONTROL_NOTE = (
+    "the positive control asked the service about further records in the rounds with the target: it shows "
+    "that questions and answers arrive, not that the service leaves out a target that it is told to leave out"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WideQuestion:
+    """An attack's question about further records; ``ratio`` turns its difference into that of the target."""
+
+    query: Query
+    n_added: int
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class ControlQuestions:
+    """Widens the questions of attacks by other records, which are in the table of every round."""
+
+    table: OracleTable  # with the target of the control only
+    opened: OracleTable  # the table as the service knows it, with all targets; all but the first stay in it
+    query: Query  # the query that is audited
+    rules: OracleRules  # of the service, with its noise
+
+    @cached_property
+    def wanted(self) -> float:
+        """The difference of the true answers in the two worlds."""
+        return NOISE_SCALES * self.rules.noise_of(self.query).noise_scale
+
+    @cached_property
+    def scales(self) -> float:
+        """How many noise scales the two true answers can differ by, at most 20."""
+        values = self.table.records.values(self.query, self._rows[:MOST_ADDED])
+        reached = abs(self._shift) + float(np.abs(values).sum())
+        return NOISE_SCALES * min(reached / self.wanted, 1.0)
+
+    def widen(self, query: Query, number: int) -> WideQuestion:
+        """Add as many records as needed to question ``number``; each question starts at another record.
+
+        Different questions stay different, as a cache must see them. A question that does not select the
+        target stays as it is.
+        """
+        resolved, records = self.table.ask(query), self.table.records
+        shift = float(resolved.shifts[0])
+        if shift == 0:
+            return WideQuestion(query, 0, abs(self._shift) / self.wanted)
+        rows = np.roll(self._rows, -number)
+        rows = rows[~np.isin(rows, resolved.others)][:MOST_ADDED]
+        values = records.values(query, rows)
+        enough = np.searchsorted(abs(shift) + np.abs(values).cumsum(), self.wanted) + 1
+        rows, values = rows[:enough], values[:enough]
+        return WideQuestion(self._or_rows(query, rows), int(rows.size), shift / (shift + float(values.sum())))
+
+    @cached_property
+    def _shift(self) -> float:
+        return float(self.table.ask(self.query).shifts[0])
+
+    @cached_property
+    def _rows(self) -> Ints:
+        """Records that change answers in the direction of the target, those that change them most first."""
+        others = self.opened.ask(self.query).others
+        values = self.table.records.values(self.query, others) * np.sign(self._shift)
+        useful = others[values > 0]
+        return useful[np.argsort(-values[values > 0], kind="stable")]
+
+    def _or_rows(self, query: Query, rows: Ints) -> Query:
+        """Select further records in the same way as the question, which the service is known to accept."""
+        records = self.table.records
+        ids = tuple(records.ids[row] for row in rows.tolist())
+        if query.ids is not None:
+            return query.on((*query.ids, *ids))
+        if query.where is None or not ids:
+            return query
+        listed = ", ".join(map(quote_literal, ids))
+        return query.such_that(f"({query.where}) OR {quote_identifier(records.id_column)} IN ({listed})")
+
+
+class ControlOracle:
+    """Answers an attack from a service, with noise that is small beside the target's contribution."""
+
+    def __init__(self, questions: ControlQuestions, present: Bits, halves: dict[bool, HttpOracle]) -> None:
+        self._questions, self._present, self._halves = questions, present, halves
+        self._numbers: dict[Query, int] = {}
+
+    @property
+    def n_rounds(self) -> int:
+        return self._present.size
+
+    def ask(self, query: Query) -> Reals:
+        first = not self._numbers
+        wide = self._questions.widen(query, self._numbers.setdefault(query, len(self._numbers)))
+        answers = np.empty(self.n_rounds)
+        for present, oracle in self._halves.items():
+            answers[self._present == present] = oracle.ask(wide.query if present else query)
+        if first:
+            self._require_answers(answers, wide)
+        total = self._questions.table.ask(query).total
+        narrow = total + (answers - total) * wide.ratio
+        return np.rint(narrow) if self._questions.rules.whole else narrow
+
+    @property
+    def obtained(self) -> Reals:
+        obtained = np.empty((self.n_rounds, 1))
+        for present, oracle in self._halves.items():
+            obtained[self._present == present] = oracle.obtained[:, :1]
+        return obtained
+
+    @property
+    def believed(self) -> dict[str, Reals]:
+        halves = {present: oracle.believed for present, oracle in self._halves.items()}
+        believed = {name: np.empty(self.n_rounds) for half in halves.values() for name in half}
+        for present, half in halves.items():
+            for name, epsilon in half.items():
+                believed[name][self._present == present] = epsilon
+        return believed
+
+    def _require_answers(self, answers: Reals, wide: WideQuestion) -> None:
+        """Refuse a service that does not answer the first question, before any budget can be used up."""
+        answered = ~np.isnan(answers)
+        if not answered.any():
+            raise BadInput(
+                f"challenger.service: it refused the first question in all {self.n_rounds} rounds, so that "
+                "nothing can be measured; raise its budget, or check refused"
+            )
+        if len(self._halves) > 1 and not answered[self._present].any():
+            raise BadInput(
+                f"challenger.service: it refuses questions about {wide.n_added} records more, by which the "
+                "positive control is played; allow them, or set service.control = false to go without it"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteControlBlock:
+    """The oracles of a block of the positive control at a service."""
+
+    adapter: ServiceAdapter
+    questions: ControlQuestions
+    members: Bits  # of the single target of the control
+    seeds: list[int]
+
+    def oracle(self) -> ControlOracle:
+        """Return a fresh oracle with new rounds."""
+        present, questions = self.members[:, 0], self.questions
+        halves = {}
+        for world in np.unique(present).tolist():
+            rounds = np.flatnonzero(present == world)
+            members = np.ones((rounds.size, questions.opened.targets.size), dtype=bool)
+            members[:, 0] = world
+            seeds = [self.seeds[i] for i in rounds.tolist()]
+            halves[world] = HttpOracle(self.adapter, questions.opened, questions.rules, members, seeds)
+        return ControlOracle(questions, present, halves)

@@ -1,0 +1,226 @@
+"""The positive control of a service, against the rounds of our own server without a network between."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import NoControl
+from leakgauge.domains.queries.challenger import build
+from leakgauge.domains.queries.oracle import cache_key
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.remote.control_oracle import ControlQuestions
+from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
+from leakgauge.domains.queries.service.server import ServiceRounds
+from positive_control_play import played
+
+
+class DirectAdapter:
+    """Passes requests to the rounds of a server in this process; ``change`` may change each answer."""
+
+    def __init__(self, challenger, change=lambda answer: answer, **settings):
+        self.service = QueriesServiceTable(url="http://127.0.0.1:1", **settings)
+        self.rounds, self.change = ServiceRounds(challenger.table, challenger.rules), change
+        self.sent, self.absent, self.questions, self.n_opened = 0, [], [], 0
+
+    def take(self):
+        if self.sent >= self.service.total:
+            raise IncompleteRun("too many requests")
+        self.sent += 1
+
+    def open(self, tables):
+        opened = []
+        for values in tables:
+            self.take()
+            self.absent.append(values["absent"])
+            opened.append({**values, "round": self.rounds.open(tuple(values["absent"]))})
+        self.n_opened += len(opened)
+        return opened
+
+    def ask(self, rounds, question):
+        return np.array([self.ask_one(values, question) for values in rounds], dtype=float)
+
+    def ask_one(self, values, question):
+        self.take()
+        self.questions.append(question)
+        query = Query(
+            kind=question["kind"],
+            column=question["column"],
+            bound=question["bound"],
+            where=question["predicate"],
+            ids=None if question["ids"] is None else tuple(question["ids"]),
+        )
+        return self.change(self.rounds.ask(values["round"], query, None))
+
+    def finish(self, rounds):
+        pass
+
+    def end(self):
+        """Closing a round takes a request too."""
+        for _ in range(self.n_opened):
+            self.take()
+        self.n_opened = 0
+
+    abandon = end
+
+
+def remote(folder, *, change=lambda answer: answer, service=None, mechanism=None, **challenger):
+    local = build(
+        data={"records": challenger.pop("records", 200)},
+        challenger=challenger,
+        mechanism=mechanism or {"name": "laplace", "epsilon": 0.25},
+        folder=folder,
+        seed=1,
+    )
+    return replace(local, adapter=DirectAdapter(local, change, **(service or {})))
+
+
+SUM = {"kind": "sum", "column": "age", "bound": 60.0}
+
+
+@pytest.mark.parametrize(
+    ("attack", "parameters"),
+    [
+        ("split_likelihood", {"queries": 2}),
+        ("split_likelihood", {"queries": 2, "by": "predicate"}),
+        ("split_midpoint", {"queries": 1}),
+        ("split_t_test", {"queries": 4}),
+        ("repeat", {"queries": 2, "wording": "equivalent"}),
+        ("combined", {"queries": 3}),
+    ],
+)
+def test_attack_recognises_target_through_service(attack, parameters, tmp_path):
+    control = remote(tmp_path, targets=3).control()
+    assert played("queries", control, attack, **parameters)["status"] == "passed"
+
+
+@pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
+@pytest.mark.parametrize("query", [{}, SUM])
+def test_every_noise_and_query(name, query, tmp_path):
+    noise = {"name": name, "epsilon": 0.5} | ({"delta": 1e-5} if name == "gaussian" else {})
+    control = remote(tmp_path, mechanism=noise, query=query, records=400).control()
+    assert played("queries", control, "split_likelihood", queries=2)["status"] == "passed"
+
+
+def test_refusals_tell_members_only_where_the_accountant_is_unsound(tmp_path):
+    accounts = {"budget": 1.0, "cache": "canonical"}
+    for accountant, status in {
+        "per_row": "passed",
+        "per_predicate": "failed",
+        "sequential": "failed",
+    }.items():
+        control = remote(tmp_path, accountant=accountant, **accounts).control()
+        assert played("queries", control, "refusal", queries=6)["status"] == status
+
+
+@pytest.mark.parametrize("change", [lambda answer: 100.0, lambda answer: -answer, lambda answer: answer / 50])
+def test_wrong_answers_fail_it(change, tmp_path):
+    control = remote(tmp_path, change=change).control()
+    assert played("queries", control, "split_likelihood", queries=2)["status"] == "failed"
+
+
+def test_more_noise_than_stated_fails_it(tmp_path):
+    """The two worlds are 20 stated scales apart: noise of 40 times the scale hides that."""
+    rng = np.random.default_rng(1)
+    control = remote(tmp_path, change=lambda answer: answer + rng.laplace(0.0, 40 * 4.0)).control()
+    assert played("queries", control, "split_likelihood", queries=1)["status"] == "failed"
+
+
+def test_service_that_answers_nothing_is_refused(tmp_path):
+    control = remote(tmp_path, change=lambda answer: None).control()
+    with pytest.raises(BadInput, match="it refused the first question in all 100 rounds"):
+        played("queries", control, "split_likelihood", queries=2)
+
+
+def test_service_that_refuses_large_questions_is_refused(tmp_path):
+    challenger = remote(tmp_path)
+    adapter, ask = challenger.adapter, challenger.adapter.ask_one
+    adapter.ask_one = lambda values, asked: None if len(asked["ids"]) > 20 else ask(values, asked)
+    with pytest.raises(BadInput, match=r"records more, by which .* service.control = false"):
+        played("queries", challenger.control(), "split_likelihood", queries=2)
+
+
+def test_without_control(tmp_path):
+    none = remote(tmp_path, service={"control": False}).control()
+    assert none == NoControl(reason="the plan sets service.control = false")
+
+
+def test_small_table_has_no_control(tmp_path):
+    none = remote(tmp_path, records=30).control()
+    assert isinstance(none, NoControl)
+    assert "change an answer by 7.5 noise scales only, where 10 are needed" in none.reason
+
+
+def test_true_answers_differ_by_twenty_scales_and_questions_stay_different(tmp_path):
+    challenger = remote(tmp_path, targets=3)
+    questions = challenger.control().control_questions
+    target = challenger.table.records.ids[challenger.table.targets[0]]
+    others = [name for name in challenger.table.records.ids if name != target][:40]
+    seen = set()
+    for number, other in enumerate(others):
+        query = Query(ids=(target, other))
+        wide = questions.widen(query, number)
+        with_target, without = (questions.table.ask(one) for one in (wide.query, query))
+        difference = with_target.total + with_target.shifts[0] - without.total
+        assert difference == 80.0 == 1 / wide.ratio  # 20 scales of 4
+        assert not with_target.targets[1:].any()
+        seen.add(cache_key(challenger.rules.cache, with_target))
+    assert len(seen) == len(others)
+
+
+def test_only_the_first_target_is_ever_absent(tmp_path):
+    challenger = remote(tmp_path, targets=3)
+    played("queries", challenger.control(), "split_likelihood", queries=2)
+    first = challenger.table.records.ids[challenger.table.targets[0]]
+    assert {tuple(absent) for absent in challenger.adapter.absent} == {(), (first,)}
+    others = {challenger.table.records.ids[row] for row in challenger.table.targets[1:].tolist()}
+    assert not others & {name for asked in challenger.adapter.questions for name in asked["ids"][2:]}
+
+
+def test_sums_use_records_of_the_sign_of_the_target():
+    """Ten records, five of them negative: those that move an answer as the target does, largest first."""
+    from domains.queries.small_table import records
+    from leakgauge.domains.queries.oracle import OracleRules
+    from leakgauge.domains.queries.records import OracleTable
+    from leakgauge.mechanisms import laplace
+
+    income = np.array([-50.0, 10.0, -20.0, 30.0, -40.0, 5.0, -60.0, 7.0, -8.0, 9.0])
+    table = OracleTable(records(income=income), np.array([0]))
+    query = Query(kind="sum", column="income", bound=100.0)
+    rules = OracleRules(noise=laplace.Mechanism(scale=5.0, sensitivity=100.0))
+    questions = ControlQuestions(table, table, query, rules)
+    wide = questions.widen(query.on((0, 1)), 0)
+    assert wide.query.ids == (0, 1, 6)  # -50 - 60 is more than 20 scales of 5
+    assert wide.ratio == pytest.approx(-50 / -110)
+
+
+@pytest.mark.parametrize("extra", [0, -1])
+def test_total_is_never_exceeded(extra, tmp_path):
+    needed = 100 * (2 + 2)  # two questions, opened and closed
+    challenger = remote(tmp_path, service={"total": needed + extra})
+    found = played("queries", challenger.control(), "split_likelihood", queries=2)
+    if extra == 0:
+        assert (found["status"], challenger.adapter.sent) == ("passed", needed)
+    else:
+        assert (found["status"], challenger.adapter.sent) == ("not possible", 0)
+        assert "the service's total leaves 399 questions, and its 100 rounds need 400" in found["reason"]
+
+
+def test_rehearsal_counts_what_is_sent(tmp_path):
+    """Refused questions count too, and so does opening and closing."""
+    from leakgauge import catalog
+    from leakgauge.plan import Contender
+    from leakgauge.runner.engines import InProcessEngine
+    from leakgauge.runner.play_block import study_attacks
+    from leakgauge.runner.positive_control import requests_per_round
+
+    challenger = remote(tmp_path, budget=0.5)
+    who = Contender(
+        attack="split_likelihood", knowledge="known", label="it", attack_parameters={"queries": 7}
+    )
+    studied = study_attacks(catalog.prepare_contenders("queries", challenger, [who], 1), 1, InProcessEngine())
+    assert requests_per_round(challenger, studied.adversaries["it"], 1) == 7 + 2
+    assert challenger.adapter.sent == 0
+    challenger.adapter.service = replace(challenger.adapter.service, close=None)
+    assert requests_per_round(challenger, studied.adversaries["it"], 1) == 7 + 1
