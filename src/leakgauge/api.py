@@ -144,18 +144,23 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Path:
-    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
+def write_report(
+    folder: Path, result: RunResult, *, style: str = "html", incomplete: str | None = None
+) -> Path:
+    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``.
+
+    ``incomplete`` says which rounds are missing from the folder, so that the result is an earlier one.
+    """
     from leakgauge.report.run_report import write_run_report
     from leakgauge.report.text_formats import write_text_report
 
-    run, path = judged_run(folder, result), folder / f"report.{style}"
+    run, path = judged_run(folder, result, incomplete), folder / f"report.{style}"
     if style == "html":
         return write_run_report(run.verdicts, run.manifest, path)
     return write_text_report(run, style, path)
 
 
-def judged_run(folder: Path, result: RunResult) -> "JudgedRun":
+def judged_run(folder: Path, result: RunResult, incomplete: str | None = None) -> "JudgedRun":
     """Return all that a report shows of a run folder."""
     from leakgauge.report.run_report import JudgedRun
 
@@ -167,6 +172,7 @@ def judged_run(folder: Path, result: RunResult) -> "JudgedRun":
         **report_fields(folder),
         "exposure": read_exposure_summary(folder),
         "summary": result.summary,
+        "incomplete": incomplete,
         "date": judged.date().isoformat(),
     }
     return JudgedRun(result, known)

@@ -141,5 +141,5 @@ def _data_folder(folder: str | Path | None) -> Path | None:
         return None
     path = Path(folder)
     if not path.is_dir():
-        raise BadInput(f"--data {path}: no such folder; name the one that holds the data sets")
+        raise BadInput(f"data: {path}: no such folder; name the one that holds the data sets")
     return path.resolve()

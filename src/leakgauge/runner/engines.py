@@ -24,7 +24,7 @@ _WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers t
 _MOST_DEATHS = 3  # times in a row that a worker may be killed before an item is done
 _KILLED_WORKERS = (
     f"a worker process was killed {_MOST_DEATHS} times in a row, perhaps because memory ran out; use "
-    "fewer --workers"
+    "fewer workers"
 )
 TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
@@ -53,7 +53,9 @@ def check_engine(name: str, workers: int, address: str | None) -> None:
     if not workers >= 1:
         raise BadInput(f"workers must be >= 1, got {workers}")
     if name == "local" and address is not None:
-        raise BadInput(f"address {address!r}: the local engine has none; add --engine dask or --engine ray")
+        raise BadInput(
+            f"address {address!r}: the local engine has none; choose the engine dask or ray, or leave it out"
+        )
     if name != "local" and find_spec({"dask": "distributed", "ray": "ray"}[name]) is None:
         raise BadInput(f"engine {name!r} is not installed; run: pip install 'leakgauge[distributed]'")
 
