@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if incomplete is not None:
         command = manifest.how_to_continue(manifest.load(folder), folder)
         raise IncompleteRun(
-            f"{folder}: incomplete: {incomplete}; the report shows an earlier result; continue with: {command}"
+            f"{folder}: incomplete: {incomplete}; the report shows an earlier result; continue with: "
+            f"{command}"
         )
     return 0

@@ -132,10 +132,11 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
     """That the run folder does not hold all rounds, where it does not."""
     if not (missing := run.manifest.get("incomplete")):
         return ()
-    return (
+    alert = (
         f"Incomplete: {clip(missing, 300)}. This report shows an earlier result, which the rounds in the run "
-        "folder do not support. Do not decide on it: run the plan again.",
+        "folder do not support. Do not decide on it: run the plan again."
     )
+    return (alert,)
 
 
 def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
