@@ -57,7 +57,7 @@ def test_columns_may_have_any_order_and_case(read):
         ("member,score,\n1,1,\n", "line 1: column 3 has no name"),
         ("member,score,score\n1,1,1\n", "line 1: two columns are called 'score'; remove one"),
         ("Ada,0.5\nAlan,0.25\n", "line 1: names none of the columns; write member,score"),
-        ("member|score\n1|0.25\n", "line 1: columns are separated by vertical bars; separate them by commas"),
+        ("member|score\n1|0.25\n", "line 1: columns are divided by vertical bars; divide them by commas"),
         ("member,score\n1,0.5\n2,0.5\n", "line 3, column member: neither 0 nor 1; write 1 for a member"),
         ("member,score\n1,0.5\n,0.5\n", "line 3, column member: empty; write 1 for a member"),
         ("member,score\n1,Ada\n", "line 2, column score: not a number; write a number such as 0.73"),
@@ -96,7 +96,7 @@ def test_missing_file_is_bad_input(tmp_path):
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_other_delimiters_are_reported(tmp_path, mark):
     (tmp_path / "scores.csv").write_text(f"member{mark}score\n1{mark}0.5\n")
-    with pytest.raises(BadInput, match="separate them by commas"):
+    with pytest.raises(BadInput, match="divide them by commas"):
         read_scores(tmp_path / "scores.csv")
 
 

@@ -186,7 +186,7 @@ def _read_header(cells: list[str], where: str) -> list[str]:
         raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
     for mark, name in _OTHER_DELIMITERS.items():
         if len(header) == 1 and mark in header[0]:
-            raise BadInput(f"{where}, line 1: columns are separated by {name}; separate them by commas")
+            raise BadInput(f"{where}, line 1: columns are divided by {name}; divide them by commas")
     if not set(header) & set(SCORE_COLUMNS):
         raise BadInput(f"{where}, line 1: names none of the columns; {example}")
     if missing := [name for name in SCORE_COLUMNS[:2] if name not in header]:
