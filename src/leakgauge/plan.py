@@ -226,7 +226,7 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
             f"{where}: 'audit' is one table, not a list of them; a file has [[audit]], with two brackets, "
             "once per audit"
         )
-    file = read_dataclass(_PlanFile, table, where)
+    file = read_dataclass(_PlanFile, table, where, joint=": ")
     if not file.audit:
         raise BadInput(f"{where}: no audit in it; a file has [[audit]] once per audit")
     audits = tuple(
@@ -268,14 +268,15 @@ def check_limits(plan: Plan) -> None:
         for contender in audit.contenders
         for name in (contender.knowledge, contender.label)
     }
+    where = f"{plan.limits.file}: limits" if plan.limits.file else "limits"
     for attacker in plan.limits.attackers:
-        require_known(attacker, sorted(known), "limits.attackers: no attacker of this plan")
+        require_known(attacker, sorted(known), f"{where}.attackers: no attacker of this plan")
     able = any(catalog.get_domain(audit.domain).exposure is not None for audit in plan.audits)
     if plan.limits.recognised is not None and not able:
-        raise BadInput("limits.recognised: people cannot be counted in this domain; limit accuracy instead")
+        raise BadInput(f"{where}.recognised: people cannot be counted in this domain; limit accuracy instead")
     if plan.limits.metrics and any(audit.stop is Stop.DECIDED for audit in plan.audits):
         raise BadInput(
-            "limits need a fixed number of rounds, but stop = 'decided' may end an audit early; "
+            f"{where}: need a fixed number of rounds, but stop = 'decided' may end an audit early; "
             "write stop = 'rounds', or remove the limits"
         )
 
@@ -284,11 +285,7 @@ def with_policy(plan: Plan, policy: str | Path | None) -> Plan:
     """Return the plan with the limits of a policy file instead of its own."""
     if policy is None:
         return plan
-    limits = read_policy(policy)
-    try:
-        return replace(plan, limits=limits)
-    except BadInput as error:
-        raise BadInput(f"{policy}: {error}") from None
+    return replace(plan, limits=read_policy(policy))
 
 
 def sweep_size(audit: Audit, plan: Plan) -> int:

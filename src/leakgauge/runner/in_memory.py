@@ -199,7 +199,8 @@ def judge(
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
-    limits = read_limits(limits.table() if isinstance(limits, Limits) else limits, "limits")
+    if not isinstance(limits, Limits):
+        limits = read_limits(limits, "limits")
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
     found = verdict.judge_trials(
         trials,

@@ -236,5 +236,5 @@ def test_missing_or_unknown_files_are_reported(tmp_path):
     with pytest.raises(BadInput, match="data: there is no file"):
         read(tmp_path, HEADER + "1,a,1\n", data=tmp_path / "people.csv")
     (tmp_path / "raw.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="raw.csv is in UTF-16, not in UTF-8"):
+    with pytest.raises(BadInput, match=r"raw\.csv is in UTF-16, not in UTF-8"):
         read_query_log(QueryLogFiles(tmp_path / "raw.csv"))
