@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, require_known
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
 
 def read_policy(path: str | Path) -> Limits:
     """Read a policy file: a TOML file with a table ``[limits]`` and nothing else."""
-    path = Path(path)
+    path = path_argument(path, "policy")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

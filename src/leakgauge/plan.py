@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from math import prod
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy, require_stated
+from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
 
@@ -153,6 +155,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         _check_seed(self.seed, "plan")
+        object.__setattr__(self, "seed", int(self.seed))  # also from a number of NumPy
         check_limits(self)
 
 
@@ -195,7 +198,7 @@ class _AuditTable:
 
 def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     """Read a plan file; ``seed`` overrides the one in it."""
-    path = Path(path)
+    path = path_argument(path, "plan")
     text = _read_text(path)
     try:
         table = tomllib.loads(text)
@@ -254,7 +257,8 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
 
 
 def _check_seed(seed: int, where: str) -> None:
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**63:
         raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed!r}")
 
 

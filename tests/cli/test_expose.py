@@ -205,7 +205,7 @@ def test_predicates_need_table_and_its_ids(call, tmp_path):
         (("plan.toml", "--contains", "asked.csv"), "--contains belongs to a query log"),
         (("plan.toml", "--delta", "0.1"), "--delta belongs to a query log"),
         (("--query-log", "asked.csv", "--id", "x"), "the id column is one of the table"),
-        (("--query-log", "asked.csv", "--delta", "nan"), "--delta must be in (0, 1)"),
+        (("--query-log", "asked.csv", "--delta", "nan"), "delta must be in (0, 1)"),
         (("--query-log", "nowhere.csv"), "there is no file nowhere.csv"),
     ],
 )

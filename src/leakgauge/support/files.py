@@ -56,6 +56,19 @@ def write_json(path: Path, value: Any) -> None:
     write_file(path, (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode())
 
 
+def path_argument(value: object, where: str) -> Path:
+    """Check an argument of a public function that names a file or a folder.
+
+    >>> path_argument("runs/may", "out").name
+    'may'
+    """
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        shown = repr(value) if text == "" else type(value).__name__
+        raise BadInput(f"{where}: must be the path of a file or folder, as a string or a Path, got {shown}")
+    return Path(text)
+
+
 def json_digest(value: Any) -> str:
     """A digest of a value that JSON can hold; the order of keys does not matter."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
