@@ -154,9 +154,14 @@ def test_people_are_counted_by_accuracy_with_the_numerical_error():
 
 
 def test_damaged_summary_is_reported(tmp_path):
-    (tmp_path / "exposure.json").write_text("{")
-    with pytest.raises(BadInput, match="damaged"):
-        read_exposure_summary(tmp_path)
+    exposure.save_exposure([made_up(["Ada Lovelace", "Alan Turing"], [0.6, 0.9])], tmp_path)
+    path = tmp_path / "exposure.json"
+    edited = path.read_text().replace('"people": 2', '"people": 20', 1)
+    assert edited != path.read_text()
+    for content in ("", "{", "{}", "[]", "null", '{"schema": 1, "audits": []}', edited):
+        path.write_text(content)
+        with pytest.raises(BadInput, match=r"exposure.json: damaged, or .* write it again"):
+            read_exposure_summary(tmp_path)
     assert read_exposure_summary(tmp_path / "nowhere") is None
 
 

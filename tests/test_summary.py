@@ -105,9 +105,9 @@ def test_members_that_differ_without_the_release_leave_the_risk_undecided(verdic
 @pytest.mark.parametrize(
     ("allowed", "limit", "strength"),
     [
-        (0.74, 1.0, "strict"),
-        (0.75, 1.0, "weak"),
-        (0.90, 1.0, "too weak to protect"),
+        (0.74, 0.99, "strict"),
+        (0.75, 0.99, "weak"),
+        (0.90, 0.99, "too weak to protect"),
         (0.73, 0.6, "too weak to protect"),
     ],
 )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakgauge.core.errors import BadInput
 from leakgauge.exposure import (
     AuditExposure,
     expose_plan,
@@ -19,6 +20,8 @@ from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult
+from leakgauge.support.files import path_argument
+from leakgauge.support.table_reader import convert_value
 
 if TYPE_CHECKING:
     from leakgauge.report.run_report import JudgedRun
@@ -59,7 +62,8 @@ def run(
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
     plan = _as_plan(plan, seed)
-    folder = Path(out) if out is not None else default_folder(plan)
+    fresh = convert_value(bool, fresh, "fresh")
+    folder = path_argument(out, "out") if out is not None else default_folder(plan)
     options = EngineOptions(engine=engine, workers=workers, address=address)
     verdicts = run_plan(plan, folder, options, fresh=fresh)
     write_report(folder, verdicts)
@@ -90,7 +94,7 @@ def expose(
     plan = _as_plan(plan, seed)
     if out is None:
         return expose_plan(plan)
-    folder = Path(out)
+    folder = path_argument(out, "out")
     refuse_other_run(plan, folder)
     exposures = expose_plan(plan)
     _write_exposure(exposures, folder)
@@ -122,17 +126,18 @@ def expose_log(
     Raises:
         BadInput: If a file or the folder cannot be used; the message says what to change.
     """
-    if out is not None:
-        refuse_run(Path(out))
+    folder = None if out is None else path_argument(out, "out")
+    if folder is not None:
+        refuse_run(folder)
     exposure = expose_query_log(
-        Path(query_log),
-        contains=None if contains is None else Path(contains),
-        data=None if data is None else Path(data),
-        id_column=id_column,
-        delta=delta,
+        path_argument(query_log, "query_log"),
+        contains=None if contains is None else path_argument(contains, "contains"),
+        data=None if data is None else path_argument(data, "data"),
+        id_column=convert_value(str | None, id_column, "id_column"),
+        delta=convert_value(float | None, delta, "delta"),
     )
-    if out is not None:
-        _write_exposure([exposure], Path(out))
+    if folder is not None:
+        _write_exposure([exposure], folder)
     return exposure
 
 
@@ -144,18 +149,23 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Path:
-    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
+def write_report(
+    folder: Path, result: RunResult, *, style: str = "html", incomplete: str | None = None
+) -> Path:
+    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``.
+
+    ``incomplete`` says which rounds are missing from the folder, so that the result is an earlier one.
+    """
     from leakgauge.report.run_report import write_run_report
     from leakgauge.report.text_formats import write_text_report
 
-    run, path = judged_run(folder, result), folder / f"report.{style}"
+    run, path = judged_run(folder, result, incomplete), folder / f"report.{style}"
     if style == "html":
         return write_run_report(run.verdicts, run.manifest, path)
     return write_text_report(run, style, path)
 
 
-def judged_run(folder: Path, result: RunResult) -> "JudgedRun":
+def judged_run(folder: Path, result: RunResult, incomplete: str | None = None) -> "JudgedRun":
     """Return all that a report shows of a run folder."""
     from leakgauge.report.run_report import JudgedRun
 
@@ -167,6 +177,7 @@ def judged_run(folder: Path, result: RunResult) -> "JudgedRun":
         **report_fields(folder),
         "exposure": read_exposure_summary(folder),
         "summary": result.summary,
+        "incomplete": incomplete,
         "date": judged.date().isoformat(),
     }
     return JudgedRun(result, known)
@@ -181,4 +192,8 @@ def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:
 def _as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:
     if isinstance(plan, Plan):
         return plan if seed is None else replace(plan, seed=seed)
-    return plan_of(plan, seed=seed) if isinstance(plan, Mapping) else read_plan(plan, seed=seed)
+    if isinstance(plan, (str, Path, Mapping)):
+        return plan_of(plan, seed=seed) if isinstance(plan, Mapping) else read_plan(plan, seed=seed)
+    raise BadInput(
+        f"plan: must be the path of a plan file, a Plan or a dict of its shape, got {type(plan).__name__}"
+    )

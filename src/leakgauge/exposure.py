@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from leakgauge import catalog
 from leakgauge.core.domain import ExposureSpec
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.core.exposure import (
     EXPOSURE_METRICS,
     AdversaryExposure,
@@ -104,7 +104,7 @@ def expose_query_log(
 def refuse_run(folder: Path) -> None:
     """Stop if a folder holds a run of a plan: its report must not show the exposure by a log."""
     if (folder / manifest.NAME).exists():
-        raise BadInput(f"{folder} holds a run of a plan; choose another --out for the log")
+        raise BadInput(f"{folder} holds a run of a plan; {ANOTHER_OUT} for the log")
 
 
 def refuse_other_run(plan: Plan, folder: Path) -> None:
@@ -114,7 +114,7 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
     then = manifest.load(folder)["plan"]
     audits = [{key: value for key, value in audit.items() if key != "rounds"} for audit in then["audits"]]
     if {**then, "audits": audits} != plan_without_rounds(plan):
-        raise BadInput(f"{folder} holds a run of another plan; choose another --out")
+        raise BadInput(f"{folder} holds a run of another plan; {ANOTHER_OUT}")
 
 
 def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
@@ -122,7 +122,9 @@ def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str,
     summary = summarise(exposures)
     rows = exposure_csv([(exposed.audit, exposed.exposure) for exposed in exposures])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
-    support_files.write_json(folder / EXPOSURE_FILE, summary)
+    support_files.write_json(
+        folder / EXPOSURE_FILE, {**summary, "checksum": support_files.json_digest(summary)}
+    )
     return summary
 
 

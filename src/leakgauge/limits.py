@@ -6,11 +6,12 @@ judged against other limits at any time.
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, require_known
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Limits:
         recognised: The largest share of people who may be recognised, as `leakgauge expose` counts them.
         recognised_at: From which accuracy on a person counts as recognised.
         none: Declares that no limit is wanted, as in research.
+        file: The policy file they were read from, for messages.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -37,19 +39,29 @@ class Limits:
     recognised: float | None = None
     recognised_at: float = RECOGNISED_AT
     none: bool = False
+    file: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        metrics = convert_value(dict[str, Any], self.metrics, "metrics")
+        numbers = {name: convert_value(float, limit, name) for name, limit in metrics.items()}
+        object.__setattr__(self, "metrics", numbers)
+        for name, kind in _SETTINGS.items():
+            value = vars(self)[name]
+            if value is not None or name != "recognised":
+                object.__setattr__(self, name, convert_value(kind, value, name))
         if self.none and self.any_stated:
             raise BadInput("none = true says that there is no limit, but one is stated; remove one of them")
-        if self.recognised is not None and not 0 <= self.recognised <= 1:
-            raise BadInput(f"recognised is a share of people, from 0 to 1, got {self.recognised}")
+        if self.recognised is not None and not 0 < self.recognised < 1:
+            raise BadInput(
+                f"recognised: must be a share of people above 0, which no result can be below, and below 1, "
+                f"which none can exceed; got {self.recognised:g}; write 0.01 for 1 %"
+            )
         if not 0.5 < self.recognised_at <= 1 or round(self.recognised_at, 2) != self.recognised_at:
             raise BadInput(
-                f"recognised_at must be above 0.5 and at most 1, in steps of 0.01, got {self.recognised_at}"
+                f"recognised_at: must be above 0.5 and at most 1, in steps of 0.01, got {self.recognised_at}"
             )
         for name, limit in self.metrics.items():
-            if not 0 < limit <= 1:
-                raise BadInput(f"{name} must be above 0 and at most 1, got {limit}; write 0.6 for 60 %")
+            _check_limit(name, limit)
 
     @property
     def any_stated(self) -> bool:
@@ -72,6 +84,22 @@ class Limits:
         if self.none:
             table["none"] = True
         return table
+
+
+def _check_limit(name: str, limit: float) -> None:
+    """Refuse a limit that no result can be below, and one that none can exceed: both would say nothing."""
+    require_known(name, list(limited_metrics()), "no limit")
+    chance = limited_metrics()[name] or 0.0
+    if not limit > chance:
+        reason = "guessing reaches that by chance" if chance else "no result is below 0"
+        raise BadInput(
+            f"{name}: must be above {chance:g}, got {limit:g}; {reason}, so no release could be within it"
+        )
+    if not limit < 1:
+        raise BadInput(
+            f"{name}: must be below 1, got {limit:g}; no attacker exceeds 1, so no release could be over it; "
+            "write 0.6 for 60 %"
+        )
 
 
 NO_LIMITS = Limits()
@@ -106,20 +134,16 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
         for key, value in table.items()
         if key not in _SETTINGS
     }
-    for name, limit in metrics.items():
-        if (chance := limited_metrics()[name]) is not None and not limit > chance:
-            raise BadInput(
-                f"{where}.{name}: must be above {chance:g}, which guessing reaches by chance, got {limit:g}"
-            )
     try:
         return Limits(metrics=metrics, **settings)
     except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+        joint = ": " if str(error).startswith("none") else "."
+        raise BadInput(f"{where}{joint}{error}") from None
 
 
 def read_policy(path: str | Path) -> Limits:
     """Read a policy file: a TOML file with a table ``[limits]`` and nothing else."""
-    path = Path(path)
+    path = path_argument(path, "policy")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -133,7 +157,8 @@ def read_policy(path: str | Path) -> Limits:
         require_known(key, ["limits"], f"{path}: no table")
     if "limits" not in table:
         raise BadInput(f"{path}: no table [limits] in it; add [limits] and a line such as accuracy = 0.6")
-    return require_stated(read_limits(table["limits"], f"{path}: limits"), f"{path}: limits")
+    limits = require_stated(read_limits(table["limits"], f"{path}: limits"), f"{path}: limits")
+    return replace(limits, file=str(path))
 
 
 def require_stated(limits: Limits, where: str) -> Limits:

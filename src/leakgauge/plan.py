@@ -10,12 +10,14 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy, require_stated
+from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
 from leakgauge.sweep import sweep_points
@@ -150,6 +152,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         _check_seed(self.seed, "plan")
+        object.__setattr__(self, "seed", int(self.seed))  # also from a number of NumPy
         check_limits(self)
 
 
@@ -192,7 +195,7 @@ class _AuditTable:
 
 def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     """Read a plan file; ``seed`` overrides the one in it."""
-    path = Path(path)
+    path = path_argument(path, "plan")
     text = _read_text(path)
     try:
         table = tomllib.loads(text)
@@ -223,7 +226,7 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
             f"{where}: 'audit' is one table, not a list of them; a file has [[audit]], with two brackets, "
             "once per audit"
         )
-    file = read_dataclass(_PlanFile, table, where)
+    file = read_dataclass(_PlanFile, table, where, joint=": ")
     if not file.audit:
         raise BadInput(f"{where}: no audit in it; a file has [[audit]] once per audit")
     audits = tuple(
@@ -251,7 +254,8 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
 
 
 def _check_seed(seed: int, where: str) -> None:
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**63:
         raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed!r}")
 
 
@@ -265,14 +269,15 @@ def check_limits(plan: Plan) -> None:
         for contender in audit.contenders
         for name in (contender.knowledge, contender.label)
     }
+    where = f"{plan.limits.file}: limits" if plan.limits.file else "limits"
     for attacker in plan.limits.attackers:
-        require_known(attacker, sorted(known), "limits.attackers: no attacker of this plan")
+        require_known(attacker, sorted(known), f"{where}.attackers: no attacker of this plan")
     able = any(catalog.get_domain(audit.domain).exposure is not None for audit in plan.audits)
     if plan.limits.recognised is not None and not able:
-        raise BadInput("limits.recognised: people cannot be counted in this domain; limit accuracy instead")
+        raise BadInput(f"{where}.recognised: people cannot be counted in this domain; limit accuracy instead")
     if plan.limits.metrics and any(audit.stop is Stop.DECIDED for audit in plan.audits):
         raise BadInput(
-            "limits need a fixed number of rounds, but stop = 'decided' may end an audit early; "
+            f"{where}: need a fixed number of rounds, but stop = 'decided' may end an audit early; "
             "write stop = 'rounds', or remove the limits"
         )
 
@@ -281,11 +286,7 @@ def with_policy(plan: Plan, policy: str | Path | None) -> Plan:
     """Return the plan with the limits of a policy file instead of its own."""
     if policy is None:
         return plan
-    limits = read_policy(policy)
-    try:
-        return replace(plan, limits=limits)
-    except BadInput as error:
-        raise BadInput(f"{policy}: {error}") from None
+    return replace(plan, limits=read_policy(policy))
 
 
 def sweep_size(audit: Audit, plan: Plan) -> int:

@@ -187,7 +187,7 @@ def test_log_page_says_records(call, log, tmp_path):
 def test_predicates_need_table_and_its_ids(call, tmp_path):
     (tmp_path / "asked.csv").write_text("query,where,epsilon\n1,age > 30,0.3\n")
     (tmp_path / "people.csv").write_text("number,age\n5,20\n6,40\n")
-    assert "add --data FILE" in call("expose", "--query-log", "asked.csv").err
+    assert "name its file (--data, in Python" in call("expose", "--query-log", "asked.csv").err
     outcome = call("expose", "--query-log", "asked.csv", "--data", "people.csv", "--id", "number")
     assert outcome.code == 0
     with (tmp_path / "runs" / "asked" / "exposure.csv").open(newline="") as file:
@@ -204,8 +204,8 @@ def test_predicates_need_table_and_its_ids(call, tmp_path):
         (("--seed", "1", "--query-log", "asked.csv"), "instead of a plan"),
         (("plan.toml", "--contains", "asked.csv"), "--contains belongs to a query log"),
         (("plan.toml", "--delta", "0.1"), "--delta belongs to a query log"),
-        (("--query-log", "asked.csv", "--id", "x"), "--id names a column"),
-        (("--query-log", "asked.csv", "--delta", "nan"), "--delta must be in (0, 1)"),
+        (("--query-log", "asked.csv", "--id", "x"), "the id column is one of the table"),
+        (("--query-log", "asked.csv", "--delta", "nan"), "delta must be in (0, 1)"),
         (("--query-log", "nowhere.csv"), "there is no file nowhere.csv"),
     ],
 )

@@ -80,7 +80,7 @@ def test_bad_file_exits_with_code_2_and_names_the_line(call, tmp_path):
     assert call("judge", "scores.csv") == (
         2,
         "",
-        "leakgauge: scores.csv, line 3: score must be a number, got 'oops'\n",
+        "leakgauge: scores.csv, line 3, column score: not a number; write a number such as 0.73\n",
     )
     assert call("judge", "none.csv").code == 2
 
@@ -88,18 +88,18 @@ def test_bad_file_exits_with_code_2_and_names_the_line(call, tmp_path):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (f"1,0.5,{2**63},0", "line 3: round must be a number below 2^63, or a name"),
-        (f"1,0.5,0,{10**40}", "line 3: target must be a number below 2^63, or a name"),
-        ("1,1e999,0,0", "line 3: score must be a finite number"),
-        ("1,nan,0,0", "line 3: score must be a finite number"),
-        (f"1,{10**400},0,0", "line 3: score must be a finite number"),
+        (f"1,0.5,{2**63},0", "line 3, column round: not below 2^63; write a smaller number, or a name"),
+        (f"1,0.5,0,{10**40}", "line 3, column target: not below 2^63; write a smaller number, or a name"),
+        ("1,1e999,0,0", "line 3, column score: not a finite number"),
+        ("1,nan,0,0", "line 3, column score: not a finite number"),
+        (f"1,{10**400},0,0", "line 3, column score: not a finite number"),
     ],
 )
 def test_numbers_that_are_too_large_exit_with_code_2(call, tmp_path, row, words):
     (tmp_path / "scores.csv").write_text(f"member,score,round,target\n0,0.5,1,0\n{row}\n")
     outcome = call("judge", "scores.csv", "--epsilon", "1")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"leakgauge: scores.csv, {words}, got ")
+    assert outcome.err.startswith(f"leakgauge: scores.csv, {words}")
     assert outcome.err.count("\n") == 1
     assert len(outcome.err) < 200
 

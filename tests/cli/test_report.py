@@ -12,7 +12,10 @@ def test_report_is_regenerated(call, plan, tmp_path):
     assert outcome == (0, "Report: runs/coin/report.html\n", "")
     assert report.read_text() == first
     assert str(tmp_path) not in first, "a report names no place of the machine"
-    assert json.loads(call("report", "runs/coin", "--json").out) == {"report": "runs/coin/report.html"}
+    assert json.loads(call("report", "runs/coin", "--json").out) == {
+        "report": "runs/coin/report.html",
+        "complete": True,
+    }
 
 
 @pytest.mark.parametrize("style", ["md", "csv", "json"])
@@ -25,6 +28,41 @@ def test_report_has_other_formats(call, plan, tmp_path, style):
     assert str(tmp_path) not in text
     if style == "json":
         assert set(json.loads(text)) >= {"title", "decision", "summary", "verdicts"}
+
+
+@pytest.mark.parametrize("style", ["html", "md", "json"])
+def test_report_of_an_incomplete_run_says_so(call, plan, tmp_path, style):
+    call("run", plan())
+    (tmp_path / "runs/coin/audits/coin/peek-nothing/block-00000001.npz").write_bytes(b"")
+    outcome = call("report", "runs/coin", "--format", style)
+    assert outcome.code == 3
+    assert outcome.err == (
+        "leakgauge: runs/coin: incomplete: audit 'coin' has 100 of 200 rounds; the report shows an earlier "
+        "result; continue with: leakgauge run coin.toml --out runs/coin\n"
+    )
+    text = (tmp_path / "runs" / "coin" / f"report.{style}").read_text(encoding="utf-8")
+    assert "Incomplete: audit" in text
+    assert "has 100 of 200 rounds. This report shows an earlier result" in text
+    assert json.loads(call("report", "runs/coin", "--json").out)["complete"] is False
+    assert call("run", plan()).code == call("judge", "runs/coin").code
+    assert call("report", "runs/coin", "--format", style).code == 0
+    text = (tmp_path / "runs" / "coin" / f"report.{style}").read_text(encoding="utf-8")
+    assert "Incomplete: audit" not in text
+
+
+def test_report_of_an_extended_run_says_that_it_is_incomplete(call, plan, monkeypatch):
+    """More rounds were asked for, and the run was stopped before the first of them."""
+    call("run", plan())
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("leakgauge.runner.run._play_audit", stop)
+        assert call("run", plan(("rounds = 200", "rounds = 300"))).code == 130
+    outcome = call("report", "runs/coin", "--format", "md")
+    assert outcome.code == 3
+    assert "has 200 of 300 rounds" in outcome.err
 
 
 def test_unjudged_run_has_no_report(call, plan, tmp_path):

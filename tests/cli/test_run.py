@@ -75,7 +75,11 @@ def test_fresh_is_refused_in_a_folder_that_is_no_run_folder(call, plan, tmp_path
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "report.html").write_text("mine")
     outcome = call("run", plan(), "--out", "mine", "--fresh")
-    assert outcome == (2, "", "leakgauge: mine: not empty and not a run folder; choose another --out\n")
+    assert outcome == (
+        2,
+        "",
+        "leakgauge: mine: not empty and not a run folder; choose another --out (in Python: out=...)\n",
+    )
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["report.html"]
     assert (tmp_path / "mine" / "report.html").read_text() == "mine"
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from leakgauge.cli import verdict_table as shown
+from leakgauge.limits import Limits
+from leakgauge.risk import RiskStatus
 from leakgauge.runner.in_memory import judge
 from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding
@@ -90,3 +92,41 @@ def test_a_weak_promise_is_never_good_news(verdict, capsys):
     print_table(weak, replace(verdict, finding=Finding.NOT_VIOLATED))
     out = " ".join(capsys.readouterr().out.split())
     assert "Promise too weak to protect The promise to all records together is so weak (ε = 24,026)" in out
+
+
+@pytest.mark.parametrize(
+    ("finding", "status", "said"),
+    [
+        (
+            Finding.NOT_VIOLATED,
+            "no limit",
+            "no attack tried violated the promise, and no limit on the risk was",
+        ),
+        (
+            Finding.NOT_VIOLATED,
+            "within",
+            "no attack tried violated the promise, and the risk is within the limits for the attackers",
+        ),
+        (None, "within", "nothing was promised, and the risk is within the limits for the attackers tried."),
+        (Finding.UNDECIDED, "within", "the promise was too weak to test, and the risk is within the limits"),
+    ],
+)
+def test_exit_code_0_comes_with_one_sentence_that_says_what_was_answered(
+    verdict, capsys, finding, status, said
+):
+    promised = None if finding is None else verdict.promised
+    risk = replace(verdict.risk, status=RiskStatus(status), scope="the attackers tried")
+    found = replace(verdict, finding=finding, promised=promised, risk=risk, rounds_needed=None)
+    limits = Limits(metrics={"accuracy": 0.9}) if status == "within" else Limits()
+    result = RunResult((found,), summarise_run([found], limits=limits))
+    assert result.summary.exit_code == 0
+    for write in (shown.print_table, shown.print_answers):
+        write(result)
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith(f"Exit code 0: {said}")
+        assert not {"safe", "private"} & set(last.split())
+
+
+def test_other_exit_codes_have_their_reasons_only(verdict, capsys):
+    print_table(replace(verdict, finding=Finding.VIOLATED))
+    assert "Exit code 0" not in capsys.readouterr().out

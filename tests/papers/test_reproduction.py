@@ -134,7 +134,7 @@ def test_interrupted_reproduction_continues(folder):
 
 def test_fresh_starts_over(folder):
     reproduce("tiny26", only="figure_1", out=folder, seed=1)
-    with pytest.raises(BadInput, match=r"plan.seed was 1, is 2; choose another --out, .* with --fresh"):
+    with pytest.raises(BadInput, match=r"plan.seed was 1, is 2; choose another --out .* with --fresh"):
         reproduce("tiny26", only="figure_1", out=folder, seed=2)
     made = reproduce("tiny26", only="figure_1", out=folder, seed=2, fresh=True)
     assert made.to_json() == reproduce("tiny26", only="figure_1", out=folder.parent / "new", seed=2).to_json()

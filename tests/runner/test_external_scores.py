@@ -46,32 +46,36 @@ def test_columns_may_have_any_order_and_case(read):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "empty; it needs a header line with member and score"),
-        ("\n\n", "empty"),
-        ("member,score\n", "has no trials"),
-        ("member\n1\n", "column 'score' is missing; there are member"),
-        ("score,round\n1,1\n", "column 'member' is missing"),
-        ("round,target\n1,1\n", "column 'member' and 'score' are missing; there are round, target"),
-        ("member,score,rounds\n1,1,1\n", "no column is called 'rounds'; did you mean 'round'?"),
-        ("member,score,score\n1,1,1\n", "two columns are called 'score'"),
-        ("1,0.5\n0,0.25\n", "no column is called '1'; known: member, score, round, target"),
-        ("member,score\n1,0.5\n2,0.5\n", "line 3: member must be 0, 1, true or false, got '2'"),
-        ("member,score\n1,high\n", "line 2: score must be a number, got 'high'"),
-        ("member,score\n1,\n", "line 2: score must be a number, got ''"),
-        ("member,score\n1,nan\n", "line 2: score must be a finite number, got 'nan'"),
-        ("member,score\n1,0.5\n\n0,-inf\n", "line 4: score must be a finite number, got '-inf'"),
-        ("member,score\n1,1e400\n", "line 2: score must be a finite number, got '1e400'"),
-        (f"member,score\n1,{2**53 + 1}\n", "line 2: score must not be a whole number from 2^53 on"),
-        (
-            f"member,score,round\n1,1,{2**63}\n",
-            f"line 2: round must be a number below 2^63, or a name, got '{2**63}'",
-        ),
-        (f"member,score,target\n1,1,{10**30}\n", "line 2: target must be a number below 2^63"),
-        (f"member,score,round\n1,1,{'9' * 9000}\n", "line 2: round must be a number below 2^63"),
-        ("member,score\n1,0.5,3\n", "line 2: 3 values for 2 columns"),
-        ("member,score,round\n1,0.5,\n", "line 2: round must not be empty, got ''"),
-        (b"member,score\n\xff,1\n", "not a CSV file in UTF-8"),
-        ('member,score\n"1,2\n', "not a CSV file in UTF-8"),
+        ("", "line 1: empty; the first line names the columns: write member,score"),
+        ("\n\n", "line 1: empty"),
+        ("member,score\n", "no trial below the header; write one line per trial, such as 1,0.73"),
+        ("member\n1\n", "line 1: column 'score' missing; write member,score"),
+        ("score,round\n1,1\n", "line 1: column 'member' missing"),
+        ("round,target\n1,1\n", "line 1: columns 'member' and 'score' missing; write member,score"),
+        ("member,score,rounds\n1,1,1\n", "column 3: no column is called 'rounds'; did you mean 'round'?"),
+        ("member,score,name\n1,1,Ada\n", "column 3: no column is called 'name'; known: member, score"),
+        ("member,score,\n1,1,\n", "line 1: column 3 has no name"),
+        ("member,score,score\n1,1,1\n", "line 1: two columns are called 'score'; remove one"),
+        ("Ada,0.5\nAlan,0.25\n", "line 1: names none of the columns; write member,score"),
+        ("member|score\n1|0.25\n", "line 1: columns are divided by vertical bars; divide them by commas"),
+        ("member,score\n1,0.5\n2,0.5\n", "line 3, column member: neither 0 nor 1; write 1 for a member"),
+        ("member,score\n1,0.5\n,0.5\n", "line 3, column member: empty; write 1 for a member"),
+        ("member,score\n1,Ada\n", "line 2, column score: not a number; write a number such as 0.73"),
+        ("member,score\n1,\n", "line 2, column score: empty; write a number"),
+        ("member,score\n1,nan\n", "line 2, column score: not a finite number"),
+        ("member,score\n1,0.5\n\n0,-inf\n", "line 4, column score: not a finite number"),
+        ("member,score\n1,1e400\n", "line 2, column score: not a finite number"),
+        (f"member,score\n1,{2**53 + 1}\n", "line 2, column score: a whole number from 2^53 on"),
+        (f"member,score,round\n1,1,{2**63}\n", "line 2, column round: not below 2^63"),
+        (f"member,score,target\n1,1,{10**30}\n", "line 2, column target: not below 2^63"),
+        (f"member,score,round\n1,1,{'9' * 9000}\n", "line 2, column round: not below 2^63"),
+        ("member,score\n1,0,5\n", "line 2: 3 values for 2 columns; write member,score, and numbers with a"),
+        ("member,score,round\n1,0.5,\n", "line 2, column round: empty; write a number or a name"),
+        (b"member,score\n\xff,1\n", "not in UTF-8 (byte 13); save it as CSV in UTF-8"),
+        ("member,score\n1,0.5\n".encode("utf-16"), "is in UTF-16, not in UTF-8; save it as CSV in UTF-8"),
+        ("member,score\n1,0.5\n".encode("utf-16-le"), "is in UTF-16, not in UTF-8"),
+        (b"PK\x03\x04 and so on", "is a workbook or another archive, not text; save it as CSV"),
+        ('member,score\n"1,2\n', "not a CSV file"),
     ],
 )
 def test_errors_have_line_numbers(read, text, message):
@@ -79,6 +83,7 @@ def test_errors_have_line_numbers(read, text, message):
         read(text)
     assert message in str(caught.value)
     assert "scores.csv" in str(caught.value)
+    assert "Ada" not in str(caught.value), "a cell may be about a person"
 
 
 def test_missing_file_is_bad_input(tmp_path):
@@ -91,7 +96,7 @@ def test_missing_file_is_bad_input(tmp_path):
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_other_delimiters_are_reported(tmp_path, mark):
     (tmp_path / "scores.csv").write_text(f"member{mark}score\n1{mark}0.5\n")
-    with pytest.raises(BadInput, match="separate columns by commas"):
+    with pytest.raises(BadInput, match="divide them by commas"):
         read_scores(tmp_path / "scores.csv")
 
 

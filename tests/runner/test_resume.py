@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import leakgauge.domains
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import ANOTHER_OUT, START_OVER, BadInput
 from leakgauge.plan import plan_of
 from leakgauge.runner import code_digest, manifest
 from leakgauge.runner.block_store import split_rounds
@@ -17,6 +17,7 @@ from leakgauge.runner.library_versions import VersionGuard, installed_versions
 from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.runner.status import run_status
+from leakgauge.support.files import json_digest
 
 PLAN = {
     "seed": 7,
@@ -34,7 +35,7 @@ PLAN = {
 }
 
 
-OR_ELSE = "; or start over with --fresh, or choose another --out"
+OR_ELSE = f"; or {START_OVER}, or {ANOTHER_OUT}"
 
 
 def state(folder):
@@ -263,7 +264,7 @@ def as_version_1(folder):
             np.savez_compressed(store.path(block), header=header, checksum=checksum, **columns)
     del content["code"]
     content |= {"schema": 1, "package": "f00", "versions": {**content["versions"], "leakgauge": "0.0.9"}}
-    text = json.dumps({**content, "checksum": manifest._digest(content)})
+    text = json.dumps({**content, "checksum": json_digest(content)})
     (folder / manifest.NAME).write_text(text)
 
 
@@ -309,7 +310,7 @@ def test_fresh_starts_over_and_leaves_no_trace_of_the_old_run(begun, tmp_path):
     (folder / "audits" / "old" / "peek").mkdir(parents=True)
     (folder / "audits" / "old" / "peek" / "block-00000000.npz").write_text("old")
     other = {**PLAN, "seed": 8}
-    with pytest.raises(BadInput, match=r"plan.seed was 7, is 8; choose another --out, .* with --fresh"):
+    with pytest.raises(BadInput, match=r"plan.seed was 7, is 8; choose another --out .* with --fresh"):
         run_plan(plan_of(other), folder)
     run_plan(plan_of(other), folder, fresh=True)
     run_plan(plan_of(other), tmp_path / "new")
@@ -338,7 +339,7 @@ def test_fresh_is_refused_where_the_folder_is_no_run_folder(tmp_path):
     with pytest.raises(BadInput, match="not empty and not a run folder"):
         run_plan(plan_of(PLAN), folder, fresh=True)
     (folder / "manifest.json").write_text('{"name": "a web page"}')
-    with pytest.raises(BadInput, match="another version of leakgauge"):
+    with pytest.raises(BadInput, match="not of a run"):
         run_plan(plan_of(PLAN), folder, fresh=True)
     (folder / "manifest.json").write_text('{"schema": 2, "name": "a web page"}')
     with pytest.raises(BadInput, match="damaged"):

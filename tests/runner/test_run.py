@@ -242,14 +242,17 @@ def test_rejects_file_as_run_folder(plan, tmp_path):
         run_plan(plan(), tmp_path / "plan.toml")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 2, "checksum": ""}'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", "{}", '{"schema": "2"}', '{"schema": 1}', '{"schema": 2, "checksum": ""}'],
+)
 @pytest.mark.parametrize("blocks", [True, False])
 def test_damaged_manifest_is_rejected(plan, tmp_path, content, blocks):
     run_plan(plan(), tmp_path / "out")
     (tmp_path / "out" / "manifest.json").write_text(content)
     if not blocks:
         shutil.rmtree(tmp_path / "out" / "audits")
-    with pytest.raises(BadInput, match="damaged; restore it, or choose another --out"):
+    with pytest.raises(BadInput, match="damaged, or not of a run; restore it from a copy, or run"):
         run_plan(plan(), tmp_path / "out")
 
 

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.runner import manifest
 from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder, read_verdicts
 
@@ -52,10 +53,37 @@ def test_non_run_folder_is_bad_input(tmp_path):
 def test_missing_or_damaged_verdicts_are_bad_input(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     path = tmp_path / "out" / "verdicts.json"
-    for content in ("{", "{}", '{"verdicts": [{}]}'):
+    edited = path.read_text().replace('"seed": 7', '"seed": 8')
+    assert edited != path.read_text()
+    empty = '{"schema": 2, "verdicts": []}'
+    for content in ("", "{", "{}", "[]", "7", '{"verdicts": [{}]}', empty, empty.replace("2", "1"), edited):
         path.write_text(content)
         with pytest.raises(BadInput, match="damaged; write it again with: leakgauge judge"):
             read_verdicts(tmp_path / "out")
     path.unlink()
     with pytest.raises(BadInput, match="not judged yet"):
         read_verdicts(tmp_path / "out")
+
+
+def test_verdicts_of_the_first_schema_are_judged_again_from_their_trials(plan, tmp_path):
+    result, folder = run_plan(plan(), tmp_path / "out"), tmp_path / "out"
+    content = manifest.load(folder)
+    del content["verdicts"]  # as an earlier version left it
+    manifest.update(content, folder)
+    (folder / "verdicts.json").write_text('{"schema": 1, "verdicts": []}')
+    assert read_verdicts(folder) == result
+    assert json.loads((folder / "verdicts.json").read_text())["schema"] == 2
+    (folder / "verdicts.json").write_text('{"schema": 1, "verdicts": []}')
+    with pytest.raises(BadInput, match="damaged"):  # this version knows what it wrote
+        read_verdicts(folder)
+
+
+def test_verdicts_of_a_later_schema_are_left_alone(plan, tmp_path):
+    run_plan(plan(), tmp_path / "out")
+    content = manifest.load(tmp_path / "out")
+    del content["verdicts"]
+    manifest.update(content, tmp_path / "out")
+    (tmp_path / "out" / "verdicts.json").write_text('{"schema": 3, "verdicts": []}')
+    with pytest.raises(BadInput, match="written by another version of leakgauge"):
+        read_verdicts(tmp_path / "out")
+    assert '"schema": 3' in (tmp_path / "out" / "verdicts.json").read_text()

@@ -35,7 +35,8 @@ def test_incomplete_row_is_rejected(tmp_path, text):
     ("name", "content", "word"),
     [
         ("a.xls", b"", "unknown ending; known: .csv"),
-        ("a.csv", b"\xff\xfe\x00", "it must be a text file in UTF-8"),
+        ("a.csv", b"\xff\xfe\x00", "is in UTF-16, not in UTF-8; save it as CSV in UTF-8"),
+        ("a.csv", b"a,b\n\xff,1\n", "cannot be read"),
         ("a.csv.gz", b"not packed", "it must be a text file in UTF-8"),
         ("a.parquet", b"PAR1", "cannot be read"),
     ],

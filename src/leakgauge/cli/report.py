@@ -7,7 +7,12 @@ from pathlib import Path
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
-    parser = commands.add_parser("report", help="write the report of a run")
+    parser = commands.add_parser(
+        "report",
+        help="write the report of a run",
+        description="Write the report of a run. Exit code: 0 it is written, whatever it says, 2 bad input, "
+        "3 it is written, but the run is incomplete, which the report says too.",
+    )
     parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
     parser.add_argument(
         "--format",
@@ -20,10 +25,25 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report and print where it is."""
+    """Write the report and print where it is, and loudly if it is that of an incomplete run."""
     from leakgauge import api
+    from leakgauge.core.errors import IncompleteRun
+    from leakgauge.runner import manifest
     from leakgauge.runner.run_verdicts import read_verdicts
+    from leakgauge.runner.status import incomplete_audits
 
-    path = api.write_report(arguments.folder, read_verdicts(arguments.folder), style=arguments.format)
-    print(json.dumps({"report": str(path)}) if arguments.json else f"Report: {path}")
+    folder = arguments.folder
+    result, incomplete = read_verdicts(folder), incomplete_audits(folder)
+    path = api.write_report(folder, result, style=arguments.format, incomplete=incomplete)
+    print(
+        json.dumps({"report": str(path), "complete": incomplete is None})
+        if arguments.json
+        else f"Report: {path}"
+    )
+    if incomplete is not None:
+        command = manifest.how_to_continue(manifest.load(folder), folder)
+        raise IncompleteRun(
+            f"{folder}: incomplete: {incomplete}; the report shows an earlier result; continue with: "
+            f"{command}"
+        )
     return 0

@@ -174,9 +174,13 @@ def _print_answers(result: "RunResult", console: "Console") -> None:
 def _print_reasons(result: "RunResult", console: "Console") -> None:
     from rich.text import Text
 
+    from leakgauge.report.answers import exit_sentence
+
     code = result.summary.exit_code
     for reason in result.summary.reasons:
         console.print(Text(f"{f'Exit code {code}' if code else 'Warning'}: {reason}."), soft_wrap=True)
+    if code == 0:
+        console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
 
 
 def _interval_cell(verdict: "Verdict", name: str, write: Any) -> str:

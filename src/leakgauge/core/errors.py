@@ -1,4 +1,10 @@
-"""Errors that a user can fix."""
+"""Errors that a user can fix.
+
+A message is read by callers of the command line and of Python, so advice about an option names both forms.
+"""
+
+ANOTHER_OUT = "choose another --out (in Python: out=...)"
+START_OVER = "start over with --fresh (in Python: fresh=True)"
 
 
 class BadInput(Exception):

@@ -40,7 +40,8 @@ class Scope:
         """Return the folder of the data sets, for an item that needs it."""
         if self.data is None:
             raise BadInput(
-                "this item needs real data; name its folder with --data DIR, or choose another --only"
+                "this item needs real data; name its folder (--data DIR, in Python data=...), or choose "
+                "another item (--only, in Python only=...)"
             )
         return self.data
 

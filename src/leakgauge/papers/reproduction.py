@@ -90,13 +90,14 @@ def reproduce(
     the runs. If it was interrupted, the same call continues it; ``fresh`` removes the runs of these
     items that are in the folder and starts over.
     """
-    declared = find_paper(paper)
-    items = select_items(declared, paper, only)
+    declared = find_paper(convert_value(str, paper, "paper"))
+    items = select_items(declared, paper, convert_value(str | None, only, "only"))
     engines.check_engine(engine, workers, address)
+    seed, fresh = convert_value(int, seed, "seed"), convert_value(bool, fresh, "fresh")
     if not 0 <= seed < 2**63:
         raise BadInput(f"seed must be a whole number in 0..2^63-1, got {seed}")
     runner = ItemRunner(
-        folder=default_folder(paper) if out is None else Path(out),
+        folder=default_folder(paper) if out is None else files.path_argument(out, "out"),
         scope=Scope(scale=convert_value(Scale, scale, "scale"), data=_data_folder(data)),
         seed=seed,
         engine=EngineOptions(engine=engine, workers=workers, address=address),
@@ -139,7 +140,7 @@ def _command(paper: str, only: str | None, scope: Scope, seed: int) -> str:
 def _data_folder(folder: str | Path | None) -> Path | None:
     if folder is None:
         return None
-    path = Path(folder)
+    path = files.path_argument(folder, "data")
     if not path.is_dir():
-        raise BadInput(f"--data {path}: no such folder; name the one that holds the data sets")
+        raise BadInput(f"data: {path}: no such folder; name the one that holds the data sets")
     return path.resolve()

@@ -74,6 +74,19 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     return Answer("neutral", "No promise stated", (text,))
 
 
+def exit_sentence(summary: RunSummary) -> str:
+    """What exit code 0 says of a run, so that nobody takes it for more than was answered."""
+    promise = {
+        Finding.NOT_VIOLATED.value: "no attack tried violated the promise",
+        Finding.UNDECIDED.value: "the promise was too weak to test",
+    }.get(summary.promise.status, "nothing was promised")
+    within = "the risk is within the limits"
+    if summary.risk.scope != ANY_ATTACKER:
+        within += " for the attackers tried"
+    limited = summary.risk.status is RiskStatus.WITHIN
+    return f"{promise}, and {within if limited else 'no limit on the risk was stated'}."
+
+
 def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     """Say how well people can be identified, and whether that is within the owner's limits."""
     risk = summary.risk

@@ -52,7 +52,7 @@ def decision_of(run: JudgedRun) -> Decision:
         promise=promise_answer(run.summary, run.verdicts),
         risk=_risk_lamp(run, leading),
         number=None if leading is None else _leading_number(run, leading),
-        alerts=_alerts(run.verdicts),
+        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts)),
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
     )
@@ -126,6 +126,17 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
         among=several if is_best else "",
         control="" if not controls else percent(leading_value(controls[0])),
     )
+
+
+def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
+    """That the run folder does not hold all rounds, where it does not."""
+    if not (missing := run.manifest.get("incomplete")):
+        return ()
+    alert = (
+        f"Incomplete: {clip(missing, 300)}. This report shows an earlier result, which the rounds in the run "
+        "folder do not support. Do not decide on it: run the plan again."
+    )
+    return (alert,)
 
 
 def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class BlockSequence:
         if any(part.reading != parts[0].reading for part in parts):
             raise BadInput(
                 f"{label}: the attack was trained differently when the run was continued, perhaps on another "
-                "machine or with other library versions; start a new run in another --out"
+                "machine or with other library versions; start a new run in another folder"
             )
         return replace(
             parts[0],

@@ -16,6 +16,7 @@ from warnings import catch_warnings, filterwarnings, simplefilter
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
 from leakgauge.support.progress import relay_worker_progress, report_progress
+from leakgauge.support.table_reader import convert_value
 from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
@@ -24,7 +25,7 @@ _WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers t
 _MOST_DEATHS = 3  # times in a row that a worker may be killed before an item is done
 _KILLED_WORKERS = (
     f"a worker process was killed {_MOST_DEATHS} times in a row, perhaps because memory ran out; use "
-    "fewer --workers"
+    "fewer workers"
 )
 TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
@@ -50,10 +51,13 @@ def check_engine(name: str, workers: int, address: str | None) -> None:
     """Refuse an engine that could not be opened, before anything is written."""
     if name not in ENGINES:
         raise BadInput(f"no engine is called {name!r}; known: {', '.join(ENGINES)}")
-    if not workers >= 1:
-        raise BadInput(f"workers must be >= 1, got {workers}")
+    if not convert_value(int, workers, "workers") >= 1:
+        raise BadInput(f"workers must be >= 1, got {workers}; 1 is no parallel work")
+    convert_value(str | None, address, "address")
     if name == "local" and address is not None:
-        raise BadInput(f"address {address!r}: the local engine has none; add --engine dask or --engine ray")
+        raise BadInput(
+            f"address {address!r}: the local engine has none; choose the engine dask or ray, or leave it out"
+        )
     if name != "local" and find_spec({"dask": "distributed", "ray": "ray"}[name]) is None:
         raise BadInput(f"engine {name!r} is not installed; run: pip install 'leakgauge[distributed]'")
 

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Trials
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.text_encoding import refuse_other_encoding
 
 SCORE_COLUMNS = ("member", "score", "round", "target")
 _TOO_LARGE, _MOST_DIGITS = 2**63, 19  # of the numbers of rounds and targets
 _INEXACT = 2.0**53  # from here on floating-point numbers do not hold every whole number
+_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _BITS = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -28,14 +30,16 @@ def trials_from_arrays(
     coins: Coins,
 ) -> Trials:
     """Make trials; without rounds each trial is a release of its own, without targets they are numbered."""
-    bits, values = np.asarray(members), _score_array(scores)
+    bits, values = _array(members, "members"), _score_array(scores)
     if bits.ndim != 1 or bits.shape != values.shape or not bits.size:
         raise BadInput(
             f"members of shape {bits.shape} and scores of shape {values.shape}; give two lists of equal "
             "length, one entry per trial"
         )
-    if not np.isin(bits, (0, 1)).all():
-        raise BadInput("a member is neither 0 nor 1; write True for a member, False for a non-member")
+    if (wrong := np.flatnonzero(~np.isin(bits, (0, 1)))).size:
+        raise BadInput(
+            f"members[{wrong[0]}] is neither 0 nor 1; write True for a member, False for a non-member"
+        )
     bits = bits.astype(bool)
     if bits.all() or not bits.any():
         raise BadInput(
@@ -53,14 +57,27 @@ def trials_from_arrays(
     return Trials(round_numbers, target_numbers, bits, values, coins)
 
 
-def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     try:
-        given = np.asarray(scores)
-        if given.dtype.kind == "c":
-            raise TypeError("they are complex")
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{what} are no list: entries differ in length; give one entry per trial") from None
+
+
+def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    given = _array(scores, "scores")
+    if given.dtype.kind == "c":
+        raise BadInput("scores are complex; give one real number per trial")
+    if given.dtype.kind not in "biufSUO":
+        raise BadInput(f"scores are {given.dtype}, not numbers; give one real number per trial")
+    try:
         values = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"the scores are not numbers ({error}); give one real number per trial") from None
+    except (TypeError, ValueError):
+        raise BadInput("scores are not all numbers; give one real number per trial") from None
+    except OverflowError:
+        raise BadInput("a score is too large for a floating-point number; divide by a constant") from None
+    if values.ndim == 1 and (wrong := np.flatnonzero(~np.isfinite(values))).size:
+        raise BadInput(f"scores[{wrong[0]}] is not a finite number; give one real number per trial")
     whole = given.dtype.kind in "iu" or (
         given.dtype.kind == "O" and any(type(one) is int for one in given.flat)
     )
@@ -73,12 +90,12 @@ def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def _numbered(names: npt.ArrayLike, what: str, size: int) -> npt.NDArray[np.int64]:
     """Number the different names from 0 on, in their own order rather than that of the rows."""
-    values = np.asarray(names)
+    values = _array(names, what)
     if values.shape != (size,):
         raise BadInput(f"{what} of shape {values.shape} for {size} trials; give one per trial")
     if values.dtype.kind == "U" and all(name.isdecimal() for name in values.tolist()):
-        if largest := next(filter(_is_too_large, values.tolist()), None):
-            raise BadInput(f"{what} must be below 2^63, got {largest}; number them from 0 on")
+        if any(map(_is_too_large, values.tolist())):
+            raise BadInput(f"{what} must be below 2^63; number them from 0 on")
         values = values.astype(np.int64)
     if values.dtype.kind == "f" and not (np.abs(values) < _INEXACT).all():
         raise BadInput(
@@ -113,32 +130,24 @@ class ScoreColumns:
 
 def read_scores(path: Path) -> ScoreColumns:
     """Read a file with a header line: member (0/1, true/false), score, and optionally round and target."""
+    if path.is_file():
+        refuse_other_encoding(path, "scores")
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             return _read_columns(csv.reader(file, strict=True), str(path))
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; check the path") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path}: not a CSV file in UTF-8 ({error})") from None
+    except csv.Error as error:
+        raise BadInput(f"{path}: not a CSV file ({error}); close every quote, or save it again") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not in UTF-8 (byte {error.start}); save it as CSV in UTF-8") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
 
 
 def _read_columns(lines: Any, where: str) -> ScoreColumns:
-    header = [name.strip().lower() for name in next(lines, [])]
-    if not header:
-        raise BadInput(f"{where}: empty; it needs a header line with member and score")
-    for name in header:
-        if ";" in name or "\t" in name:
-            raise BadInput(f"{where}: {name!r} is one column; separate columns by commas")
-        require_known(name, list(SCORE_COLUMNS), f"{where}: no column")
-        if header.count(name) > 1:
-            raise BadInput(f"{where}: two columns are called {name!r}; keep one")
-    if missing := [repr(name) for name in SCORE_COLUMNS[:2] if name not in header]:
-        raise BadInput(
-            f"{where}: column {' and '.join(missing)} {'are' if missing[1:] else 'is'} missing; there are "
-            f"{', '.join(header)}"
-        )
+    """Check header and cells; no message repeats a cell, which may be about a person."""
+    header = _read_header(next(lines, []), where)
     columns: dict[str, list[Any]] = {name: [] for name in header}
     readers: dict[str, Callable[[str], Any]] = {
         "member": _parse_member,
@@ -150,14 +159,17 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(header):
-            raise BadInput(f"{where}, line {lines.line_num}: {len(cells)} values for {len(header)} columns")
+            raise BadInput(
+                f"{where}, line {lines.line_num}: {len(cells)} values for {len(header)} columns; write "
+                f"{','.join(header)}, and numbers with a decimal point"
+            )
         for name, cell in zip(header, cells):
             try:
                 columns[name].append(readers[name](cell.strip()))
             except ValueError as error:
-                raise BadInput(f"{where}, line {lines.line_num}: {name} {error}, got {cell[:60]!r}") from None
+                raise BadInput(f"{where}, line {lines.line_num}, column {name}: {error}") from None
     if not columns["member"]:
-        raise BadInput(f"{where}: has no trials; add one line per trial below the header")
+        raise BadInput(f"{where}: no trial below the header; write one line per trial, such as 1,0.73")
     return ScoreColumns(
         members=columns["member"],
         scores=columns["score"],
@@ -166,9 +178,37 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
     )
 
 
+def _read_header(cells: list[str], where: str) -> list[str]:
+    """The names of the columns; a line that names none of them is data, and is not shown."""
+    header = [name.strip().lower() for name in cells]
+    example = "write member,score and, where they are known, round,target"
+    if not any(header):
+        raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
+    for mark, name in _OTHER_DELIMITERS.items():
+        if len(header) == 1 and mark in header[0]:
+            raise BadInput(f"{where}, line 1: columns are divided by {name}; divide them by commas")
+    if not set(header) & set(SCORE_COLUMNS):
+        raise BadInput(f"{where}, line 1: names none of the columns; {example}")
+    if missing := [name for name in SCORE_COLUMNS[:2] if name not in header]:
+        listed = " and ".join(map(repr, missing))
+        raise BadInput(
+            f"{where}, line 1: column{'s' * (len(missing) > 1)} {listed} missing; {example}; it has "
+            f"{', '.join(header)}"
+        )
+    for number, name in enumerate(header, 1):
+        if not name:
+            raise BadInput(f"{where}, line 1: column {number} has no name; {example}, and nothing else")
+        require_known(
+            name, list(SCORE_COLUMNS), f"{where}, line 1: remove or rename column {number}: no column"
+        )
+        if header.count(name) > 1:
+            raise BadInput(f"{where}, line 1: two columns are called {name!r}; remove one")
+    return header
+
+
 def _parse_member(cell: str) -> bool:
     if cell.lower() not in _BITS:
-        raise ValueError("must be 0, 1, true or false")
+        raise ValueError(f"{'empty' if not cell else 'neither 0 nor 1'}; write 1 for a member, 0 for others")
     return _BITS[cell.lower()]
 
 
@@ -176,11 +216,11 @@ def _parse_score(cell: str) -> float:
     try:
         value = float(cell)
     except ValueError:
-        raise ValueError("must be a number") from None
+        raise ValueError(f"{'empty' if not cell else 'not a number'}; write a number such as 0.73") from None
     if not math.isfinite(value):
-        raise ValueError("must be a finite number")
+        raise ValueError("not a finite number; write a number such as 0.73")
     if cell.lstrip("+-").isdecimal() and abs(value) >= _INEXACT:
-        raise ValueError("must not be a whole number from 2^53 on, where neighbours are equal")
+        raise ValueError("a whole number from 2^53 on, where neighbours are equal; subtract a constant")
     return value
 
 
@@ -190,7 +230,7 @@ def _is_too_large(name: str) -> bool:
 
 def _parse_name(cell: str) -> str:
     if not cell:
-        raise ValueError("must not be empty")
+        raise ValueError("empty; write a number or a name")
     if _is_too_large(cell):
-        raise ValueError("must be a number below 2^63, or a name")
+        raise ValueError("not below 2^63; write a smaller number, or a name")
     return cell

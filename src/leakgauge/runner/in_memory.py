@@ -15,13 +15,13 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
-from leakgauge.plan import MetricsTable
+from leakgauge.plan import MOST_ROUNDS, MetricsTable
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence
-from leakgauge.runner.engines import Engine, map_in_order, open_engine
+from leakgauge.runner.engines import Engine, check_engine, map_in_order, open_engine
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import control_seed, judge_control, judge_no_control, play_control
@@ -73,11 +73,12 @@ def audit_mechanism(
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
-    whole, seed = convert_value(int, rounds, "rounds"), convert_value(int, seed, "seed")
-    if not whole >= 1:
-        raise BadInput(f"rounds must be >= 1, got {rounds}; 20000 is usual")
-    if not 0 <= seed < 2**63:
-        raise BadInput(f"seed must be in 0..2^63-1, got {seed}")
+    whole, seed = convert_value(int, rounds, "rounds"), _seed(seed)
+    if not 1 <= whole <= MOST_ROUNDS:
+        raise BadInput(f"rounds must be in 1..{MOST_ROUNDS}, got {rounds}; 20000 is usual")
+    if not callable(release):
+        raise BadInput(f"release: must be a function (dataset, rng), got {type(release).__name__}")
+    check_engine("local", workers, None)
     promise, metrics = _promise(epsilon, delta), MetricsTable(confidence=_confidence(confidence))
     if workers > 1:
         refuse_own_generator(release, "release")
@@ -198,7 +199,9 @@ def judge(
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
-    limits = read_limits(limits.table() if isinstance(limits, Limits) else limits, "limits")
+    if not isinstance(limits, Limits):
+        limits = read_limits(limits, "limits")
+    seed, confidence = _seed(seed), _confidence(confidence)
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
     found = verdict.judge_trials(
         trials,
@@ -212,7 +215,7 @@ def judge(
             parameters={"data": {}, "challenger": {}, "mechanism": {}, "attack": {}},
             seed=seed,
         ),
-        metrics=MetricsTable(confidence=_confidence(confidence)),
+        metrics=MetricsTable(confidence=confidence),
         control=no_positive_control("only scores are given, and no release can be made"),
     )
     (found,) = verdict.mark_untestable([found], [found.label])
@@ -243,11 +246,19 @@ def _with_risk(found: verdict.Verdict, trials: Trials, limits: Limits, confidenc
 
 
 def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
-    if epsilon is None:
-        return None
-    return Guarantee(
-        epsilon=convert_value(float, epsilon, "epsilon"), delta=convert_value(float, delta, "delta")
+    delta = convert_value(float, delta, "delta")
+    if epsilon is None and delta != 0:
+        raise BadInput(f"delta = {delta:g} needs an epsilon; give epsilon too, or leave delta out")
+    return (
+        None if epsilon is None else Guarantee(epsilon=convert_value(float, epsilon, "epsilon"), delta=delta)
     )
+
+
+def _seed(seed: int) -> int:
+    whole: int = convert_value(int, seed, "seed")
+    if not 0 <= whole < 2**63:
+        raise BadInput(f"seed must be in 0..2^63-1, got {whole}")
+    return whole
 
 
 def _confidence(confidence: float) -> float:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from leakgauge.runner import audit_metadata
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.runner.code_digest import code_digests, run_versions
 from leakgauge.support import files
+from leakgauge.support.files import json_digest
 from leakgauge.support.table_reader import read_dataclass
 
 NAME = "manifest.json"
@@ -64,7 +64,7 @@ def make_manifest(plan: Plan, metadata: dict[str, audit_metadata.AuditMetadata])
         metadata=metadata,
         code=code,
         versions=run_versions(plan.audits),
-        digest=_digest([plan_without_rounds(plan), data, code]),
+        digest=json_digest([plan_without_rounds(plan), data, code]),
     )
 
 
@@ -89,13 +89,13 @@ def write(manifest: Manifest, folder: Path) -> None:
         "looks": {name: list(rounds) for name, rounds in manifest.looks.items()},
         "facts": {name: audit_metadata.metadata_to_json(one) for name, one in manifest.metadata.items()},
     }
-    files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
+    files.write_json(folder / NAME, {**content, "checksum": json_digest(content)})
 
 
 def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
     """Write the file again as it was, except for what changed: nothing of what produced a block may."""
     content = {**content, **changed}
-    files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
+    files.write_json(folder / NAME, {**content, "checksum": json_digest(content)})
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -103,16 +103,19 @@ def load(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     try:
         content = json.loads(path.read_bytes())
-        if content.get("schema") not in (OLD_SCHEMA, SCHEMA):
+        schema = content["schema"]
+        if type(schema) is int and schema not in (OLD_SCHEMA, SCHEMA):
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
-        if content.pop("checksum") != _digest(content):
+        if content.pop("checksum") != json_digest(content):
             raise ValueError
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, KeyError, AttributeError):
-        raise BadInput(f"{path}: damaged; restore it, or choose another --out") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(
+            f"{path}: damaged, or not of a run; restore it from a copy, or run the plan in another folder"
+        ) from None
     return content
 
 
@@ -192,7 +195,3 @@ def _redacted_audit(audit: Audit) -> Audit:
     return replace(
         audit, challenger=catalog.redacted_challenger(audit.domain, audit.challenger), contenders=contenders
     )
-
-
-def _digest(value: Any) -> str:
-    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import ANOTHER_OUT, START_OVER, BadInput
 from leakgauge.plan import Audit, plan_without_rounds
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.code_digest import code_digests, library_versions
@@ -23,8 +23,7 @@ def refuse_different_run(stored: Manifest, new: Manifest, folder: Path) -> None:
         difference = f"the data or code behind audit {', '.join(changed)} changed" if changed else None
     if difference is not None:
         raise BadInput(
-            f"{folder} holds another run: {difference}; choose another --out, undo the change, or start over "
-            "with --fresh"
+            f"{folder} holds another run: {difference}; {ANOTHER_OUT}, undo the change, or {START_OVER}"
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.runner import manifest
 from leakgauge.support import files
 
@@ -40,7 +40,7 @@ def remove_run(folder: Path) -> None:
         for path in [*_blocks(folder), *folder.glob(f"{CONTROLS_FOLDER}/*/*")]:
             path.unlink()
     except OSError as error:
-        raise BadInput(f"{folder}: cannot be cleared ({error.strerror}); choose another --out") from None
+        raise BadInput(f"{folder}: cannot be cleared ({error.strerror}); {ANOTHER_OUT}") from None
     written = (path for name in (AUDITS_FOLDER, CONTROLS_FOLDER) for path in folder.glob(f"{name}/**/"))
     for path in sorted(written, reverse=True):
         with suppress(OSError):  # it holds something that is not of a run

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
-from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
+from leakgauge.core.errors import ANOTHER_OUT, START_OVER, BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import NoControl
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
@@ -104,7 +104,7 @@ def refuse_too_many_workers(prepared: PreparedAudit, options: EngineOptions) -> 
     if most is not None and (options.workers > most or options.engine != "local"):
         raise BadInput(
             f"this audit can use at most {most} local worker, so that its limits on rate and total hold; "
-            "leave out --workers and --engine"
+            "leave out --workers and --engine (in Python: workers and engine)"
         )
 
 
@@ -126,11 +126,11 @@ def _open_run_folder(
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
         foreign = {name for name in inside if name != files.LOCK_NAME and not files.is_partial_file(name)}
         if foreign and manifest.NAME not in inside:
-            raise BadInput(f"{folder}: not empty and not a run folder; choose another --out")
+            raise BadInput(f"{folder}: not empty and not a run folder; {ANOTHER_OUT}")
         created = missing_folders(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); choose another --out") from None
+        raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); {ANOTHER_OUT}") from None
     with files.lock_folder(folder), rollback_on_bad_input(folder, inside, created):
         stored = manifest.load(folder) if (folder / manifest.NAME).exists() else None
         files.remove_partial_files(folder)
@@ -155,9 +155,7 @@ def _continued_run(content: dict[str, Any], new: Manifest, folder: Path) -> Mani
     run = replace(stored, plan=new.plan)
     obstacle = resume.continuation_obstacle(run, folder)
     if obstacle and not all(audit_progress(audit, run, folder).complete for audit in run.plan.audits):
-        raise BadInput(
-            f"{folder} cannot be continued: {obstacle}; or start over with --fresh, or choose another --out"
-        )
+        raise BadInput(f"{folder} cannot be continued: {obstacle}; or {START_OVER}, or {ANOTHER_OUT}")
     return run
 
 

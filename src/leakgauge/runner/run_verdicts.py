@@ -33,7 +33,7 @@ from leakgauge.summary import (
     summarise_run,
 )
 from leakgauge.support import files
-from leakgauge.support.files import lock_folder
+from leakgauge.support.files import json_digest, lock_folder
 from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import VERDICTS_SCHEMA, Finding, Verdict, VerdictSubject
 
@@ -63,9 +63,15 @@ def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult
         audit.name: list(dict.fromkeys([*run.looks.get(audit.name, ()), audit.rounds]))
         for audit in run.plan.audits
     }
-    manifest.update(content, folder, looks=looks)
-    files.write_json(folder / VERDICTS_FILE, result_to_json(result))
+    written = result_to_json(result)
+    manifest.update(content, folder, looks=looks, verdicts=_verdicts_digest(written))
+    files.write_json(folder / VERDICTS_FILE, written)
     return result
+
+
+def _verdicts_digest(content: Any) -> str:
+    """The digest by which the manifest knows its verdicts.json; dates in it are strings."""
+    return json_digest(json.loads(json.dumps(content, default=str)))
 
 
 def _with_limits(run: Manifest, limits: Limits | None) -> Manifest:
@@ -183,7 +189,7 @@ def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) 
     if first := changed_rounds(audit, run):
         obstacle = (
             f"the number of rounds was changed after the result of {first:,} rounds was known, so no "
-            "interval holds; start over with --fresh and another --seed"
+            "interval holds; start over with --fresh and another --seed (in Python: fresh=True, seed=...)"
         )
     counted = sum(
         limits.counts(contender.knowledge, contender.label)
@@ -235,25 +241,41 @@ def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSu
 
 def read_verdicts(folder: Path) -> RunResult:
     """Read the verdicts of a run folder that has been judged; those of an earlier schema are judged again."""
-    manifest.load(folder)
+    digest = manifest.load(folder).get("verdicts")  # nothing in runs that an earlier version judged
     path = folder / VERDICTS_FILE
+    damaged = BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}")
     try:
         content = json.loads(path.read_bytes())
-        if content["schema"] < VERDICTS_SCHEMA:
-            return judge_folder(folder)
-        return result_from_json(content)
+        schema = content["schema"]
+        if digest not in (None, _verdicts_digest(content)) or type(schema) is not int:
+            raise damaged
+        if schema > VERDICTS_SCHEMA:
+            raise BadInput(f"{path}: written by another version of leakgauge; use that one")
+        if schema == VERDICTS_SCHEMA:
+            return result_from_json(content)
     except FileNotFoundError:
         raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise damaged from None
+    return judge_folder(folder)
 
 
 def read_exposure_summary(folder: Path) -> dict[str, Any] | None:
     """Read how many people ``expose`` found at risk, if it was run in this folder."""
     path = folder / EXPOSURE_FILE
     try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
+        content = json.loads(path.read_bytes())
+        if content.pop("checksum") != json_digest(content):
+            raise ValueError
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError):
-        raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(
+            f"{path}: damaged, or written by an earlier version of leakgauge; remove it, or write it again "
+            "with leakgauge expose"
+        ) from None
+    return content

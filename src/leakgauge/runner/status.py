@@ -10,6 +10,8 @@ from leakgauge.runner.early_stop import empty_sequence, load_block
 from leakgauge.runner.manifest import Manifest
 from leakgauge.support.files import is_locked
 
+MOST_AUDITS_NAMED = 3  # in a message
+
 
 @dataclass(frozen=True, kw_only=True)
 class AuditProgress:
@@ -59,6 +61,19 @@ def run_status(folder: Path) -> RunStatus:
         continue_command=None if complete else manifest.how_to_continue(content, folder),
         obstacle=None if complete else resume.continuation_obstacle(run, folder),
     )
+
+
+def incomplete_audits(folder: Path) -> str | None:
+    """Say which rounds of a run are missing from its folder; nothing where it is complete."""
+    run = manifest.from_json(manifest.load(folder), folder)
+    audits = (audit_progress(audit, run, folder) for audit in run.plan.audits)
+    missing = [
+        f"audit {audit.audit!r} has {audit.played:,} of {audit.rounds:,} rounds"
+        for audit in audits
+        if not audit.complete
+    ]
+    more = f", and {len(missing) - MOST_AUDITS_NAMED} more audits" if missing[MOST_AUDITS_NAMED:] else ""
+    return "; ".join(missing[:MOST_AUDITS_NAMED]) + more if missing else None
 
 
 def audit_progress(audit: Audit, run: Manifest, folder: Path) -> AuditProgress:

@@ -9,10 +9,11 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 
 _PARTIAL_SUFFIX = ".partial"
 _PARTIAL_NAME = re.compile(r".+\.\d+\.partial")  # with the number of the process, unlike files of others
@@ -55,6 +56,24 @@ def write_json(path: Path, value: Any) -> None:
     write_file(path, (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode())
 
 
+def path_argument(value: object, where: str) -> Path:
+    """Check an argument of a public function that names a file or a folder.
+
+    >>> path_argument("runs/may", "out").name
+    'may'
+    """
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        shown = repr(value) if text == "" else type(value).__name__
+        raise BadInput(f"{where}: must be the path of a file or folder, as a string or a Path, got {shown}")
+    return Path(text)
+
+
+def json_digest(value: Any) -> str:
+    """A digest of a value that JSON can hold; the order of keys does not matter."""
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def remove_partial_files(folder: Path) -> None:
     """Remove the partial files of killed processes; call it only while the folder is locked."""
     for path in list(folder.rglob(f"*{_PARTIAL_SUFFIX}")):
@@ -86,7 +105,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
             except BlockingIOError:
                 if not left:
                     raise BadInput(
-                        f"another run is writing to {folder}; wait for it to end, or choose another --out"
+                        f"another run is writing to {folder}; wait for it to end, or {ANOTHER_OUT}"
                     ) from None
                 time.sleep(0.05)
         if not os.fstat(file.fileno()).st_nlink:  # the process that held the lock has removed the folder

@@ -14,11 +14,11 @@ from leakgauge.core.errors import BadInput
 Value = TypeVar("Value")
 
 
-def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> Value:
+def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str, *, joint: str = ".") -> Value:
     """Build a frozen dataclass from a table: known keys, right types, nothing missing.
 
     Integers are accepted as floats; lists become tuples; strings become enum members; tables become nested
-    dataclasses. Every message begins with ``where``.
+    dataclasses. Every message begins with ``where``; ``joint`` is between it and the name of a key.
 
     >>> from leakgauge.core.guarantee import Guarantee
     >>> read_dataclass(Guarantee, {"epsilon": 1}, "audit 'x': mechanism").epsilon
@@ -33,7 +33,7 @@ def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> V
     for name, field in known.items():
         if name not in table and field.default is MISSING and field.default_factory is MISSING:
             raise BadInput(f"{where}: {name!r} is missing; add {name} = ...")
-    values = {key: convert_value(hints[key], value, f"{where}.{key}") for key, value in table.items()}
+    values = {key: convert_value(hints[key], value, f"{where}{joint}{key}") for key, value in table.items()}
     try:
         return kind(**values)
     except BadInput as error:

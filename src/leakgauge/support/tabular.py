@@ -2,12 +2,14 @@
 
 import glob
 import gzip
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.text_encoding import refuse_other_encoding
 
 Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when it is needed
 
@@ -15,6 +17,7 @@ DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PARQUET = (".parquet", ".pq")
 DELIMITERS = (",", ";", "\t", "|")
 _REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
+_CELL = re.compile(r"""\b(string|value) (?:"(?:[^"]|"(?! to\b))*"|'(?:[^']|'(?! to\b))*'|-?\d\S*)""")
 _LONGEST_ERROR = 300  # characters of a message
 
 
@@ -38,7 +41,7 @@ def duckdb_error_line(error: Exception) -> str:
     """The message of DuckDB about a file in one line: the reason, without the row, which is personal data."""
     first, *rest = str(error).splitlines()
     why = next((f": {line.strip()}" for line in rest if line.startswith(_REASONS)), "")
-    return (first.rstrip(" .") + why)[:_LONGEST_ERROR].rstrip(" .")
+    return _CELL.sub(r"\1", first.rstrip(" .") + why)[:_LONGEST_ERROR].rstrip(" .")
 
 
 def lock_database(connection: Connection) -> Connection:
@@ -82,6 +85,7 @@ def _reader(path: Path, where: str, others: Sequence[str]) -> str:
 
 def _delimiter(path: Path, where: str) -> str:
     """The delimiter of the first line, which names the columns."""
+    refuse_other_encoding(path, where)
     unpacked = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with unpacked(path, "rt", encoding="utf-8-sig") as file:

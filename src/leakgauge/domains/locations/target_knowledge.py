@@ -90,16 +90,10 @@ def _friends_in_file(challenger: Challenger, person: int) -> Ints:
     friends = challenger.friends.of(person)
     if not friends.size:
         raise BadInput(
-            "knowledge 'friends': the file of data.friends has no row for target "
-            f"{_name(challenger, person)!r}; add their friends, choose other targets, or give the number "
-            "of most similar people"
+            "knowledge 'friends': the file of data.friends has no row for one of the targets; add friends of "
+            "every target, choose other targets, or give the number of most similar people"
         )
     return _friends_in_reference(friends, challenger, person)
-
-
-def _name(challenger: Challenger, person: int) -> str:
-    names = challenger.traces.names
-    return str(person if names is None else names[person])
 
 
 def _friends_in_reference(friends: Ints, challenger: Challenger, person: int) -> Ints:
@@ -109,9 +103,8 @@ def _friends_in_reference(friends: Ints, challenger: Challenger, person: int) ->
     held = np.intersect1d(friends, challenger.people.reference)
     if not held.size:
         raise BadInput(
-            f"knowledge 'friends': none of the {friends.size} friends of target "
-            f"{_name(challenger, person)!r} is in the reference, whose traces attackers may hold; raise "
-            "challenger.reference, or name more"
+            f"knowledge 'friends': none of the {friends.size} friends of one target is in the reference, "
+            "whose traces attackers may hold; raise challenger.reference, or name more"
         )
     return held
 

@@ -33,6 +33,10 @@ class Metric(RateMetric):
         return f"Members found, {100 * self.fpr:g}% wrongly accused"
 
     @property
+    def chance_level(self) -> float:
+        return self.fpr
+
+    @property
     def meaning(self) -> str:
         return f"members recognised while accusing 1 non-member in {round(1 / self.fpr):,}"
 

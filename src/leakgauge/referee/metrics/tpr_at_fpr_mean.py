@@ -41,6 +41,10 @@ class Metric(RateMetric):
         return f"{tpr_at_fpr.Metric(fpr=self.fpr).title}, mean of targets"
 
     @property
+    def chance_level(self) -> float:
+        return self.fpr
+
+    @property
     def meaning(self) -> str:
         return f"the same for each target, then averaged: {tpr_at_fpr.Metric(fpr=self.fpr).meaning}"
 

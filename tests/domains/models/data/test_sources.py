@@ -162,7 +162,7 @@ def test_plan_names_missing_values(tmp_path):
         (TEXT, {"group": "outcome"}, "'outcome' is the label"),
         (TEXT, {"drop": ["hospital"]}, "'hospital' is the label or a group"),
         (TEXT, {"duplicates": "yes"}, "data.duplicates: no choice is called 'yes'"),
-        (TEXT.replace("well", "ill"), {}, "all 4 rows of rows.csv have the label 'ill'"),
+        (TEXT.replace("well", "ill"), {}, "all 4 rows of rows.csv have the same label"),
         (TEXT.replace(",well", ","), {}, "the label has no value in 2 of 4 rows"),
         (TEXT.replace("north", ""), {}, "group 'hospital' has no value in 2 of 4 rows"),
         (TEXT.replace("40", "inf"), {}, "'age' holds an infinity in row 1"),

@@ -51,8 +51,14 @@ def folder(tmp_path):
             "data: it.csv has no column 'in'; it has ",
         ),
         ('source = "it.csv", loss = "town"', "data.loss: 'town' of it.csv holds VARCHAR, not numbers"),
-        ('source = "it.csv", loss = "loss", member = "town"', "data.member: 'town' is 'a' in row 0"),
-        ('source = "it.csv", loss = "loss", member = "loss"', "data.member: 'loss' is '0.5' in row 0"),
+        (
+            'source = "it.csv", loss = "loss", member = "town"',
+            "data.member: 'town' has another value in row 0",
+        ),
+        (
+            'source = "it.csv", loss = "loss", member = "loss"',
+            "data.member: 'loss' has another value in row 0",
+        ),
         ('source = "it.csv"', "name the column of the model's answers"),
         ('source = "it.csv", loss = "loss", probability = "p"', "got loss and probability"),
         ('source = "it.csv", loss = "loss", label = "y"', "data.label: it is for probabilities"),

@@ -74,7 +74,7 @@ def test_rejects_invalid_noise_with_row_number(tmp_path, columns, values, messag
 
 def test_geometric_noise_needs_integer_contributions(tmp_path):
     (tmp_path / "pairs.csv").write_text("query,record,contribution\n1,a,1.5\n")
-    with pytest.raises(BadInput, match=r"row 1: a record contributes 1.5: geometric"):
+    with pytest.raises(BadInput, match=r"row 1, contribution of a record: geometric"):
         read(
             tmp_path,
             "query,mechanism,kind,bound,epsilon\n1,geometric,sum,5,1\n",

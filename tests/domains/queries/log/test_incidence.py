@@ -29,7 +29,7 @@ def test_adjacent_records_with_same_query_are_not_merged():
 def test_rejects_two_contributions_to_one_query():
     assert sparse(1, 1, [0, 0], [0, 0], [2.0, 2.0]).contributions.tolist() == [2.0]
     with pytest.raises(
-        BadInput, match="row 1 of the log: a record contributes two different values to this query, 2 and 3"
+        BadInput, match="row 1 of the log: a record contributes two different values to this query; give"
     ):
         sparse(1, 1, [0, 0], [0, 0], [2.0, 3.0])
 

@@ -138,7 +138,7 @@ def test_contributions_may_be_given(tmp_path):
         (HEADER, "no query in it"),
         ("q,records,epsilon\n1,1,1\n", "no column is called 'query'"),
         ("query,epsilon\n1,1\n", "does not list the records of a query"),
-        ("query,query,epsilon\n1,1,1\n", "a different name"),
+        ("query,query,epsilon\n1,1,1\n", "line 1: every column needs a name, and a different one"),
         (HEADER + "1,1,1\n,1,1\n", "row 2: has no query id"),
         (HEADER + "1,1,1\n2,1,x\n", "row 2: epsilon is not a number"),
         (HEADER + "1,1,1\n2,1\n", "Line: 3: Expected Number of Columns: 3 Found: 2"),
@@ -158,12 +158,15 @@ def test_log_error_names_row(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ("query,record\n1,a\n3,a\n", "row 2: query = '3': no query of the log"),
+        ("query,record\n1,a\n3,a\n", "row 2, column query: no query of the log"),
         ("query,record\n1,a\n2,\n", "row 2: has no record id"),
         ("query,rec\n1,a\n", "has no column 'record'; it has query, rec; needed: query, record"),
-        ("query,record,contribution\n1,a,1\n2,a,nan\n", "row 2: contribution = nan"),
-        ("query,record,contribution\n1,a,1\n2,a,\n", "row 2: contribution = None"),
-        ("query,record,contribution\n1,a,1\n2,a,-1.5\n", "row 2: a record contributes -1.5: .*at most 1"),
+        (
+            "query,record,contribution\n1,a,1\n2,a,nan\n",
+            "row 2, column contribution: must be the finite number",
+        ),
+        ("query,record,contribution\n1,a,1\n2,a,\n", "row 2, column contribution: must be the finite number"),
+        ("query,record,contribution\n1,a,1\n2,a,-1.5\n", "row 2, contribution of a record: .*at most 1"),
         ("query,record,contribution\n1,a,1\n1,a,0\n", "two different values"),
     ],
 )
@@ -176,8 +179,8 @@ def test_pairs_error_names_row(tmp_path, pairs, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER + "1,1,1\n2,9,1\n", "row 2: record = '9': no record of --data"),
-        (HEADER + "1,01,1\n", "row 1: record = '01'"),
+        (HEADER + "1,1,1\n2,9,1\n", "row 2, column record: no record of data"),
+        (HEADER + "1,01,1\n", "row 1, column record: no record of data"),
         ("query,where,epsilon\n1,age > 3,1\n2,agee > 3,1\n", "row 2: where = 'agee > 3'.*'age'"),
         ("query,where,epsilon\n1,age > 3; DROP TABLE log,1\n", "row 1: .*besides the predicate"),
         ("query,where,epsilon\n1,id IN (SELECT 1),1\n", "row 1: "),
@@ -200,11 +203,15 @@ def test_unreadable_row_is_not_quoted(tmp_path):
 @pytest.mark.parametrize(
     ("people", "id_column", "message"),
     [
-        ("name,age\nann,20\n", None, "--id: people.csv has no column 'id'; it has name, age. Name it: --id"),
-        ("name,age\nann,20\n", "nam", '--id: .* Name it: --id "name"'),
-        ("id,age\n1,20\n1,30\n", None, "--id: 1 values of 'id' are repeated"),
-        ("id,age\n", None, "--data: there is no record"),
-        ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),
+        (
+            "name,age\nann,20\n",
+            None,
+            "id column: people.csv has no column 'id'; it has name, age. Name it .--id",
+        ),
+        ("name,age\nann,20\n", "nam", 'id column: .* Name it .--id, in Python id_column=.*: "name"'),
+        ("id,age\n1,20\n1,30\n", None, "id column: 1 values of 'id' are repeated"),
+        ("id,age\n", None, "data: there is no record"),
+        ("id,age\n1,20,30\n2,20\n", None, "data: people.csv cannot be read"),
     ],
 )
 def test_table_error_names_command_option(tmp_path, people, id_column, message):
@@ -217,17 +224,17 @@ def test_rejects_records_given_twice(tmp_path):
     pairs = written(tmp_path, "query,record\n1,a\n", "pairs.csv")
     with pytest.raises(BadInput, match="leave one of them out"):
         read(tmp_path, HEADER + "1,a,1\n", contains=pairs)
-    with pytest.raises(BadInput, match="--id names a column of the table"):
+    with pytest.raises(BadInput, match="the id column is one of the table"):
         QueryLogFiles(tmp_path / "log.csv", id="id")
 
 
 def test_missing_or_unknown_files_are_reported(tmp_path):
-    with pytest.raises(BadInput, match="--query-log: there is no file"):
+    with pytest.raises(BadInput, match="query log: there is no file"):
         read_query_log(QueryLogFiles(tmp_path / "log.csv"))
     with pytest.raises(BadInput, match="unknown ending"):
         read_query_log(QueryLogFiles(written(tmp_path, "x", "log.xlsx")))
-    with pytest.raises(BadInput, match="--data: there is no file"):
+    with pytest.raises(BadInput, match="data: there is no file"):
         read(tmp_path, HEADER + "1,a,1\n", data=tmp_path / "people.csv")
     (tmp_path / "raw.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="it must be a text file"):
+    with pytest.raises(BadInput, match=r"raw\.csv is in UTF-16, not in UTF-8"):
         read_query_log(QueryLogFiles(tmp_path / "raw.csv"))

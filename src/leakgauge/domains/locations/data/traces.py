@@ -118,9 +118,12 @@ def people_by_name(traces: Traces) -> dict[str, int]:
     return {name: person for person, name in enumerate(names)}
 
 
+NOT_IN_DATA = "is not in the data (or has too few visits for data.min_visits); fix or remove it"
+
+
 def unknown_person_message(name: str) -> str:
-    """The error message for a name that is not in the data."""
-    return f"{name!r} is not in the data (or has too few visits for data.min_visits); fix or remove it"
+    """The error message for a name in a plan that is not in the data."""
+    return f"{name!r} {NOT_IN_DATA}"
 
 
 def bound_contributions(

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.traces import Ints, Traces, people_by_name, unknown_person_message
+from leakgauge.domains.locations.data.traces import NOT_IN_DATA, Ints, Traces, people_by_name
 from leakgauge.support.required_columns import missing_columns_text
+from leakgauge.support.text_encoding import refuse_other_encoding
 
 WHERE = "data.friends"
 TARGET, FRIEND = "target", "friend"
@@ -38,10 +39,10 @@ def read_friends(path: Path, traces: Traces) -> Friends:
     for line, *pair in rows:
         for name in pair:
             if name not in known:
-                raise BadInput(f"{WHERE}: line {line} of {path.name}: {unknown_person_message(name)}")
+                raise BadInput(f"{WHERE}: line {line} of {path.name}: a {TARGET} or {FRIEND} {NOT_IN_DATA}")
         if pair[0] == pair[1]:
             raise BadInput(
-                f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove the line"
+                f"{WHERE}: line {line} of {path.name}: a person is their own friend; remove the line"
             )
     targets = np.array([known[target] for _, target, _ in rows], dtype=np.int64)
     friends = np.array([known[friend] for _, _, friend in rows], dtype=np.int64)
@@ -51,6 +52,7 @@ def read_friends(path: Path, traces: Traces) -> Friends:
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
     """The pairs of names, each with its line number."""
+    refuse_other_encoding(path, WHERE)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)

@@ -209,7 +209,7 @@ def _column_features(name: str, column: dataset.TableColumn) -> list[tuple[str, 
         with np.errstate(over="ignore"):
             width = high - low
         if not np.isfinite(width):
-            raise BadInput(f"data: {name!r} ranges from {low:g} to {high:g}, too wide to be scaled; drop it")
+            raise BadInput(f"data: the values of {name!r} are too far apart to be scaled; drop it")
         return [(name, ((column - low) / width).astype(np.float32))]
     present = np.unique(column.codes)
     if present.size < 2:
@@ -251,7 +251,7 @@ def prepare_table(
         _require_values(f"group {name!r}", group)
     if len(sheet.label.values) < 2:
         raise BadInput(
-            f"data: all {len(sheet)} rows of {origin.name} have the label {sheet.label.values[0]!r}; a "
+            f"data: all {len(sheet)} rows of {origin.name} have the same label; a "
             "classifier needs two classes: bring rows of another class, or name another column"
         )
     require_complete(sheet, "fix or remove them; check that it is complete")

@@ -91,8 +91,10 @@ def parse_numbers(texts: Sequence[str], name: str, path: Path) -> NumericColumn:
     """The numbers of a column; '?' is a missing value."""
     try:
         return np.array(["nan" if text == "?" else text for text in texts], dtype=np.float64)
-    except ValueError as error:
-        raise BadInput(f"data: {name!r} of {path.name} must hold numbers ({error})") from None
+    except ValueError:
+        raise BadInput(
+            f"data: {name!r} of {path.name} must hold numbers or '?'; use the file as it was published"
+        ) from None
 
 
 def parse_texts(texts: Iterable[str]) -> Iterator[str | None]:

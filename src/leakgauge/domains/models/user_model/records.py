@@ -104,7 +104,7 @@ class RecordsFile:
         for row, text in enumerate(texts):
             if text not in (*MEMBER_WORDS, *NON_MEMBER_WORDS, *REFERENCE_WORDS):
                 raise BadInput(
-                    f"data.member: {name!r} is {text[:40]!r} in row {row} (counted from 0); write 1 or 0, "
+                    f"data.member: {name!r} has another value in row {row} (counted from 0); write 1 or 0, "
                     "true or false, yes or no; leave it empty (or write reference) in rows of the attacker"
                 )
         members = np.array([text in MEMBER_WORDS for text in texts])
@@ -142,8 +142,8 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
             len(classes) > MAX_VALUES_SHOWN
         )
         raise BadInput(
-            f"data.label: {labels[unknown[0]]!r} in row {unknown[0]} (counted from 0) is not a class of the "
-            f"model; known: {known}"
+            f"data.label: the label in row {unknown[0]} (counted from 0) is not a class of the model; "
+            f"known: {known}"
         )
     return positions
 

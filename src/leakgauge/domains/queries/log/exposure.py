@@ -45,7 +45,7 @@ def expose_query_log(
 ) -> Exposure:
     """Compute epsilon and the best attack for each record; ``begin`` is called with the name of each step."""
     if not 0 < delta < 1:
-        raise BadInput(f"--delta must be in (0, 1), got {delta}; 1e-5 is usual")
+        raise BadInput(f"delta must be in (0, 1), got {delta}; 1e-5 is usual")
     begin("files")
     log = read_query_log(files)
     begin("accounts")

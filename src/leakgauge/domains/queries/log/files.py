@@ -11,8 +11,9 @@ from pathlib import Path
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.sql.conditions import quote_identifier
 from leakgauge.support.tabular import Connection, duckdb_error_line
+from leakgauge.support.text_encoding import refuse_other_encoding
 
-LOG_FLAG, CONTAINS_FLAG, DATA_FLAG = "--query-log", "--contains", "--data"
+LOG_FLAG, CONTAINS_FLAG, DATA_FLAG = "query log", "contains", "data"  # as command line and Python call them
 DEFAULT_DELTA = 1e-5  # for the epsilon of Gaussian answers
 INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _TEXT = ("VARCHAR", "HUGEINT", "UHUGEINT", "UBIGINT", "UUID")  # compared as texts, so that no digit is lost
@@ -31,7 +32,9 @@ class QueryLogFiles:
 
     def __post_init__(self) -> None:
         if self.id is not None and self.data is None:
-            raise BadInput(f"--id names a column of the table; add the table: {DATA_FLAG} FILE")
+            raise BadInput(
+                "the id column is one of the table; name the file of the table (--data, in Python data=...)"
+            )
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def _scan(path: Path, flag: str) -> str:
 
 def _header(path: Path, delimiter: str) -> list[str]:
     """Read the column names of a CSV file, without guessing its format."""
+    refuse_other_encoding(path, "query log")
     try:
         with (gzip.open if path.name.lower().endswith(".gz") else open)(
             path, "rt", encoding="utf-8-sig", newline=""
@@ -109,7 +113,7 @@ def _header(path: Path, delimiter: str) -> list[str]:
         raise BadInput(f"{path.name}: cannot be read: {error}; it must be a text file") from None
     names = [name.strip().lower() for name in header]
     if len(set(names)) < len(names) or not all(names):
-        raise BadInput(f"{path.name}, row 0: {header}: every column needs a different name")
+        raise BadInput(f"{path.name}, line 1: every column needs a name, and a different one; fix the names")
     if not names:
         raise BadInput(f"{path.name}: is empty; write the column names in its first line")
     return header

@@ -98,7 +98,7 @@ def _refuse(
     assert pairs.contributions is not None
     first = int(np.argmax(bad))
     row = answers.rows[pairs.queries[first]]
-    raise BadInput(f"{where}, row {row}: a record contributes {pairs.contributions[first]:g}: {rule}")
+    raise BadInput(f"{where}, row {row}, contribution of a record: {rule}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ def _without_repeats(incidence: Incidence, rows: Ints) -> Incidence:
         place = int(np.argmax(differ))
         raise BadInput(
             f"row {rows[incidence.queries[place]]} of the log: a record contributes two different values to "
-            f"this query, {data[place]:g} and {data[place + 1]:g}; give each pair of query and record one row"
+            "this query; give each pair of query and record one row"
         )
     keep = np.concatenate([[True], ~repeated_pair])
     dropped = np.concatenate([[0], np.cumsum(~keep)])

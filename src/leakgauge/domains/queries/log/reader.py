@@ -70,8 +70,8 @@ def _table(path: Path, id_column: str | None) -> OracleRecords:
         return load_records(table, path.parent, seed=0)
     except BadInput as error:
         key, _, rest = str(error).partition(":")
-        rest = rest.replace("Map it: id = ", "Name it: --id ")
-        raise BadInput(f"{'--id' if key == 'data.id' else DATA_FLAG}:{rest}") from None
+        rest = rest.replace("Map it: id = ", "Name it (--id, in Python id_column=...): ")
+        raise BadInput(f"{'id column' if key == 'data.id' else DATA_FLAG}:{rest}") from None
 
 
 def _pairs(
@@ -104,7 +104,7 @@ def _pairs(
     else:
         raise BadInput(
             f"{source.path.name}: does not list the records of a query; add a column records, record "
-            f"or where, or the option {CONTAINS_FLAG} FILE"
+            f"or where, or a file of them (--{CONTAINS_FLAG}, in Python {CONTAINS_FLAG}=...)"
         )
 
 

@@ -84,7 +84,7 @@ def code_pairs(
         _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; fix it")
     r = record_lookup.to_positions(columns.pop("record"))
     if r is None:
-        way_out = "no record of --data has this id; use the table as it was queried, or leave out --data"
+        way_out = "no record of data has this id; use the table as it was queried, or leave data out"
         _refuse_unknown(connection, pairs, "record", records or "records", way_out)
     assert q is not None
     assert r is not None
@@ -152,25 +152,22 @@ def _refuse_missing(connection: Connection, pairs: SqlPairs) -> None:
 
 def _refuse_unknown(connection: Connection, pairs: SqlPairs, column: str, table: str, way_out: str) -> None:
     rows = connection.execute(
-        f"SELECT c.n, c.{column} FROM ({pairs.numbered}) c LEFT JOIN {table} t ON "
+        f"SELECT c.n FROM ({pairs.numbered}) c LEFT JOIN {table} t ON "
         f"CAST(t.{column} AS VARCHAR) = CAST(c.{column} AS VARCHAR) WHERE t.{column} IS NULL "
         "ORDER BY c.n LIMIT 1"
     ).fetchall()
-    n, name = rows[0]
-    shown = "nothing" if name is None else repr(str(name)[:60])
-    raise BadInput(f"{pairs.path.name}, row {n}: {column} = {shown}: {way_out}")
+    raise BadInput(f"{pairs.path.name}, row {rows[0][0]}, column {column}: {way_out}")
 
 
 def _finite(connection: Connection, pairs: SqlPairs, contributions: npt.NDArray[Any]) -> Reals:
     values = np.ma.filled(np.ma.asarray(contributions), np.nan)
     if not np.isfinite(values).all():
         rows = connection.execute(
-            f"SELECT n, contribution FROM ({pairs.numbered}) WHERE NOT isfinite(coalesce("
+            f"SELECT n FROM ({pairs.numbered}) WHERE NOT isfinite(coalesce("
             "TRY_CAST(contribution AS DOUBLE), 'nan'::DOUBLE)) ORDER BY n LIMIT 1"
         ).fetchall()
-        n, value = rows[0]
         raise BadInput(
-            f"{pairs.path.name}, row {n}: contribution = {value}: must be the finite number that the "
+            f"{pairs.path.name}, row {rows[0][0]}, column contribution: must be the finite number that the "
             "record adds to the answer"
         )
     return np.asarray(values, dtype=np.float64)
@@ -213,7 +210,12 @@ def require_one_selection(connection: Connection, source: LogSource, *, given: b
         rules.append((f"NOT ({where}) AND NOT ({lists})", "has neither where nor records; add one"))
     if not given and source.has("where"):
         by_predicate = where if source.has("records") else "true"
-        rules.append((by_predicate, "selects by a predicate, which needs the table; add --data FILE"))
+        rules.append(
+            (
+                by_predicate,
+                "selects by a predicate, which needs the table; name its file (--data, in Python data=...)",
+            )
+        )
     for bad, rule in rules:
         row = connection.execute(f"SELECT min(n) FROM log l WHERE {bad}").fetchall()[0][0]
         if row is not None:

@@ -18,6 +18,8 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import duckdb_error_line
+from leakgauge.support.text_encoding import refuse_other_encoding
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -114,10 +116,10 @@ def open_visit_database(source: str) -> Iterator[Connection]:
             except query_errors:
                 raise
             except duckdb.Error as error:
-                reason = str(error).partition("\n")[0]
+                reason = duckdb_error_line(error)
                 raise BadInput(
                     f"data.source: {source} cannot be read: {reason}; check that it is complete"
-                ) from error
+                ) from None
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,9 @@ def open_text(file: Path, encoding: str) -> TextIO:
 
 
 def _first_line(file: Path, encoding: str, where: str) -> str:
+    if encoding != "utf-16":
+        way_out = 'save it as CSV in UTF-8, or write encoding = "utf-16" if it is a text file in UTF-16'
+        refuse_other_encoding(file, where, way_out)
     try:
         with open_text(file, encoding) as lines:
             return lines.readline().rstrip("\r\n")

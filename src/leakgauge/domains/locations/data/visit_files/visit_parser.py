@@ -261,12 +261,12 @@ BAD_FIELDS = {
 
 @dataclass(frozen=True)
 class BadRow:
-    """The location of a bad row, the part that is wrong, and its value."""
+    """The location of a bad row, the part that is wrong, and in which way; never its value."""
 
     file: str
     where: str  # "line 7"
     part: str
-    shown: str = ""
+    fault: str = ""
 
 
 def bad_row_locations(rows: Sequence[BadRow], file: str) -> list[str]:
@@ -357,13 +357,37 @@ class RowFilter:
                     f"ORDER BY lg_line LIMIT {MAX_BAD_ROWS_NAMED}"
                 ).fetchall()
                 for status, line, *texts in bad_rows:
-                    shown = _wrong_values(RowStatus(status), dict(zip(fields, texts)))
-                    bad[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], shown)
+                    fault = _faults(RowStatus(status), dict(zip(fields, texts)), self.parser.scale)
+                    bad[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], fault)
             yield from (bad[line] for line in sorted(bad))
 
 
-def _wrong_values(status: RowStatus, texts: dict[str, str | None]) -> str:
-    """The wrong values, without the user."""
-    parts = {RowStatus.NO_TIME: ("time",), RowStatus.NO_POINT: ("lat", "lon"), RowStatus.NO_PLACE: ("place",)}
-    blank = {name: not (texts.get(name) or "").strip() for name in parts.get(status, ())}
-    return ", ".join(f"{name} missing" if blank[name] else f"{name} {texts[name]!r:.40}" for name in blank)
+def _faults(status: RowStatus, texts: dict[str, str | None], scale: float) -> str:
+    """What is wrong with the values, without any value: they are personal data."""
+    match status:
+        case RowStatus.NO_TIME:
+            return f"time {_fault(texts.get('time'), 'not a time', 'outside 1900 to 2200')}"
+        case RowStatus.NO_PLACE:
+            return f"place {_fault(texts.get('place'), 'unknown', 'unknown')}"
+        case RowStatus.NO_POINT:
+            faults = []
+            for name, most in (("lat", 90), ("lon", 180)):
+                number = _number(texts.get(name))
+                if number is None or not abs(number * scale) <= most:
+                    fault = _fault(texts.get(name), "not a number", f"not in -{most} to {most} degrees")
+                    faults.append(f"{name} {fault}")
+            return ", ".join(faults)
+    return ""
+
+
+def _fault(text: str | None, no_number: str, no_range: str) -> str:
+    if not (text or "").strip():
+        return "missing"
+    return no_number if _number(text) is None else no_range
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None

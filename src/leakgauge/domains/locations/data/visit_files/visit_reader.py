@@ -1,6 +1,7 @@
 """Read a file of visits as described by a plan, and explain why a file is refused."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import cache
@@ -58,6 +59,7 @@ from leakgauge.domains.locations.plan_tables import LocationsDataTable, Publishe
 
 WHERE = "data.source"
 VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
+_DATE_LENGTH = len("2013-11-01")
 LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
 
 
@@ -143,7 +145,7 @@ def too_many_bad_rows(
     """The error message for too many bad rows: how many, in which part, and the first of them."""
     kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
     places = bad_row_locations(bad_rows, Path(table.source).name)
-    rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, bad_rows)]
+    rows = [f"{place} ({row.fault or row.part})" for place, row in zip(places, bad_rows)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
     hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them"
     return (
@@ -161,16 +163,25 @@ def no_visits_left(
         return (
             f"data.box: no visit of {table.source} in the window lies in "
             f"{_corners(astuple(row_filter.grid.box))} "
-            f"(south, west, north, east); coordinates run over {_corners(extent.box or ())}; move the box"
+            f"(south, west, north, east); coordinates run over about {_rough_corners(extent.box)}; move the "
+            "box"
         )
     if row_filter.clock.bounds is not None and tally.outside_window:
         first, last = map(format_wall_time, row_filter.clock.bounds)
-        begin, end = map(format_wall_time, row_filter.parser.extent(connection, None).walls)
+        begin, end = (
+            format_wall_time(wall)[:_DATE_LENGTH] for wall in row_filter.parser.extent(connection, None).walls
+        )
         return (
             f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
             f"from {begin} to {end}; move the window"
         )
     return f"{WHERE}: no visit is left of {table.source} ({tally.summary}); check data.columns"
+
+
+def _rough_corners(box: Sequence[float] | None) -> str:
+    """The corners of all data to one decimal, outwards: each of them is where some person was."""
+    signs = (-1, -1, 1, 1)
+    return _corners([sign * math.ceil(sign * corner * 10) / 10 for sign, corner in zip(signs, box or ())])
 
 
 def _corners(box: Sequence[float]) -> str:

@@ -179,12 +179,11 @@ def _read_1994(path: Path) -> dict[int, list[str]]:
 
 
 def _renamed(texts: Sequence[str], known: Mapping[str, str], name: str, path: Path) -> list[str]:
-    for text in set(texts):
-        if text not in known:
-            raise BadInput(
-                f"data.folder: {name!r} of {path.name} holds {text[:40]!r}, which is not a value of the "
-                "census"
-            )
+    if wrong := sum(text not in known for text in texts):
+        raise BadInput(
+            f"data.folder: {name!r} of {path.name} holds values that are not of the census in {wrong} rows; "
+            "use the file as it was published"
+        )
     return [known[text] for text in texts]
 
 
