@@ -9,6 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
 EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
+RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -230,7 +230,7 @@ def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) ->
     fitted = (
         "Attackers who do not know everyone else: the counts of others are the same in all simulated "
         "releases, so numbers with a threshold fitted to these releases (AUC, calibrated accuracy, members "
-        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not affected."
+        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
     )
     return table_of_all, overlap, fitted
 

@@ -61,7 +61,8 @@ ZERO_FROM_TABLE = (
     "the likelihood attack, at its own threshold, by somebody who knows the person's trace and has the "
     "release, from which all else is estimated"
 )
-_KNOWN_RATES = 0.02  # where counts are fixed, assumed rates are rounded within 2 %
+_FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
+_FEW_CELLS = 20_000  # on maps of up to so many cells; on larger ones, less finely
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
 
 
@@ -187,7 +188,8 @@ def _crowd_cells(challenger: Challenger) -> CrowdCells:
 
 def _with_fixed_counts(crowd: CrowdCells) -> CrowdCells:
     """The same cells for attackers who do not know the counts, which are the same in every release."""
-    return replace(crowd, merging=CellMerging(np.array, partial(round_rates, step=_KNOWN_RATES)))
+    step = _FIXED_RATES * max(1.0, crowd.in_pool.size / _FEW_CELLS)
+    return replace(crowd, merging=CellMerging(np.array, partial(round_rates, step=step)))
 
 
 def _groups(challenger: Challenger) -> GroupDraws:

@@ -234,6 +234,12 @@ class LocationsChallengerTable:
 
 def read_challenger_table(table: Mapping[str, Any]) -> LocationsChallengerTable:
     """Read the `challenger` table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    size = table.get("group_size", "everyone")
+    if isinstance(size, str) and size != "everyone":
+        raise BadInput(
+            f'challenger.group_size: must be a whole number of people, or "everyone" to count all people of '
+            f"the data, got {size!r}"
+        )
     return read_dataclass(LocationsChallengerTable, expand_targets(table), "challenger")
 
 
