@@ -28,9 +28,7 @@ def whole(people=None, mechanism=LAPLACE, **setting):
 def about(challenger, person):
     """The same table with somebody else as the only target."""
     everybody = np.arange(challenger.traces.n_people)
-    people = replace(
-        challenger.people, targets=np.array([person]), pool=np.setdiff1d(everybody, person)
-    )
+    people = replace(challenger.people, targets=np.array([person]), pool=np.setdiff1d(everybody, person))
     return replace(challenger, people=people)
 
 
@@ -304,5 +302,3 @@ def test_outsized_trace_is_found(attack, known, tmp_path):
     assert control.group_size == challenger.group_size == 300
     assert control.others.people.size == 299
     assert played("locations", control, attack, known)["status"] == "passed"
-
-
