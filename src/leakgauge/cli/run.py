@@ -95,6 +95,8 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program\n"
         "nothing was written"
     )
+    for note in cost.notes:
+        print(f"Data: {note}")
     for audit in plan.audits:
         for name, rounds in limits[audit.name].items():
             enough = rounds is not None and rounds <= audit.rounds

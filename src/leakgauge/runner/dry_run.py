@@ -34,6 +34,7 @@ class RunCost:
     seconds: float
     memory: int  # bytes: of a block in every worker, and of an audit's trials
     measured: int  # audits from which it was estimated
+    notes: tuple[str, ...] = ()  # on the data of these audits
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class _AuditCost:
     seconds: float
     memory: int
     targets: int
+    notes: tuple[str, ...]
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
@@ -68,6 +70,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         seconds=_REPORT + sum(cost.seconds for cost in costs) * len(plan.audits) / len(costs),
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
+        notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
     )
 
 
@@ -90,6 +93,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
         seconds=2 * setup_seconds + study_seconds + n_blocks * per_block / busy + _JUDGING * trials,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
+        notes=tuple(prepared.challenger.notes),
     )
 
 

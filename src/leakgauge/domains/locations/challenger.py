@@ -203,14 +203,17 @@ def build(
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded), *_everyone_notes(table, people)),
+        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
     )
 
 
-def _data_notes(data: dict[str, Any], loaded: VisitData) -> tuple[str, ...]:
+def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tuple[str, ...]:
+    from leakgauge.domains.locations.data.data_summary import data_summary
+
     if loaded.traces.names is None:
-        return ()
-    return (f"{Path(data['source']).name}: {loaded.tally.summary_with_bad_rows}",)
+        return (f"generated city: {data_summary(loaded, traces)}.",)
+    name = Path(data["source"]).name
+    return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:

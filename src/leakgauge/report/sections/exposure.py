@@ -259,14 +259,14 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     sure = level(first["recognised"]["accuracy"])
     worst = most[0] if len(set(most)) == 1 else _joined(most)
     return (
-        f"Of {count(audit['people'])} {unit_plural(audit)}{_setting(audit)}, {_joined(people)}: right about "
+        f"Of {count(audit['people'])} {unit_plural(audit)}, {_setting(audit)}{_joined(people)}: right about "
         f"them at least {sure} of the time, and about the most exposed one {worst}."
     )
 
 
 def _setting(audit: Mapping[str, Any]) -> str:
     """Where the numbers hold, if not for the table of everyone."""
-    return f" {audit['setting']}" if audit.get("setting") else ""
+    return f"{audit['setting']}, " if audit.get("setting") else ""
 
 
 def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
