@@ -13,6 +13,7 @@ from leakgauge.core.domain import ExposureSpec
 from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.core.exposure import (
     EXPOSURE_METRICS,
+    RECOGNISED_ACCURACY,
     AdversaryExposure,
     Exposure,
     PersonalGuarantees,
@@ -29,7 +30,6 @@ from leakgauge.support.threads import single_threaded
 
 PEOPLE_FILE = "exposure.csv"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 IDENTIFIED_AT = np.arange(51, 101) / 100  # accuracies for which people are counted
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
@@ -139,6 +139,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "people": exposed.exposure.n_people,
                 "adversaries": [_summary(against) for against in exposed.exposure.against],
                 "notes": list(exposed.exposure.notes),
+                "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
                 **_spent(exposed.exposure.spent, exposed.exposure.cells),
             }
@@ -149,7 +150,6 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
 
 def _summary(against: AdversaryExposure) -> dict[str, Any]:
     bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _HISTOGRAM_EDGES)
-    recognised = int(np.count_nonzero(against.accuracy >= RECOGNISED_ACCURACY))
     return {
         "adversary": against.adversary,
         "basis": against.basis,
@@ -164,18 +164,36 @@ def _summary(against: AdversaryExposure) -> dict[str, Any]:
             }
             for name in EXPOSURE_METRICS
         },
-        "recognised": {"accuracy": RECOGNISED_ACCURACY, "people": recognised},
+        "recognised": _recognised(against),
         "identified": _identified(against),
         "histogram": {"metric": "accuracy", "edges": _HISTOGRAM_EDGES.tolist(), "people": bars.tolist()},
     }
 
 
+def _recognised(against: AdversaryExposure) -> dict[str, Any]:
+    """How many people are recognised; over several draws of the attacker's data, the mean and the range."""
+    counts = np.count_nonzero(against.accuracies >= RECOGNISED_ACCURACY, axis=1)
+    found = {"accuracy": RECOGNISED_ACCURACY, "people": round(float(counts.mean()))}
+    if counts.size == 1:
+        return found
+    return {**found, "draws": counts.size, "smallest": int(counts.min()), "largest": int(counts.max())}
+
+
 def _identified(against: AdversaryExposure) -> dict[str, list[float] | list[int]]:
-    """How many people are identified with at least each accuracy, given the numerical error."""
-    people = np.sort(against.accuracy)
-    at_least = people.size - np.searchsorted(people - against.error, IDENTIFIED_AT)
-    at_most = people.size - np.searchsorted(people + against.error, IDENTIFIED_AT)
-    return {"accuracy": IDENTIFIED_AT.tolist(), "at_least": at_least.tolist(), "at_most": at_most.tolist()}
+    """How many people are identified with at least each accuracy, given the numerical error.
+
+    Over several draws of the attacker's data these are the smallest and the largest number.
+    """
+    people = np.sort(against.accuracies, axis=1)
+    at_least, at_most = (
+        np.array([row.size - np.searchsorted(row + side * against.error, IDENTIFIED_AT) for row in people])
+        for side in (-1, 1)
+    )
+    return {
+        "accuracy": IDENTIFIED_AT.tolist(),
+        "at_least": at_least.min(axis=0).tolist(),
+        "at_most": at_most.max(axis=0).tolist(),
+    }
 
 
 def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:

@@ -87,6 +87,8 @@ class Verdict:
         utility: What the release is good for, where the domain measures it.
         studied: Numbers that the attack worked out before the first counted round.
         spent: The epsilon of the answers that the attack obtained, by each way of counting it.
+        draws: Where the attacker's data were drawn several times: the number of draws, and the mean, the
+            smallest and the largest accuracy at its own threshold over them.
         notes: Why these trials are no evidence of safety, if they are none.
         risk: How well this attacker identifies people, compared with the owner's limits.
         about: What a finding is about, if not the stated epsilon: "curve" or "mechanism".
@@ -119,6 +121,7 @@ class Verdict:
     utility: dict[str, float] | None = None
     studied: dict[str, float] | None = None
     spent: dict[str, dict[str, float]] | None = None
+    draws: dict[str, float] | None = None
     notes: list[str] = field(default_factory=list)
     risk: Risk | None = None
     about: str | None = None
@@ -188,6 +191,7 @@ def judge_trials(
         },
         studied=trials.reading.studied or None,
         spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
+        draws=_over_draws(trials),
         notes=_notes(trials),
     )
 
@@ -312,6 +316,28 @@ def _promise_fields(guarantee: Guarantee) -> dict[str, Any]:
 def _least_mean_most(column: Reals) -> dict[str, float]:
     """What trials spent: the least, the mean and the most."""
     return {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
+
+
+def _over_draws(trials: Trials) -> dict[str, float] | None:
+    """Accuracy at the own threshold with each draw of the attacker's data, over all targets together."""
+    if trials.splits is None or trials.reading.threshold is None:
+        return None
+    said = trials.scores >= trials.reading.threshold
+    values = []
+    for split in np.unique(trials.splits):
+        members, others = (
+            said[(trials.splits == split) & world] for world in (trials.members, ~trials.members)
+        )
+        if members.size and others.size:
+            values.append((members.mean() + 1 - others.mean()) / 2)
+    if len(values) < 2:
+        return None
+    return {
+        "number": float(len(values)),
+        "mean": float(np.mean(values)),
+        "smallest": float(np.min(values)),
+        "largest": float(np.max(values)),
+    }
 
 
 def _mean_utility(trials: Trials) -> dict[str, float]:

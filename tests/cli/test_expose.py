@@ -41,7 +41,7 @@ def city(tmp_path):
 def test_expose_writes_names_to_csv_only(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
+    assert outcome.out.startswith("city: Of 30 people, in random groups of 6, informed would recognise ")
     assert "Median / 95th percentile / maximum over all people:" in outcome.out
     assert "Informed is a ceiling under add_remove" in outcome.out
     assert "Person-" not in outcome.out

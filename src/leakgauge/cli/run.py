@@ -98,6 +98,8 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     )
     for line in _control_and_work_lines(cost):
         print(line)
+    for note in cost.notes:
+        print(f"Data: {note}")
     print("nothing was written")
     for audit in plan.audits:
         for name, rounds in limits[audit.name].items():

@@ -114,6 +114,7 @@ def print_table(result: "RunResult") -> None:
     from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.metric_text import headline_metric, interval_text, value_text
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
+    from leakgauge.report.sections.reference_draws import draw_sentence
     from leakgauge.report.sections.study_results import study_sentences
     from leakgauge.risk import leading_metric
 
@@ -143,7 +144,7 @@ def print_table(result: "RunResult") -> None:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: clue used: {verdict.event}"), soft_wrap=True)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
-        for sentence in study_sentences(verdict):
+        for sentence in filter(None, (*study_sentences(verdict), draw_sentence(verdict))):
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
     for line in _footnotes(verdicts):
         console.print(Text(line), soft_wrap=True)

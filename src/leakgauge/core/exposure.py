@@ -9,6 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
 EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
+RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,6 +23,8 @@ class AdversaryExposure:
         auc: The area under the ROC curve for each person.
         tpr: The share of members found, where 1 % of non-members are wrongly accused.
         error: The largest numerical error of these numbers, as far as it is known.
+        split_accuracy: Where the attacker's data are one of several random draws of people, the accuracy with
+            each of them: draws x people. The other numbers are then means over the draws.
     """
 
     adversary: str
@@ -30,6 +33,12 @@ class AdversaryExposure:
     auc: Reals
     tpr: Reals
     error: float
+    split_accuracy: Reals | None = None
+
+    @property
+    def accuracies(self) -> Reals:
+        """The accuracy against each person: a row for each draw of the attacker's data."""
+        return self.accuracy[None] if self.split_accuracy is None else self.split_accuracy
 
     def metric(self, name: str) -> Reals:
         """Return the numbers of a metric by its name."""
@@ -83,6 +92,7 @@ class Exposure:
         cells: How many counts, or answers of a log, each of them affects.
         against: How well each attacker does, the strongest first.
         notes: What the numbers are based on.
+        setting: Where the numbers hold, if not for the table of everyone: "in random groups of 1,000".
         promised: What is promised to each person; None where there is no noise.
         spent: What the answers of a log have cost each record; None for a plan.
     """
@@ -91,6 +101,7 @@ class Exposure:
     cells: npt.NDArray[np.int64]
     against: tuple[AdversaryExposure, ...]
     notes: tuple[str, ...] = ()
+    setting: str = ""
     promised: PersonalGuarantees | None = None
     spent: SpentBudgets | None = None
 

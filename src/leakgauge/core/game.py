@@ -232,6 +232,35 @@ class MeteredKnowledge(Protocol):
         ...
 
 
+class RoundsView(Protocol):
+    """A view of a block that can be restricted to some of its rounds."""
+
+    @property
+    def n_rounds(self) -> int: ...
+
+    def of_rounds(self, rows: slice) -> "RoundsView": ...
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeBySplit(Generic[Block, View]):
+    """Knowledge that differs between rounds: the rounds of a block take turns with the parts.
+
+    The parts are what an attacker knows under different random divisions of the people, so that no number
+    rests on one division alone. Round i of a block has part i modulo their number.
+    """
+
+    parts: tuple[Knowledge[Block, View], ...]
+
+    def view(self, block: Block) -> tuple[View, ...]:
+        """One view for each part: of its own rounds."""
+        views: list[Any] = [part.view(block) for part in self.parts]
+        return tuple(view.of_rounds(slice(split, None, len(self.parts))) for split, view in enumerate(views))
+
+    def splits(self, n_rounds: int) -> npt.NDArray[np.int64]:
+        """The part of each round of a block."""
+        return np.arange(n_rounds) % len(self.parts)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How the scores of an attack are to be read; fixed before the first counted round.
@@ -266,6 +295,52 @@ class Attack(Protocol[KnowledgeIn, View]):
     accepts: ClassVar[tuple[str, ...]]  # names of knowledge it can use; the first is what it gets by default
 
     def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[View]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SplitScorer:
+    """Scores each round with the scorer of its part; scores are relative to the threshold of that scorer."""
+
+    scorers: tuple[Scorer[Any], ...]
+
+    def __call__(self, views: tuple[Any, ...], rng: Generator) -> Reals:
+        """Return scores in the order of the rounds of the block."""
+        numbers = [view.n_rounds for view in views]
+        parts = [
+            np.asarray(scorer.score(view, own), dtype=np.float64) - (scorer.reading.threshold or 0.0)
+            for scorer, view, own in zip(self.scorers, views, rng.spawn(len(views)), strict=True)
+            if view.n_rounds
+        ]
+        scores = np.empty((sum(numbers), parts[0].shape[1]))
+        for split, part in enumerate(parts):
+            scores[split :: len(views)] = part
+        return scores
+
+    @property
+    def reading(self) -> Reading:
+        """How the scores of all parts together are to be read."""
+        readings = [scorer.reading for scorer in self.scorers]
+        fractions = [reading.fraction for reading in readings if reading.fraction is not None]
+        own = all(reading.threshold is not None for reading in readings)
+        return Reading(
+            threshold=0.0 if own else None,
+            signed=all(reading.signed for reading in readings),
+            fraction=float(np.median(fractions)) if len(fractions) == len(readings) else None,
+            event=readings[0].event,
+            studied={
+                name: float(np.mean([reading.studied[name] for reading in readings]))
+                for name in readings[0].studied
+            },
+        )
+
+
+def study_attack(attack: Attack[Any, Any], knowledge: Any, rng: Generator) -> Scorer[Any]:
+    """Let an attack study: once, or once for each part of knowledge that differs between rounds."""
+    if not isinstance(knowledge, KnowledgeBySplit):
+        return attack.study(knowledge, rng)
+    streams = rng.spawn(len(knowledge.parts))
+    score = SplitScorer(tuple(attack.study(part, own) for part, own in zip(knowledge.parts, streams)))
+    return Scorer(score, score.reading)
 
 
 @runtime_checkable
@@ -311,6 +386,9 @@ class Trials:
     reading: Reading = field(default_factory=Reading)
     spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by name of the way of counting
     utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by name
+    splits: npt.NDArray[np.int64] | None = (
+        None  # the division of the people that the attacker's data are from
+    )
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
@@ -344,6 +422,7 @@ class Trials:
             scores=self.scores[rows],
             spent={name: column[rows] for name, column in self.spent.items()},
             utility={name: column[rows] for name, column in self.utility.items()},
+            splits=None if self.splits is None else self.splits[rows],
         )
 
 
@@ -365,6 +444,8 @@ def play(
         scores, count = adversary.score_with_spending(released, stream(seed, Role.SCORE, block))
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
+        knowledge = adversary.knowledge
+        splits = knowledge.splits(len(rounds)) if isinstance(knowledge, KnowledgeBySplit) else None
         trials[label] = Trials(
             numbers,
             targets,
@@ -373,6 +454,7 @@ def play(
             challenger.coins,
             adversary.scorer.reading,
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
+            splits=None if splits is None else splits[row.ravel()],
         )
     useful = {name: column[row.ravel()] for name, column in challenger.utility_of(released).items()}
     return {label: replace(played, utility=useful) for label, played in trials.items()} if useful else trials

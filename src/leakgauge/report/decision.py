@@ -162,8 +162,9 @@ def people_sentence(run: JudgedRun, audit: str | None) -> str:
     share = percent(n / max(people, 1))
     unit = "records" if chosen.get("unit") == "record" else "people"
     who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["adversary"]).title)
+    setting = f" {chosen['setting']}" if chosen.get("setting") else ""
     return (
-        f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised by the {who}: "
+        f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised{setting} by the {who}: "
         f"right about them at least {level(best['recognised']['accuracy'])} of the time."
     )
 

@@ -5,7 +5,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.support import files
 
 TRIAL_COLUMNS = ("rounds", "targets", "members", "scores")
+SPLITS = "splits"  # a column of attackers whose knowledge differs between rounds
 EXTRA_COLUMNS = ("spent", "utility")  # columns by name; each begins with that word and a dot
 
 # What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
@@ -79,6 +80,8 @@ class BlockStore:
             for kind in EXTRA_COLUMNS
             for name, column in sorted(getattr(trials, kind).items())
         }
+        if trials.splits is not None:
+            columns[SPLITS] = trials.splits
         about = {"coins": trials.coins, "reading": asdict(trials.reading), "versions": dict(self.versions)}
         header = json.dumps(about, sort_keys=True)
         checksum = self._checksum(block, header, columns)
@@ -97,6 +100,7 @@ class BlockStore:
             reading=Reading(**about["reading"]),
             spent=_columns_of_kind(columns, "spent"),
             utility=_columns_of_kind(columns, "utility"),
+            splits=columns.get(SPLITS),
         )
 
     def versions_of(self, block: RoundBlock) -> dict[str, str] | None:
@@ -125,8 +129,9 @@ class BlockStore:
         return digest.hexdigest()
 
 
-def _extra_columns(names: Iterable[str]) -> list[str]:
-    return [name for kind in EXTRA_COLUMNS for name in sorted(names) if name.startswith(f"{kind}.")]
+def _extra_columns(names: Collection[str]) -> list[str]:
+    named = [name for kind in EXTRA_COLUMNS for name in sorted(names) if name.startswith(f"{kind}.")]
+    return [*named, SPLITS] if SPLITS in names else named
 
 
 def _columns_of_kind(columns: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class RunCost:
     control_work: dict[str, int]
     control_obstacles: tuple[str, ...]  # why attacks play none
     request_total: int | None  # requests that an audit may send each time it is started
+    notes: tuple[str, ...] = ()  # on the data of these audits
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class _AuditCost:
     work: Counter[str]
     control: _ControlCost
     request_total: int | None
+    notes: tuple[str, ...]
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
@@ -108,6 +110,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         control_work=_sum([control.work for control in controls], share),
         control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
         request_total=min(totals, default=None),
+        notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
     )
 
 
@@ -147,6 +150,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
         work=work,
         control=control,
         request_total=None if limits is None else limits.total,
+        notes=tuple(prepared.challenger.notes),
     )
 
 

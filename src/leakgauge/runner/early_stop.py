@@ -48,6 +48,9 @@ class BlockSequence:
             utility={
                 name: np.concatenate([part.utility[name] for part in parts]) for name in parts[0].utility
             },
+            splits=None
+            if parts[0].splits is None
+            else np.concatenate([part.splits for part in parts if part.splits is not None]),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit
 from leakgauge.core.errors import BadInput, ReleaseLost
-from leakgauge.core.game import Adversary, Challenger, Trials, play
+from leakgauge.core.game import Adversary, Challenger, Trials, play, study_attack
 from leakgauge.core.randomness import Role, stream
 from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.engines import Engine
@@ -76,7 +76,7 @@ def study_attacks(
                 single_threaded(),
                 use_parallel_map(partial(_parallel_map, engine, f"{label} studies", show_message)),
             ):
-                scorer = attack.study(knowledge, stream(seed, Role.STUDY))
+                scorer = study_attack(attack, knowledge, stream(seed, Role.STUDY))
         except BadInput as error:
             raise BadInput(f"{label}: {error}") from error
         adversaries[label] = Adversary(knowledge, scorer)

@@ -8,7 +8,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.exposure import EXPOSURE_METRICS, AdversaryExposure, Exposure, SpentBudgets
+from leakgauge.core.exposure import (
+    EXPOSURE_METRICS,
+    RECOGNISED_ACCURACY,
+    AdversaryExposure,
+    Exposure,
+    SpentBudgets,
+)
 from leakgauge.core.game import Reals
 
 _PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
@@ -24,19 +30,41 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     text = io.StringIO()
     file = csv.writer(text, lineterminator="\n")
     metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
+    drawn = _with_draws(exposures)
     if any(each.spent for _, each in exposures):
         file.writerow(["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(exposures)])
     else:
-        file.writerow(["audit", "person", "cells", *_PROMISED, *metrics])
+        shares = [f"{adversary}_recognised_in" for adversary in drawn]
+        file.writerow(["audit", "person", "cells", *_PROMISED, *metrics, *shares])
     for name, each in exposures:
         order = each.order
         for first in range(0, order.size, _BLOCK):
-            file.writerows(_rows(name, each, order[first : first + _BLOCK], adversaries))
+            file.writerows(_rows(name, each, order[first : first + _BLOCK], adversaries, drawn))
     return text.getvalue()
 
 
+def _with_draws(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:
+    """The attackers whose data are one of several random draws of people."""
+    return list(
+        dict.fromkeys(
+            attacker.adversary
+            for _, each in exposures
+            for attacker in each.against
+            if attacker.split_accuracy is not None
+        )
+    )
+
+
+def _shares_recognised(each: Exposure, adversary: str, rows: RowIndices) -> list[str]:
+    """The share of the draws of an attacker's data with which each person is recognised."""
+    for attacker in each.against:
+        if attacker.adversary == adversary and attacker.split_accuracy is not None:
+            return _formatted((attacker.split_accuracy[:, rows] >= RECOGNISED_ACCURACY).mean(axis=0), ".3f")
+    return [""] * rows.size
+
+
 def _rows(
-    name: str, each: Exposure, rows: RowIndices, adversaries: Sequence[str]
+    name: str, each: Exposure, rows: RowIndices, adversaries: Sequence[str], drawn: Sequence[str]
 ) -> Iterator[tuple[object, ...]]:
     known = {attacker.adversary: attacker for attacker in each.against}
     numbers = [
@@ -45,7 +73,8 @@ def _rows(
         for metric in EXPOSURE_METRICS
     ]
     names, cells = each.names[rows].tolist(), each.cells[rows].tolist()
-    before, after = _guarantee_cells(each, rows), []
+    before = _guarantee_cells(each, rows)
+    after = [_shares_recognised(each, adversary, rows) for adversary in drawn]
     if each.spent is not None:
         before = [_formatted(values[rows], ".6g") for values in (each.spent.epsilon, each.spent.delta)]
         after = _log_cells(each.spent, each.against, rows)

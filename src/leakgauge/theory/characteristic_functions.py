@@ -204,8 +204,10 @@ class SummedScores:
         sure = np.maximum(not_out - inside, 0.0)
         return cls(table, (waves[:, :n], waves[:, n:]), (inside[0], inside[1]), (sure[0], sure[1]))
 
-    def rates(self, starts: Reals) -> tuple[Reals, Reals, Reals]:
-        """The best accuracy, the AUC and the TPR at 1 % FPR of thresholds; scores lie above ``starts``.
+    def rates(self, starts: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+        """The best accuracy, the AUC, the TPR at 1 % FPR, and the accuracy at a threshold of zero.
+
+        Scores lie above ``starts``.
 
         The grid of thresholds is circular: from the start to the end of the period, then from its beginning.
         """
@@ -221,7 +223,9 @@ class SummedScores:
             self._above(waves, first, rise, mass, sure)
             for waves, mass, sure in zip(self.waves, self.inside, self.sure)
         )
-        return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first)
+        inside = (starts <= 0) & (starts > -self.table.period)  # else all scores are on one side of zero
+        at_zero = np.where(inside, (1 + tpr[:, 0] - fpr[:, 0]) / 2, 0.5)
+        return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first), at_zero
 
     def _above(
         self, waves: Waves, first: npt.NDArray[np.int64], rise: Floats, mass: Floats, sure: Floats

@@ -35,16 +35,21 @@ _THREADS = 8  # at most; every block of targets is computed by itself
 
 @dataclass(frozen=True, eq=False)
 class AttackRates:
-    """How well an attacker identifies each target: accuracy at the best threshold, AUC, TPR at 1 % FPR."""
+    """How well an attacker identifies each target: accuracy at the best threshold, AUC, TPR at 1 % FPR.
+
+    ``at_zero`` is the accuracy at a threshold of zero, which an attacker uses who cannot fit one; a score of
+    exactly zero is right half of the time.
+    """
 
     accuracy: Reals
     auc: Reals
     tpr: Reals
+    at_zero: Reals | None = None
 
     @classmethod
     def of_chance(cls, n: int) -> "AttackRates":
         """The rates of ``n`` targets about whom nothing is learned."""
-        return cls(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+        return cls(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR), np.full(n, 0.5))
 
     def fill(
         self,
@@ -66,9 +71,10 @@ class AttackRates:
             part = places[first : first + size]
             logs = np.asarray(cells[part].astype(table.columns.dtype) @ table.columns)
             rows = targets[part]
-            self.accuracy[rows], self.auc[rows], self.tpr[rows] = SummedScores.of(table, logs).rates(
-                starts[part]
-            )
+            rates = SummedScores.of(table, logs).rates(starts[part])
+            self.accuracy[rows], self.auc[rows], self.tpr[rows], at_zero = rates
+            if self.at_zero is not None:
+                self.at_zero[rows] = at_zero
 
         with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
             for _ in pool.map(fill_block, range(0, places.size, size)):

@@ -14,6 +14,7 @@ from leakgauge.domains.locations.plan_tables import (
     LocationsUserMechanismTable,
     read_challenger_table,
     read_mechanism_table,
+    with_group_size,
 )
 
 LAPLACE = {"name": "laplace", "epsilon": 1.0}
@@ -39,11 +40,12 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
     rules = read_challenger_table({"group_size": 20, **setting})
     steps = read_mechanism_table(mechanism, rules)
     divided = split_population(people, rules, stream(seed, Role.DATA, SPLIT))
+    steps = with_group_size(steps, rules.n_members(people.n_people))
     chain = _user_chain(steps, people, loader) if isinstance(steps, LocationsUserMechanismTable) else steps
     return Challenger(
         traces=people,
         people=divided,
-        crowd=Crowd(people.of(divided.pool)),
+        crowd=Crowd(people if rules.everyone else people.of(divided.pool)),
         chain=chain,
         table=rules,
         guarantee=_guarantee(steps, people, divided, rules),

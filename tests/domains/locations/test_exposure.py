@@ -10,9 +10,10 @@ from leakgauge.core.game import Adversary, Trials, play
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.crowd_cells import EQUAL_CELLS, CrowdCells
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Traces
-from leakgauge.domains.locations.exposure import CrowdCells, expose, informed_optimum_by_cells
+from leakgauge.domains.locations.exposure import expose, informed_optimum_by_cells
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -51,7 +52,7 @@ def test_others_exclude_the_person(crowd):
 
 def test_kinds_differ_by_assumed_rate(crowd):
     rates = np.array([[0.1, 0.2, 0.3]] * 3)
-    kinds = crowd.by_belief(rates, exactly=True)
+    kinds = replace(crowd, merging=EQUAL_CELLS).by_belief(rates)
     assert kinds.rates is not None
     for person, row in enumerate(kinds.cells.toarray()):
         believed = np.repeat(kinds.rates, row)

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leakgauge.domains.locations.challenger import build
 from leakgauge.domains.locations.data.data_loader import load_visits
+from leakgauge.domains.locations.exposure import expose
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -105,3 +107,27 @@ def test_daylight_saving_change_keeps_local_hours():
 
 def test_map_of_kuala_lumpur_has_no_positions():
     assert load_visits(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None
+
+
+def recognised(table, size):
+    """How many people an attacker who knows everyone else would recognise in a suppressed table."""
+    challenger = build(
+        data=table,
+        challenger={"group_size": size, "targets": 1},
+        mechanism={"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1},
+        folder=Path(FOLDER),
+        seed=1,
+    )
+    (informed,) = expose(challenger, ("informed",)).against
+    return int(np.count_nonzero(informed.accuracy >= 0.9)), informed.error
+
+
+@pytest.mark.slow
+def test_half_of_the_people_understates_the_whole_table():
+    """The numbers of docs/locations.md: under suppression more people recognise more."""
+    page = (Path(__file__).parents[3] / "docs" / "locations.md").read_text()
+    table = KUALA_LUMPUR | weeks(8)
+    for size, label in ((1000, "1,000"), (1926, "1,926, half of the file"), ("everyone", '`"everyone"`')):
+        people, error = recognised(table, size)
+        assert error < 1e-3
+        assert f"| {label} | {people:,} ({people / 3852:.1%}) |" in page

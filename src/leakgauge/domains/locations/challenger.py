@@ -1,4 +1,4 @@
-"""The challenger of counts per place and hour: draws random groups and publishes their noisy counts."""
+"""The challenger of counts per place and hour: publishes noisy counts of random groups, or of everyone."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,13 +11,14 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.data.visit_data import Friends
+from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
@@ -25,28 +26,30 @@ from leakgauge.domains.locations.plan_tables import (
     LocationsUserMechanismTable,
     read_challenger_table,
     read_mechanism_table,
+    with_group_size,
 )
-from leakgauge.domains.locations.release import LocationsBlock, RoundGroups
+from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
-CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
+CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
 OUTSIZED = 1  # block of the stream of the positive control
 
 
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Holds the traces; in each round publishes the counts of a new random group.
+    """Holds the traces; in each round publishes the counts of a new random group, or of everyone.
 
     The other group members are drawn from the pool in every round. Each target is a member with probability
-    1/2. Under ``replace_one`` another person of the pool replaces every target that is not a member.
+    1/2. Under ``replace_one`` another person of the pool replaces every target that is not a member. Where
+    the plan counts everyone, the others are always all people but the targets.
     """
 
     traces: Traces  # of all people, after the caps
     people: PopulationSplit
-    crowd: Crowd  # the pool
+    crowd: Crowd  # the pool, or all people where no groups are drawn
     chain: ReleaseChain | UserReleaseChain
     table: LocationsChallengerTable
     guarantee: Guarantee | None
@@ -68,6 +71,24 @@ class Challenger(ChallengerDefaults):
         """The people whose traces attackers may hold; one copy is shared by all attackers."""
         return Crowd(self.traces.of(self.people.reference))
 
+    @property
+    def group_size(self) -> int:
+        """How many people are counted if all targets are members."""
+        return self.table.n_members(self.traces.n_people)
+
+    @property
+    def n_references(self) -> int:
+        return len(self.people.references)
+
+    def with_reference(self, split: int) -> "Challenger":
+        """The same challenger with one of its references only."""
+        return replace(self, people=self.people.with_reference(split))
+
+    @cached_property
+    def others(self) -> FixedGroup:
+        """Everybody but the targets, where all of them are counted in every round."""
+        return FixedGroup(self.traces, stream(self.seed, Role.DATA, OTHERS).permutation(self.people.pool))
+
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
@@ -75,7 +96,9 @@ class Challenger(ChallengerDefaults):
         group_rng, near, far = rng.spawn(3)
         targets = self.traces.visits[self.people.targets]
         return LocationsBlock(
-            rounds=RoundGroups(self.crowd, *self._group(members, group_rng), members, targets),
+            rounds=WholeTables(self.others, members, targets)
+            if self.table.everyone
+            else RoundGroups(self.crowd, *self._group(members, group_rng), members, targets),
             chain=self.chain,
             near=np.unique(targets.indices).astype(np.int64),
             streams=(near, far),
@@ -89,23 +112,33 @@ class Challenger(ChallengerDefaults):
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
 
+    def whole_table(self) -> Reals:
+        """One release of the table with all targets in it, over all cells."""
+        members = np.ones((1, self.n_targets), dtype=bool)
+        return self.release(members, stream(self.seed, Role.DATA, EARLIER)).whole[0]
+
     def control(self) -> "Challenger | NoControl":
         """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.
 
         Your own pipeline is left out too, but must publish something that depends on the counts.
         """
         if isinstance(self.chain, UserReleaseChain):
-            self.chain.require_use_of_counts(self.table.group_size)
+            self.chain.require_use_of_counts(self.group_size)
         elif self.chain.mute:
             return NoControl(
                 reason="every count is suppressed, so the release is the same for any group, and every "
                 "attack is right in exactly half of the rounds",
                 needed=False,
             )
-        target, group_size = self.people.targets[:1], self.table.group_size - self.n_targets + 1
+        target, people, table = self.people.targets[:1], self.people.with_reference(0), self.table
+        if table.everyone:  # the other targets are counted in every round
+            people = replace(people, pool=np.union1d(people.pool, people.targets[1:]))
+        else:
+            table = replace(table, group_size=self.group_size - self.n_targets + 1)
+        group_size = table.n_members(self.traces.n_people)
         cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
         traces = with_trace(self.traces, int(target[0]), cells)
-        visits, people = traces.visits, self.people
+        visits = traces.visits
         digest = sha256(f"control\n{self.table!r}\n{self.traces.map.n_epochs}".encode())
         for part in (visits.indptr, visits.indices, target, people.pool, people.reference):
             digest.update(np.ascontiguousarray(part).tobytes())
@@ -114,14 +147,14 @@ class Challenger(ChallengerDefaults):
             traces=traces,
             people=replace(people, targets=target),
             chain=ReleaseChain(noise=None, group_size=group_size),
-            table=replace(self.table, group_size=group_size),
+            table=table,
             guarantee=None,
             digest=digest.hexdigest(),
             invented=True,
         )
 
     def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        n_others = self.table.group_size - self.n_targets
+        n_others = self.group_size - self.n_targets
         spare = self.n_targets if self.table.relation is Relation.REPLACE_ONE else 0
         drawn = self.crowd.people(len(members), n_others + spare, rng)
         spares = (
@@ -149,6 +182,7 @@ def build(
         rng=stream(seed, Role.DATA, CAPS),
     )
     people = split_population(traces, table, stream(seed, Role.DATA, SPLIT))
+    release_steps = with_group_size(release_steps, table.n_members(traces.n_people))
     chain = (
         _user_chain(release_steps, traces, loader)
         if isinstance(release_steps, LocationsUserMechanismTable)
@@ -163,7 +197,7 @@ def build(
     return Challenger(
         traces=traces,
         people=people,
-        crowd=Crowd(traces.of(people.pool)),
+        crowd=Crowd(traces if table.everyone else traces.of(people.pool)),
         chain=chain,
         table=table,
         guarantee=_guarantee(release_steps, traces, people, table),
@@ -171,10 +205,39 @@ def build(
         seed=seed,
         targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
         friends=loaded.friends,
-        notes=()
-        if loaded.traces.names is None
-        else (f"{Path(data['source']).name}: {loaded.tally.summary_with_bad_rows}",),
+        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
     )
+
+
+def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tuple[str, ...]:
+    from leakgauge.domains.locations.data.data_summary import data_summary
+
+    if loaded.traces.names is None:
+        return (f"generated city: {data_summary(loaded, traces)}.",)
+    name = Path(data["source"]).name
+    return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
+
+
+def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+    """What a reader must know about releases that count everyone in the data."""
+    if not table.everyone:
+        return ()
+    n_people = people.targets.size + people.pool.size
+    table_of_all = (
+        f"Every simulated release is the table of all {n_people:,} people, with or without each target, with "
+        "fresh noise."
+    )
+    overlap = (
+        f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "
+        "table, and the targets' traces: their numbers are too high for somebody who holds data of other "
+        f"people. {len(people.references)} such references were drawn; each simulated release uses one."
+    )
+    fitted = (
+        "Attackers who do not know everyone else: the counts of others are the same in all simulated "
+        "releases, so numbers with a threshold fitted to these releases (AUC, calibrated accuracy, members "
+        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
+    )
+    return table_of_all, overlap, fitted
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:

@@ -1,11 +1,10 @@
 """How exposed each person is in counts per place and hour, computed without simulating releases."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
@@ -13,25 +12,24 @@ from leakgauge.core.exposure import AdversaryExposure, Exposure
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.crowd_cells import PLACES, CellMerging, CrowdCells
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.guarantee import guarantee_per_person
-from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates, rates_from_reference
+from leakgauge.domains.locations.knowledge import public_parameters
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.score_distributions import (
     GroupDraws,
     believed_score_laws,
     informed_score_laws,
-    round_counts,
+    merge_known_counts,
     round_rates,
 )
-from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.mechanisms._additive import AttackBounds
 from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
-PLACES = TARGET, POOL, REFERENCE = range(3)  # the part of the population that a person belongs to
 _MOST = 72  # up to this many different numbers of cells, each optimum is bounded separately
 _CHECKED_NUMBERS = 7  # numbers of cells checked if there are more
 _FINER_OPTIMUM = 8  # factor of the resolution
@@ -51,74 +49,21 @@ INFORMED = {
 }
 AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
 ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
+INFORMED_OF_EVERYONE = (
+    "the best possible attack, by somebody who knows everybody else in the table: nobody can do better, "
+    "whatever they know"
+)
+AUXILIARY_IN_TABLE = (
+    "the likelihood attack, at its own threshold, by somebody who knows the person's trace and the traces of "
+    "other people of this table; means over {n} draws of them"
+)
+ZERO_FROM_TABLE = (
+    "the likelihood attack, at its own threshold, by somebody who knows the person's trace and has the "
+    "release, from which all else is estimated"
+)
+_FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
+_FEW_CELLS = 20_000  # on maps of up to so many cells; on larger ones, less finely
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
-
-
-@dataclass(frozen=True, eq=False)
-class CellKinds:
-    """Kinds of cells by number of other visitors and assumed rate, and how many of each kind people visit."""
-
-    visitors: Ints  # of each kind
-    rates: Reals | None  # assumed by the attacker, of each kind
-    cells: csr_array  # people x kinds
-
-
-@dataclass(frozen=True, eq=False)
-class CrowdCells:
-    """The cells of all people, and how many others of the pool visit them."""
-
-    traces: Traces
-    places: npt.NDArray[np.int8]  # of the people: target, pool or reference
-    in_pool: Ints  # how many of the pool visit each cell
-
-    @classmethod
-    def of(cls, traces: Traces, people: PopulationSplit) -> "CrowdCells":
-        places = np.full(traces.n_people, TARGET, dtype=np.int8)
-        places[people.pool], places[people.reference] = POOL, REFERENCE
-        in_pool = traces.visits.indices[np.repeat(places == POOL, traces.n_visits)]
-        return cls(traces, places, np.bincount(in_pool, minlength=traces.map.n_cells).astype(np.int64))
-
-    def only(self, people: Ints) -> "CrowdCells":
-        """The same pool, with the cells of some people only."""
-        return CrowdCells(self.traces.of(people), self.places[people], self.in_pool)
-
-    @property
-    def others(self) -> Ints:
-        """How many of the pool visit each cell, without the person itself: places x cells."""
-        return np.stack([np.maximum(self.in_pool - (place == POOL), 0) for place in PLACES])
-
-    def by_count(self, *, exactly: bool = False) -> CellKinds:
-        """Kinds by the number of others only."""
-        counts = self.others if exactly else round_counts(self.others)
-        kinds, cells = self._kinds(counts.astype(np.float64))
-        return CellKinds(kinds.astype(np.int64), None, cells)
-
-    def by_belief(self, rates: Reals, *, exactly: bool = False) -> CellKinds:
-        """Kinds by the number of others and by the rate that an attacker assumes: places x cells."""
-        counts = self.others if exactly else round_counts(self.others)
-        kinds, cells = self._kinds(counts + 1j * (rates if exactly else round_rates(rates)))
-        return CellKinds(kinds.real.astype(np.int64), kinds.imag, cells)
-
-    def believed(self, rates: ReferenceRates) -> Reals:
-        """The rates from the reference without the person itself: places x cells."""
-        cells = np.arange(self.in_pool.size)
-        return np.stack([rates(cells, weight) for weight in (1.0, 1.0, 0.0)])
-
-    def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> tuple[npt.NDArray[Any], csr_array]:
-        """The distinct keys (places x cells) of visited cells, and the matrix people x keys."""
-        visits, n_cells = self.traces.visits, keys.shape[1]
-        owners = np.repeat(self.places, self.traces.n_visits)
-        seen = np.zeros(keys.shape, dtype=bool)
-        for place in PLACES:
-            seen[place, visits.indices[owners == place]] = True
-        distinct, kind = np.unique(keys[seen], return_inverse=True)
-        kinds = np.zeros(keys.size, dtype=np.int32)
-        kinds[np.flatnonzero(seen)] = kind
-        kind_of_visit = kinds[owners.astype(np.int64) * n_cells + visits.indices]
-        ones = np.ones(kind_of_visit.size, dtype=np.uint8)
-        return distinct, csr_array(
-            (ones, kind_of_visit, visits.indptr), shape=(self.traces.n_people, distinct.size)
-        )
 
 
 def informed_optimum_by_cells(chain: ReleaseChain, numbers: Ints) -> tuple[AttackRates, float]:
@@ -181,8 +126,8 @@ def expose(
 ) -> Exposure:
     """Compute the success of informed, auxiliary and zero-knowledge attackers against each person.
 
-    Each person is taken as the only target, with a group drawn from the rest of the pool. ``begin`` is called
-    with the name of each step.
+    Each person is taken as the only target, with a group drawn from the rest of the pool, or with everybody
+    else in the data if the plan counts everyone. ``begin`` is called with the name of each step.
     """
     chain, traces = challenger.chain, challenger.traces
     if not isinstance(chain, ReleaseChain):
@@ -190,16 +135,21 @@ def expose(
             "exposure needs the noise distribution, and that of mechanism 'own' is not known; "
             "simulate releases instead: leakgauge run with the same plan"
         )
-    groups = _groups(challenger)
-    crowd = CrowdCells.of(traces, challenger.people)
+    groups, crowd = _groups(challenger), _crowd_cells(challenger)
     sample = _sample(traces.n_visits)
-    relation = challenger.table.relation
+    everyone = challenger.table.everyone
+    basis = INFORMED_OF_EVERYONE if everyone else INFORMED[challenger.table.relation]
 
     def against(name: str) -> AdversaryExposure:
         begin(name)
         match name:
             case "informed":
-                return _informed(chain, groups, crowd, sample, INFORMED[relation])
+                return _informed(chain, groups, crowd, sample, basis)
+            case "auxiliary" if everyone:
+                return _over_references(challenger, chain, groups, sample)
+            case "zero" if everyone:
+                solve = _zero(challenger, chain, groups)
+                return _checked(name, ZERO_FROM_TABLE, solve, _with_fixed_counts(crowd), sample, own=True)
             case "auxiliary":
                 return _checked(name, AUXILIARY, _auxiliary(challenger, chain, groups), crowd, sample)
             case "zero":
@@ -213,7 +163,8 @@ def expose(
         names=_names(traces),
         cells=traces.n_visits,
         against=results,
-        notes=(*challenger.notes, *_notes(chain, groups, relation)),
+        notes=(*challenger.notes, *_notes(challenger, chain, groups)),
+        setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
         promised=None
         if chain.noise is None
         else guarantee_per_person(chain.noise, _changed_cells(challenger)),
@@ -228,10 +179,26 @@ def _changed_cells(challenger: Challenger) -> Ints:
     return visits + visits[challenger.people.pool].max()
 
 
+def _crowd_cells(challenger: Challenger) -> CrowdCells:
+    traces, people = challenger.traces, challenger.people
+    if challenger.table.everyone:
+        return CrowdCells.of_everyone(traces, people.reference)
+    return CrowdCells.of(traces, people)
+
+
+def _with_fixed_counts(crowd: CrowdCells) -> CrowdCells:
+    """The same cells for attackers who do not know the counts, which are the same in every release."""
+    step = _FIXED_RATES * max(1.0, crowd.in_pool.size / _FEW_CELLS)
+    return replace(crowd, merging=CellMerging(np.array, partial(round_rates, step=step)))
+
+
 def _groups(challenger: Challenger) -> GroupDraws:
+    if challenger.table.everyone:
+        others = challenger.traces.n_people - 1
+        return GroupDraws(others, others, others)
     n_people = int(challenger.people.pool.size) - 1
     n_replacements = int(challenger.table.relation is Relation.REPLACE_ONE)
-    n_in = min(challenger.table.group_size - 1, n_people - n_replacements)
+    n_in = min(challenger.group_size - 1, n_people - n_replacements)
     if n_in < 0:
         raise BadInput(
             f"challenger.reference leaves {n_people + 1} people in the pool, too few to draw a group from; "
@@ -248,18 +215,40 @@ def _informed(
         return _against("informed", basis, rates, error)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_count(exactly=exactly)
+        kinds = crowd.by_count()
         laws = informed_score_laws(chain, groups, kinds.visitors)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
+    if groups.n_in == groups.n_people:  # every count is known and always the same
+        crowd = replace(crowd, merging=CellMerging(partial(merge_known_counts, chain), np.array))
     return _checked("informed", basis, solve, crowd, sample)
+
+
+def _over_references(
+    challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, sample: Ints
+) -> AdversaryExposure:
+    """Auxiliary attackers with each of the references, and their means; the first is checked for errors."""
+    basis, n = AUXILIARY_IN_TABLE.format(n=challenger.n_references), challenger.n_references
+    parts = []
+    for split in range(n):
+        one = challenger.with_reference(split)
+        crowd, solve = _with_fixed_counts(_crowd_cells(one)), _auxiliary(one, chain, groups)
+        checked = sample if split == 0 else sample[:0]
+        parts.append(_checked("auxiliary", basis, solve, crowd, checked, own=True))
+    return replace(
+        parts[0],
+        accuracy=np.mean([part.accuracy for part in parts], axis=0),
+        auc=np.mean([part.auc for part in parts], axis=0),
+        tpr=np.mean([part.tpr for part in parts], axis=0),
+        split_accuracy=np.stack([part.accuracy for part in parts]),
+    )
 
 
 def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
     rates = rates_from_reference(challenger.reference.traces)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(crowd.believed(rates), exactly=exactly)
+        kinds = crowd.by_belief(crowd.believed(rates))
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
@@ -268,15 +257,14 @@ def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) 
 
 
 def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
-    table = challenger.table
-    public = PublicParameters(
-        chain, table.group_size, challenger.n_targets, table.relation, challenger.traces.map
-    )
-    _, block = challenger.earlier(1)
-    rates = np.clip(profile_from_release(block.whole[0], public).rates, *_RATE_RANGE)
+    if challenger.table.everyone:
+        public, release = replace(public_parameters(challenger), n_targets=1), challenger.whole_table()
+    else:
+        public, release = public_parameters(challenger), challenger.earlier(1)[1].whole[0]
+    rates = np.clip(profile_from_release(release, public).rates, *_RATE_RANGE)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=exactly)
+        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]))
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
@@ -284,12 +272,22 @@ def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> So
     return solve
 
 
-def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints) -> AdversaryExposure:
-    """Compute the rates of all people, and recompute a sample exactly to measure the error."""
-    rates = solve(crowd, False)
+def _checked(
+    name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints, *, own: bool = False
+) -> AdversaryExposure:
+    """Compute the rates of all people, and recompute a sample exactly to measure the error.
+
+    With ``own``, the accuracy is that at the attacker's own threshold.
+    """
+
+    def solved(crowd: CrowdCells, exactly: bool) -> AttackRates:
+        rates = solve(crowd, exactly)
+        return replace(rates, accuracy=rates.at_zero) if own and rates.at_zero is not None else rates
+
+    rates = solved(crowd, False)
     error = 0.0
     if sample.size:
-        exact = solve(crowd.only(sample), True)
+        exact = solved(crowd.only(sample), True)
         error = max(
             float(np.max(np.abs(getattr(rates, metric)[sample] - getattr(exact, metric))))
             for metric in ("accuracy", "auc", "tpr")
@@ -318,7 +316,13 @@ def _names(traces: Traces) -> "np.ndarray[tuple[int], np.dtype[np.str_]]":
     return np.arange(traces.n_people).astype(np.str_) if traces.names is None else traces.names
 
 
-def _notes(chain: ReleaseChain, groups: GroupDraws, relation: Relation) -> tuple[str, ...]:
+def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> tuple[str, ...]:
+    if challenger.table.everyone:
+        exact = (
+            "Each person is taken as the only target, in the table of everyone. Informed is exact: it rests "
+            "on the true counts, and on no random groups. It is a ceiling for all attackers."
+        )
+        return (exact,)
     target = (
         f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
         f"{groups.n_people:,} others."
@@ -327,7 +331,7 @@ def _notes(chain: ReleaseChain, groups: GroupDraws, relation: Relation) -> tuple
         "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
         "people visit several of them these numbers may be too high: play with leakgauge run."
     )
-    if relation is Relation.REPLACE_ONE:
+    if challenger.table.relation is Relation.REPLACE_ONE:
         ceiling = (
             "Informed is not an upper bound here: it is one under add_remove, and this audit uses "
             "replace_one."

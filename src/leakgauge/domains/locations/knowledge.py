@@ -1,11 +1,11 @@
 """The kinds of knowledge of an attacker of published counts; attacks receive nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.game import Bits, KnowledgeBySplit, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import DOMAIN, target_knowledge
 from leakgauge.domains.locations.challenger import PARTIAL_TRACES, Challenger
@@ -15,7 +15,12 @@ from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.plan_tables import read_knowledge_table
 from leakgauge.domains.locations.release import LocationsBlock, LocationsView
-from leakgauge.domains.locations.shadows.simulator import OtherMembers, PublicParameters, ShadowSimulator
+from leakgauge.domains.locations.shadows.simulator import (
+    OtherMembers,
+    PublicParameters,
+    ShadowCounts,
+    ShadowSimulator,
+)
 from leakgauge.support.table_reader import require_known
 
 
@@ -27,6 +32,7 @@ class AuxiliaryKnowledge:
     sketches: tuple[PartialTrace, ...]  # of the targets
     crowd: Crowd  # the reference, without the targets
     theta: float
+    known_counts: ShadowCounts | None = None  # of the known members, where they are the same in every round
 
     @property
     def reference(self) -> Traces:
@@ -35,7 +41,7 @@ class AuxiliaryKnowledge:
     @property
     def simulator(self) -> ShadowSimulator:
         """Simulates releases with groups drawn from the reference."""
-        return ShadowSimulator(self.public, self.crowd, self.sketches, self.theta)
+        return ShadowSimulator(self.public, self.crowd, self.sketches, self.theta, self.known_counts)
 
     @cached_property
     def visitors(self) -> Ints:
@@ -93,6 +99,8 @@ class ZeroKnowledge:
         return LocationsView(block, 0)
 
 
+BY_REFERENCE = ("partial", "auxiliary", "friends")  # knowledge that depends on who is in the reference
+
 LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 
 
@@ -104,17 +112,34 @@ def count_prior(
     return others.prior(all_sketches[target], rates, n_known)
 
 
-def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> LocationsKnowledge:
-    """Build the knowledge that a plan grants an attacker."""
+def build(
+    name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
+) -> LocationsKnowledge | KnowledgeBySplit[LocationsBlock, LocationsView]:
+    """Build the knowledge that a plan grants an attacker: for each reference, where there are several."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
-    table = read_knowledge_table(name, parameters)
-    public = PublicParameters(
+    if name in BY_REFERENCE and challenger.n_references > 1:
+        splits = range(challenger.n_references)
+        return KnowledgeBySplit(
+            tuple(_build(name, parameters, challenger.with_reference(split), seed) for split in splits)
+        )
+    return _build(name, parameters, challenger, seed)
+
+
+def public_parameters(challenger: Challenger) -> PublicParameters:
+    """What of a challenger is public."""
+    return PublicParameters(
         challenger.chain,
-        challenger.table.group_size,
+        challenger.group_size,
         challenger.n_targets,
         challenger.table.relation,
         challenger.traces.map,
+        challenger.table.everyone,
     )
+
+
+def _build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> LocationsKnowledge:
+    table = read_knowledge_table(name, parameters)
+    public = public_parameters(challenger)
     rng = stream(seed, Role.DATA, PARTIAL_TRACES)
     if name == "zero":
         _, block = challenger.earlier(1)
@@ -123,6 +148,11 @@ def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: i
             public, target_knowledge.traces_from_release(table, challenger, public, earlier, rng), earlier
         )
     if name == "past":
+        if challenger.table.everyone:
+            raise BadInput(
+                "knowledge 'past' needs earlier releases of other groups, and with group_size = \"everyone\" "
+                "all releases count the same people; leave this attacker out, or write a number as group_size"
+            )
         members, block = challenger.earlier(table.releases)
         return PastReleasesKnowledge(
             public, target_knowledge.known_trace_parts(table, challenger, rng), block.whole, members
@@ -136,4 +166,7 @@ def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: i
     else:
         sketches = target_knowledge.traces_from_reference(table, challenger, challenger.reference.traces, rng)
     theta = {"informed": 1.0, "partial": table.theta}.get(name) or 0.0
-    return AuxiliaryKnowledge(public, sketches, challenger.reference, theta)
+    knowledge = AuxiliaryKnowledge(public, sketches, challenger.reference, theta)
+    if challenger.table.everyone and theta:
+        return replace(knowledge, known_counts=challenger.others.first(knowledge.simulator.n_known))
+    return knowledge

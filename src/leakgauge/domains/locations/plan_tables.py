@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
 
 RAW, OWN = "raw", "own"
+DEFAULT_SPLITS = 12  # references that are drawn where everyone in the data is counted
 UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
 FRIENDS_FROM_FILE = "given"
 
@@ -175,21 +176,35 @@ class LocationsTargetsTable(target_choice.TargetChoice):
 class LocationsChallengerTable:
     """The group behind a release, the people known to attackers, and the caps on visits.
 
-    ``group_size`` counts all members, with all targets in. ``reference`` is a share of the people, or a
-    number of people; it includes the targets.
+    ``group_size`` counts all members, with all targets in; "everyone" counts all people of the data in every
+    round. ``reference`` is a share of the people, or a number of people; it includes the targets. With
+    "everyone", ``splits`` references are drawn.
     """
 
-    group_size: int
+    group_size: int | Literal["everyone"]
     relation: Relation = Relation.ADD_REMOVE
     reference: float | int = 0.5
     per_epoch: int | None = None
     per_day: int | None = None
     per_user: int | None = None
     targets: LocationsTargetsTable = LocationsTargetsTable()
+    splits: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.group_size >= 1:
+        if isinstance(self.group_size, int) and not self.group_size >= 1:
             raise BadInput(f"group_size must be >= 1, got {self.group_size}; an empty group has no counts")
+        if self.everyone and self.relation is not Relation.ADD_REMOVE:
+            raise BadInput(
+                f'group_size = "everyone" and relation = "{self.relation.value}" exclude each other: with '
+                "everyone in the table nobody is left to replace a target; "
+                'write relation = "add_remove", or a number as group_size'
+            )
+        if self.splits is not None and not self.everyone:
+            raise BadInput(
+                f'splits = {self.splits} needs group_size = "everyone"; leave out splits, or count everyone'
+            )
+        if self.splits is not None and not self.splits >= 1:
+            raise BadInput(f"splits must be >= 1, got {self.splits}; {DEFAULT_SPLITS} is usual")
         if not self.reference > 0:
             raise BadInput(f"reference must be > 0, got {self.reference}; 0.5 is usual")
         if not (self.reference < 1 or (self.reference > 1 and float(self.reference).is_integer())):
@@ -202,9 +217,29 @@ class LocationsChallengerTable:
             if cap is not None and not cap >= 1:
                 raise BadInput(f"{name} must be >= 1, got {cap}; leave it out for no cap")
 
+    @property
+    def everyone(self) -> bool:
+        """Whether all people of the data are counted in every round."""
+        return self.group_size == "everyone"
+
+    @property
+    def n_references(self) -> int:
+        """How many references are drawn for attackers with data of similar people."""
+        return (self.splits or DEFAULT_SPLITS) if self.everyone else 1
+
+    def n_members(self, n_people: int) -> int:
+        """The size of the group, with all targets in, in data of ``n_people``."""
+        return self.group_size if isinstance(self.group_size, int) else n_people
+
 
 def read_challenger_table(table: Mapping[str, Any]) -> LocationsChallengerTable:
     """Read the `challenger` table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    size = table.get("group_size", "everyone")
+    if isinstance(size, str) and size != "everyone":
+        raise BadInput(
+            f'challenger.group_size: must be a whole number of people, or "everyone" to count all people of '
+            f"the data, got {size!r}"
+        )
     return read_dataclass(LocationsChallengerTable, expand_targets(table), "challenger")
 
 
@@ -248,7 +283,10 @@ def mechanism_lines() -> dict[str, str | None]:
 def read_mechanism_table(
     table: Mapping[str, Any], challenger: LocationsChallengerTable
 ) -> ReleaseChain | LocationsUserMechanismTable:
-    """Read the `mechanism` table: noise with its unit, and the steps after it."""
+    """Read the `mechanism` table: noise with its unit, and the steps after it.
+
+    A chain that counts everyone gets the size of the group when the data are read (``with_group_size``).
+    """
     parameters = dict(table)
     if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(mechanism_lines())}")
@@ -270,7 +308,14 @@ def read_mechanism_table(
         noise = None
     else:
         noise = _read_noise(name, parameters, challenger)
-    return ReleaseChain(noise=noise, group_size=challenger.group_size, **vars(steps))
+    return ReleaseChain(noise=noise, group_size=challenger.n_members(n_people=1), **vars(steps))
+
+
+def with_group_size(
+    steps: ReleaseChain | LocationsUserMechanismTable, group_size: int
+) -> ReleaseChain | LocationsUserMechanismTable:
+    """The same release for groups of a size; your own pipeline does not depend on it."""
+    return replace(steps, group_size=group_size) if isinstance(steps, ReleaseChain) else steps
 
 
 def _read_noise(name: str, parameters: dict[str, Any], challenger: LocationsChallengerTable) -> Any:

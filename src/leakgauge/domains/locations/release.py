@@ -1,7 +1,7 @@
 """The releases of a block of rounds: published counts, computed when an attacker first reads them."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 
 Result = TypeVar("Result")
 
@@ -52,6 +53,27 @@ class RoundGroups:
 
 
 @dataclass(frozen=True, eq=False)
+class WholeTables:
+    """The true table of everyone in each round: the same others, and the targets by membership bit."""
+
+    others: FixedGroup
+    members: Bits
+    targets: csr_array  # their traces
+
+    def counts(self, columns: Ints | None = None) -> Counts:
+        """The true counts of everyone but the targets that are not members."""
+        visits, others = self.targets, self.others.counts
+        if columns is not None:
+            visits, others = visits[:, columns], others[columns]
+        return (csr_array(self.members.astype(np.int32)) @ visits.astype(np.int32)).toarray() + others
+
+    def known(self, n_known: int, columns: Ints) -> Counts:
+        """The true counts of ``n_known`` of the others, the same in every round."""
+        counts = self.others.first(n_known)[columns]
+        return np.broadcast_to(counts, (len(self.members), columns.size))
+
+
+@dataclass(frozen=True, eq=False)
 class LocationsBlock:
     """The releases of a block. The noise of ``near`` cells, those of the targets, has its own random stream.
 
@@ -59,7 +81,7 @@ class LocationsBlock:
     the targets' cells are the same in both cases.
     """
 
-    rounds: RoundGroups
+    rounds: RoundGroups | WholeTables
     chain: AnyReleaseChain
     near: Ints  # sorted
     streams: tuple[Generator, Generator]  # of the noise in near cells and in all other cells
@@ -104,28 +126,36 @@ class LocationsBlock:
 
 @dataclass(frozen=True, eq=False)
 class LocationsView:
-    """What an attacker sees of a block: the published counts, and the counts of the members it knows."""
+    """What an attacker sees of a block: the published counts, and the counts of the members it knows.
+
+    ``rows`` are the rounds of the block that it sees.
+    """
 
     block: LocationsBlock
     n_known: int
+    rows: slice = field(default_factory=lambda: slice(None))
 
     @property
     def n_rounds(self) -> int:
-        return len(self.block.rounds.members)
+        return len(self.block.rounds.members[self.rows])
+
+    def of_rounds(self, rows: slice) -> "LocationsView":
+        """The same view of some rounds of the block only."""
+        return replace(self, rows=rows)
 
     def at(self, columns: Ints) -> Reals:
         """The published counts of some cells, a row for each round."""
-        return self.block.at(columns)
+        return self.block.at(columns)[self.rows]
 
     def known(self, columns: Ints) -> Reals:
         """How many of the known members are in these cells."""
-        return self.block.known(self.n_known, columns).astype(np.float64)
+        return self.block.known(self.n_known, columns)[self.rows].astype(np.float64)
 
     @property
     def whole(self) -> Reals:
         """Everything published, a row for each round."""
-        return self.block.whole
+        return self.block.whole[self.rows]
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
-        """The result of ``make`` on all published counts, computed once per block and key."""
-        return self.block.once(key, lambda: make(self.whole))
+        """The result of ``make`` on all published counts, computed once per block, key and rounds."""
+        return self.block.once((key, repr(self.rows)), lambda: make(self.whole))

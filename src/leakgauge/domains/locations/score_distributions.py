@@ -31,6 +31,7 @@ _FAR = 30.0  # scales of the noise that are integrated, if little probability is
 _FALLEN = -27.6  # log of that probability: 1e-12
 _FEW, _STEP = 16, 0.05  # numbers of visitors above 16 are rounded within 5 %
 _RATES = 0.06  # assumed rates are rounded within 6 %
+_MOST_KNOWN = 512  # different known counts that are kept apart
 _REACHED = -21.0  # log of a negligible probability
 
 
@@ -221,9 +222,19 @@ def round_counts(visitors: Ints) -> Ints:
     return np.where(visitors <= _FEW, visitors, np.round(_FEW * np.exp(_STEP * steps)).astype(np.int64))
 
 
-def round_rates(rates: Reals) -> Reals:
+def round_rates(rates: Reals, step: float = _RATES) -> Reals:
     """Round rates, so that similar ones become equal."""
-    return np.asarray(np.minimum(np.exp(_RATES * np.round(np.log(rates) / _RATES)), 0.999))
+    return np.asarray(np.minimum(np.exp(step * np.round(np.log(rates) / step)), 0.999))
+
+
+def merge_known_counts(chain: ReleaseChain, counts: Ints) -> Ints:
+    """For each known count one with (nearly) the same score distribution; few different ones remain.
+
+    Counts far from the limits of clamping and suppression are all alike. Only where the noise reaches so far
+    that too many are left, similar ones are rounded.
+    """
+    merged = _representative_counts(chain, counts)
+    return merged if np.unique(merged).size <= _MOST_KNOWN else round_counts(merged)
 
 
 def informed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints) -> ScoreLaws:

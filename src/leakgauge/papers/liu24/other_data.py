@@ -115,7 +115,7 @@ def _usual_in(plan: Plan, audit: Audit) -> float:
     pool = game.traces.of(game.people.pool)
     cells = game.traces.cells(int(game.people.targets[0]))
     share = float(pool.visitors()[cells].mean() / pool.n_people)
-    return share * (game.table.group_size - 1)
+    return share * (game.group_size - 1)
 
 
 def _show(played: PlayedItem) -> ItemResult:

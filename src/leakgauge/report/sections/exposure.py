@@ -258,9 +258,14 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     sure = level(first["recognised"]["accuracy"])
     worst = most[0] if len(set(most)) == 1 else _joined(most)
     return (
-        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least "
-        f"{sure} of the time, and about the most exposed one {worst}."
+        f"Of {count(audit['people'])} {unit_plural(audit)}, {_setting(audit)}{_joined(people)}: right about "
+        f"them at least {sure} of the time, and about the most exposed one {worst}."
     )
+
+
+def _setting(audit: Mapping[str, Any]) -> str:
+    """Where the numbers hold, if not for the table of everyone."""
+    return f"{audit['setting']}, " if audit.get("setting") else ""
 
 
 def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
@@ -327,8 +332,15 @@ def rounded_value(value: float, *, share: bool) -> str:
 
 
 def _people_share(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
-    n = against["recognised"]["people"]
-    return f"{count(n)} ({percent(n / max(audit['people'], 1))})"
+    recognised, people = against["recognised"], max(audit["people"], 1)
+    n = recognised["people"]
+    share = f"{count(n)} ({percent(n / people)})"
+    if "draws" not in recognised:
+        return share
+    return (
+        f"{count(n)} ({percent(n / people)}; {count(recognised['smallest'])} to "
+        f"{count(recognised['largest'])} over {recognised['draws']} draws of its data)"
+    )
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Compare the release with the target's trace and with traces of people who are not in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -50,9 +50,12 @@ class Attack:
     def study(self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generator) -> Scorer[LocationsView]:
         sketches, people = knowledge.sketches, shadow_sources.people_to_sample(knowledge, rng)
         chosen = self._choose(people.n_people, len(sketches), rng)
-        theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
         crowd = _crowd(people, chosen, knowledge.public)
-        simulator = ShadowSimulator(knowledge.public, crowd, sketches, theta)
+        simulator = (
+            replace(knowledge.simulator, crowd=crowd)
+            if isinstance(knowledge, AuxiliaryKnowledge)
+            else ShadowSimulator(knowledge.public, crowd, sketches)
+        )
         learn = _ReferenceThresholdLearner(self, people, chosen)
         sources = shadow_sources.TraceShadowSource(simulator, simulator)
         reading = Reading(threshold=0.0, signed=self.fpr is None)

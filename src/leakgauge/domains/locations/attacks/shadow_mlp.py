@@ -98,7 +98,10 @@ class Attack:
                 people = self._simulated_people.people(known_profile(knowledge), public, rng)
                 return split_traces(knowledge.sketches, public, people, 0.0, rng)
             case AuxiliaryKnowledge():
-                return split_traces(knowledge.sketches, public, knowledge.reference, knowledge.theta, rng)
+                known = knowledge.known_counts
+                return split_traces(
+                    knowledge.sketches, public, knowledge.reference, knowledge.theta, rng, known
+                )
 
     @property
     def _simulated_people(self) -> SimulatedPeople:
@@ -107,15 +110,19 @@ class Attack:
     def _pretrain_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TraceShadowSource | None:
         """Return the source of the shadows for pretraining, if any."""
         public = knowledge.public
-        theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
+        theta, known = (
+            (knowledge.theta, knowledge.known_counts)
+            if isinstance(knowledge, AuxiliaryKnowledge)
+            else (0.0, None)
+        )
         match self.pretrain:
             case "public":
                 people = people_of_other_city(public.map, self._simulated_people.n_people(public), rng)
                 others = tuple(stand_in_target(people, sketch, rng) for sketch in knowledge.sketches)
-                return split_traces(others, public, people, theta, rng)
+                return split_traces(others, public, people, theta, rng, known)
             case "synthetic":
                 people = self._simulated_people.people(known_profile(knowledge), public, rng)
-                return split_traces(knowledge.sketches, public, people, theta, rng)
+                return split_traces(knowledge.sketches, public, people, theta, rng, known)
             case _:
                 return None
 

@@ -1,6 +1,6 @@
 """Split the people into targets, the pool that groups are drawn from, and the reference data of attackers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -17,15 +17,32 @@ from leakgauge.domains.locations.plan_tables import (
 
 @dataclass(frozen=True, eq=False)
 class PopulationSplit:
-    """Three disjoint groups. In the sizes of a plan, pool and reference both include the targets."""
+    """Targets, pool and reference. In the sizes of a plan, pool and reference both include the targets.
+
+    The three are disjoint, unless everyone in the data is counted: then the pool is everybody but the
+    targets, and several references are drawn from it.
+    """
 
     targets: Ints
     pool: Ints
     reference: Ints
+    further_references: tuple[Ints, ...] = ()
+
+    @property
+    def references(self) -> tuple[Ints, ...]:
+        """All references."""
+        return (self.reference, *self.further_references)
+
+    def with_reference(self, split: int) -> "PopulationSplit":
+        """The same people with one of the references only."""
+        return replace(self, reference=self.references[split], further_references=())
 
 
 def split_population(traces: Traces, table: LocationsChallengerTable, rng: Generator) -> PopulationSplit:
-    """Choose the targets, and divide all other people into pool and reference."""
+    """Choose the targets, and divide all other people into pool and reference.
+
+    Where everyone is counted, all other people are the pool, and each reference is a random part of it.
+    """
     targets = _choose_targets(traces, table.targets, rng)
     rest = rng.permutation(np.setdiff1d(np.arange(traces.n_people), targets))
     wanted = table.reference
@@ -38,6 +55,11 @@ def split_population(traces: Traces, table: LocationsChallengerTable, rng: Gener
             "left to draw groups from; lower challenger.reference (0.5 is usual)"
         )
     n_others = min(max(n_reference - targets.size, 0), rest.size)
+    if table.everyone:
+        references = [np.sort(rng.permutation(rest)[:n_others]) for _ in range(table.n_references)]
+        people = PopulationSplit(targets, np.sort(rest), references[0], tuple(references[1:]))
+        _require_reference(people, table)
+        return people
     people = PopulationSplit(targets, np.sort(rest[n_others:]), np.sort(rest[:n_others]))
     _require_room(people, table)
     return people
@@ -79,9 +101,19 @@ def _named_targets(traces: Traces, wanted: LocationsTargetsTable) -> Ints:
     return people
 
 
+def _require_reference(people: PopulationSplit, table: LocationsChallengerTable) -> None:
+    """Refuse a reference without anybody but the targets."""
+    if not people.reference.size:
+        raise BadInput(
+            f"challenger.reference = {table.reference:g} holds nobody besides the {people.targets.size} "
+            f"targets; the data have {people.pool.size} other people: raise reference, or lower targets.n"
+        )
+
+
 def _require_room(people: PopulationSplit, table: LocationsChallengerTable) -> None:
     """Refuse a group that is too large for the pool, or for the reference that shadows are drawn from."""
-    n, m = people.targets.size, table.group_size
+    n = people.targets.size
+    m = table.n_members(n + people.pool.size)
     if m < n:
         raise BadInput(f"challenger.group_size = {m} is less than the {n} targets; raise group_size")
     replaces = table.relation is Relation.REPLACE_ONE

@@ -87,6 +87,7 @@ class RowCounts:
     without_point: int = 0  # GeoJSON features without a point; they are not visits
     outside_window: int = 0
     outside_map: int = 0  # in the window, but not in the box or not at one of the top places
+    few_visits: int = 0  # of people with fewer visits than the plan wants
 
     @property
     def summary(self) -> str:
@@ -99,6 +100,7 @@ class RowCounts:
             "kept": self.kept,
             "outside the window": self.outside_window,
             "outside the map": self.outside_map,
+            "of people with fewer than min_visits": self.few_visits,
             "without a point": self.without_point,
             "bad": self.bad,
         }
@@ -120,8 +122,8 @@ class VisitData:
     """Traces, the counts of the rows they were read from, and a digest that identifies both.
 
     ``places`` are the names of places, if they have any. ``first`` is the local time at which epoch 0 begins:
-    some Monday if folded. A generated city has no date, and begins on a Monday too. ``friends`` are the pairs
-    of friends, if the plan names a file of them.
+    some Monday if folded. A generated city has no date, and begins on a Monday too. ``epoch_seconds`` is the
+    length of an epoch. ``friends`` are the pairs of friends, if the plan names a file of them.
     """
 
     traces: Traces
@@ -129,4 +131,6 @@ class VisitData:
     digest: str
     places: npt.NDArray[np.str_] | None = None
     first: str | None = None
+    epoch_seconds: int | None = None
+    folded: bool = False
     friends: Friends | None = None

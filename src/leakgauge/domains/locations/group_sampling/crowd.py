@@ -213,6 +213,25 @@ class Crowd:
         counts, extra = self._whole(n_rounds, size, 1, rng)
         return PairedGroups(counts, self.visits[extra.ravel()])
 
+    def counts_with_repeats(self, sizes: Ints, columns: Ints | None, rng: Generator) -> Counts:
+        """The counts of groups drawn with replacement, a row for each size; they may exceed the crowd.
+
+        For some cells, only their visitors are drawn.
+        """
+        visits = self.visits if columns is None else self.on(columns).visits
+        counts = np.zeros((sizes.size, visits.shape[1]), np.int32)
+        n = visits.shape[0]
+        if n == 0:
+            return counts
+        drawn = rng.binomial(sizes, n / self.n_people) if n < self.n_people else sizes
+        most = max(1, _PEOPLE_AT_ONCE // max(int(drawn.max(initial=1)), 1))
+        for first in range(0, sizes.size, most):
+            each = drawn[first : first + most, None]
+            people = rng.integers(0, n, (len(each), int(each.max())), dtype=np.int32)
+            people[np.arange(people.shape[1]) >= each] = -1
+            counts[first : first + most] = count_visits(people, visits, np.int32)
+        return counts
+
     def _whole(self, n_rounds: int, size: int, extra: int, rng: Generator) -> tuple[Counts, Drawn]:
         require_enough_people(n_rounds, size + extra, self.n_people)
         counts = np.empty((n_rounds, self.visits.shape[1]), np.int32)

@@ -11,6 +11,7 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.group_sampling.subset_sampler import Counts
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
     LocationsKnowledge,
@@ -133,7 +134,12 @@ class SplitPastReleases:
 
 
 def split_traces(
-    sketches: tuple[PartialTrace, ...], public: PublicParameters, people: Traces, theta: float, rng: Generator
+    sketches: tuple[PartialTrace, ...],
+    public: PublicParameters,
+    people: Traces,
+    theta: float,
+    rng: Generator,
+    known_counts: Counts | None = None,
 ) -> TraceShadowSource:
     """Train on one half of the people and validate on the other (Liu et al. 2024).
 
@@ -141,13 +147,13 @@ def split_traces(
     group (the ratio in the paper), everybody is used for both.
     """
     public, theta = _beyond_known(ShadowSimulator(public, Crowd(people), sketches, theta))
+    simulator = ShadowSimulator(public, Crowd(people), sketches, theta, known_counts)
     mixed = rng.permutation(people.n_people)
     halves = [np.sort(mixed[start::2]) for start in (0, 1)]
     needed = public.n_expected_others + (public.relation is Relation.REPLACE_ONE)
     if people.n_people // 2 < _MIN_GROUPS_PER_HALF * needed:
-        whole = ShadowSimulator(public, Crowd(people), sketches, theta)
-        return TraceShadowSource(whole, whole)
-    training, checking = (ShadowSimulator(public, Crowd(people.of(half)), sketches, theta) for half in halves)
+        return TraceShadowSource(simulator, simulator)
+    training, checking = (replace(simulator, crowd=Crowd(people.of(half))) for half in halves)
     return TraceShadowSource(training, checking)
 
 

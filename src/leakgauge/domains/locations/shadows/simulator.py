@@ -109,13 +109,14 @@ class OtherMembers:
 
 @dataclass(frozen=True, eq=False)
 class PublicParameters:
-    """What is public: the release chain, the size of the group, the map."""
+    """What is public: the release chain, the size of the group, the map, whether everyone is counted."""
 
     chain: ReleaseChain | UserReleaseChain
     group_size: int
     n_targets: int
     relation: Relation
     map: CellMap
+    everyone: bool = False
 
     @property
     def n_others(self) -> int:
@@ -137,12 +138,16 @@ class ShadowSimulator:
     Other targets are members with probability 1/2 if their whole traces are known; otherwise they are treated
     like anybody else. ``columns`` are cells of the map in ascending order. A user's pipeline always gets all
     cells, because it may treat them together.
+
+    Where everyone in the data is counted, the attacker has the traces of fewer people than are counted, so
+    that groups are drawn with replacement; and the people it knows are the same in every shadow.
     """
 
     public: PublicParameters
     crowd: Crowd
     sketches: tuple[PartialTrace, ...]  # of the targets
     theta: float = 0.0  # share of the others whose traces the attacker knows
+    known_counts: ShadowCounts | None = None  # of these others in all cells, if they are always the same
 
     @property
     def n_known(self) -> int:
@@ -215,6 +220,11 @@ class ShadowSimulator:
         self, subset: Ints | None, drawn: Ints, replaces: bool, rng: Generator
     ) -> tuple[ShadowCounts, ShadowCounts, ShadowCounts | None]:
         """Draw ``drawn`` people of the crowd into each group; the first of them are known."""
+        if self.known_counts is not None:
+            unknown, _ = self._draw_unknown(subset, drawn - self.n_known, replaces, rng)
+            counts = self.known_counts if subset is None else self.known_counts[subset]
+            known = np.broadcast_to(counts, unknown.shape)
+            return known + unknown, known, None
         starts = np.zeros_like(drawn)
         bounds = np.stack([starts, starts + self.n_known, drawn, drawn + 1], axis=1)
         visitors = self.crowd.on(np.arange(self.public.map.n_cells) if subset is None else subset)
@@ -225,6 +235,8 @@ class ShadowSimulator:
         self, subset: Ints | None, drawn: Ints, replaces: bool, rng: Generator
     ) -> tuple[ShadowCounts, ShadowCounts | None]:
         """Draw groups without known people, one group size at a time, from the visitors of the cells only."""
+        if self.public.everyone:
+            return self.crowd.counts_with_repeats(drawn, subset, rng), None
         shape = (drawn.size, self.public.map.n_cells if subset is None else subset.size)
         others = np.empty(shape, np.int32)
         one_more = np.empty(shape, np.int32) if replaces else None

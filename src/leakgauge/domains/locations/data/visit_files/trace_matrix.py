@@ -136,6 +136,14 @@ def build_traces(connection: duckdb_reader.Connection, cells: CellMap, min_visit
     return Traces(_matrix(np.asarray(keys, dtype=np.int64), names.size, cells.n_cells), cells, names)
 
 
+def rows_of_others(connection: Connection) -> int:
+    """How many rows belong to people with too few visits to have a trace."""
+    ((rows,),) = connection.execute(
+        "SELECT coalesce(sum(n), 0) FROM visits ANTI JOIN people USING (user_id) WHERE status = 0"
+    ).fetchall()
+    return int(rows)
+
+
 def _matrix(keys: npt.NDArray[np.int64], n_people: int, n_cells: int) -> csr_array:
     """Ones at ``person * n_cells + cell``."""
     keys.sort()

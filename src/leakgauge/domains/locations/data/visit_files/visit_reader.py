@@ -202,12 +202,16 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
         cells, places = _build_map(connection, table, row_filter)
         ((kept,),) = connection.execute("SELECT sum(n) FROM visits WHERE status = 0").fetchall()
         traces = trace_matrix.build_traces(connection, cells, table.min_visits)
+        few = trace_matrix.rows_of_others(connection)
+    outside = tally.outside_map + tally.kept - int(kept)
     return VisitData(
         traces=traces,
-        tally=replace(tally, kept=int(kept), outside_map=tally.outside_map + tally.kept - int(kept)),
+        tally=replace(tally, kept=int(kept) - few, outside_map=outside, few_visits=few),
         digest=digest_files((*files, *known), VERSION, _table_without_paths(table)),
         places=places,
         first=format_wall_time(row_filter.clock.first),
+        epoch_seconds=row_filter.clock.length,
+        folded=row_filter.clock.folded,
     )
 
 

@@ -1,0 +1,56 @@
+"""What is in the data of an audit, in one line: people, visits, times, places and counts."""
+
+import numpy as np
+
+from leakgauge.domains.locations.data.traces import Traces
+from leakgauge.domains.locations.data.visit_data import VisitData
+from leakgauge.domains.locations.data.visit_files.epochs import format_wall_time, to_wall_seconds
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def data_summary(data: VisitData, counted: Traces) -> str:
+    """People, visits, first and last time, places, epochs, visits per person, and the counts of everyone.
+
+    ``counted`` are the visits that the caps leave. Nothing of a single person is in it.
+    """
+    traces = data.traces
+    median, most = np.quantile(traces.n_visits, [0.5, 0.95], method="higher")
+    counts = counted.visitors()
+    empty = int(np.count_nonzero(counts == 0))
+    caps = "" if counted.visits.nnz == traces.visits.nnz else f"; the caps keep {_share(counted, traces)}"
+    return (
+        f"{traces.n_people:,} people, {traces.visits.nnz:,} visits (a person in a place in an epoch), "
+        f"{_times(data)}, {traces.map.n_places:,} places, {traces.map.n_epochs:,} epochs{_length(data)}; "
+        f"visits per person: median {median:,}, 95th percentile {most:,}{caps}; counts of everyone: mean "
+        f"{counts.mean():,.3g}, median {np.median(counts):,.3g}, {empty:,} of {counts.size:,} "
+        f"({empty / counts.size:.1%}) empty"
+    )
+
+
+def _share(counted: Traces, traces: Traces) -> str:
+    return f"{counted.visits.nnz:,} visits ({counted.visits.nnz / max(traces.visits.nnz, 1):.1%})"
+
+
+def _times(data: VisitData) -> str:
+    """The first and the last epoch with a visit, in local time."""
+    if data.first is None or data.epoch_seconds is None:
+        return "no dates"
+    if data.folded:
+        return "folded onto one week"
+    epochs = data.traces.map.epochs(data.traces.visits.indices.astype(np.int64))
+    start = to_wall_seconds(data.first, None, "data.window")
+    first, last = (format_wall_time(start + int(epoch) * data.epoch_seconds) for epoch in _ends(epochs))
+    return f"first {first}, last {last} (local time)"
+
+
+def _ends(epochs: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[int, int]:
+    return (int(epochs.min()), int(epochs.max())) if epochs.size else (0, 0)
+
+
+def _length(data: VisitData) -> str:
+    """The length of an epoch, in the largest unit that fits."""
+    if data.epoch_seconds is None:
+        return ""
+    seconds, unit = next((size, name) for size, name in _UNITS if data.epoch_seconds % size == 0)
+    return f" of {data.epoch_seconds // seconds} {unit}"

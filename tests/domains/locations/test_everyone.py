@@ -1,0 +1,304 @@
+"""Releases that count everyone in the data: the true table, with or without each target."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import laplace as laplace_noise
+
+from domains.locations.small_town import LAPLACE, RAW, game, town, traces
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, KnowledgeBySplit, play, study_attack
+from leakgauge.domains.locations import knowledge
+from leakgauge.domains.locations.attacks.likelihood import Attack
+from leakgauge.domains.locations.challenger import build
+from leakgauge.domains.locations.exposure import expose
+from leakgauge.domains.locations.plan_tables import read_challenger_table
+from positive_control_play import played
+
+SUPPRESSED = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
+CITY = {"source": "synthetic", "users": 300, "sites": 20, "epochs": 48}
+
+
+def whole(people=None, mechanism=LAPLACE, **setting):
+    return game(town() if people is None else people, mechanism, group_size="everyone", **setting)
+
+
+def about(challenger, person):
+    """The same table with somebody else as the only target."""
+    everybody = np.arange(challenger.traces.n_people)
+    people = replace(challenger.people, targets=np.array([person]), pool=np.setdiff1d(everybody, person))
+    return replace(challenger, people=people)
+
+
+def test_table_is_everybody_but_absent_targets():
+    people = town()
+    challenger = whole(people, RAW, targets=4)
+    members = challenger.flip(30, np.random.default_rng(1))
+    released = challenger.release(members, np.random.default_rng(2))
+    visits = people.visits.toarray().astype(int)
+    for bits, table in zip(members, released.whole):
+        absent = challenger.people.targets[~bits]
+        np.testing.assert_array_equal(table, np.delete(visits, absent, axis=0).sum(axis=0))
+
+
+def test_cells_of_targets_are_the_same_alone_and_in_the_whole_table():
+    challenger = whole(targets=3)
+    members = challenger.flip(8, np.random.default_rng(1))
+    first, again = (challenger.release(members, np.random.default_rng(2)) for _ in range(2))
+    alone = first.at(first.near)
+    np.testing.assert_array_equal(alone, again.whole[:, again.near])
+
+
+def test_informed_attacker_sees_all_others_and_no_bit_of_a_target():
+    challenger = whole(targets=3)
+    knows = knowledge.build("informed", {}, challenger, 1)
+    cells = np.arange(challenger.traces.map.n_cells)
+    visits = challenger.traces.visits.toarray().astype(int)
+    others = np.delete(visits, challenger.people.targets, axis=0).sum(axis=0)
+    for bits in (np.zeros((5, 3), dtype=bool), np.ones((5, 3), dtype=bool)):
+        view = knows.view(challenger.release(bits, np.random.default_rng(3)))
+        np.testing.assert_array_equal(view.known(cells), np.tile(others, (5, 1)))
+
+
+def test_partial_attacker_knows_a_part_that_stays_the_same():
+    challenger = whole(targets=1, splits=1)
+    knows = knowledge.build("partial", {"theta": 0.5}, challenger, 1)
+    cells = np.arange(challenger.traces.map.n_cells)
+    members = np.ones((4, 1), dtype=bool)
+    known = [knows.view(challenger.release(members, np.random.default_rng(i))).known(cells) for i in (1, 2)]
+    np.testing.assert_array_equal(known[0], known[1])
+    np.testing.assert_array_equal(known[0][0], knows.known_counts)
+    assert knows.simulator.n_known == 29
+    assert (known[0] <= challenger.others.counts).all()
+
+
+def test_size_of_the_group_is_that_of_the_data():
+    challenger = whole(town(n_people=60), SUPPRESSED, targets=2)
+    assert challenger.group_size == challenger.chain.group_size == 60
+
+
+def test_promise_is_that_of_adding_or_removing_the_target():
+    people = town()
+    everyone, group = whole(people, targets=5), game(people, targets=5)
+    assert everyone.guarantee == replace(group.guarantee, curve=everyone.guarantee.curve)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            {"group_size": "everyone", "relation": "replace_one"},
+            'nobody is left to replace a target; write relation = "add_remove"',
+        ),
+        ({"group_size": 100, "splits": 3}, 'splits = 3 needs group_size = "everyone"'),
+        ({"group_size": "everyone", "splits": 0}, "splits must be >= 1"),
+        ({"group_size": "everybody"}, "everyone"),
+    ],
+)
+def test_refuses_what_does_not_go_together(setting, message):
+    with pytest.raises(BadInput, match=message) as refused:
+        read_challenger_table(setting)
+    assert "\n" not in str(refused.value)
+
+
+def test_refuses_earlier_releases_of_the_same_people():
+    with pytest.raises(BadInput, match="all releases count the same people; leave this attacker out"):
+        knowledge.build("past", {}, whole(), 1)
+
+
+def test_refuses_a_reference_of_targets_only():
+    with pytest.raises(BadInput, match="holds nobody besides the 3 targets"):
+        whole(targets=3, reference=3)
+
+
+def test_references_are_drawn_from_the_table():
+    people = whole(targets=3, reference=0.5, splits=4).people
+    assert len(people.references) == 4
+    assert len({reference.tobytes() for reference in people.references}) == 4
+    for reference in people.references:
+        assert reference.size == 27  # half of 60 people, with the three targets
+        assert np.isin(reference, people.pool).all()
+
+
+def test_rounds_take_turns_with_the_references():
+    challenger = whole(targets=2, splits=3)
+    knows = knowledge.build("auxiliary", {}, challenger, 1)
+    assert isinstance(knows, KnowledgeBySplit)
+    assert len(knows.parts) == 3
+    attack = Attack(shadows=0, fit="never")
+    split = Adversary(knows, study_attack(attack, knows, np.random.default_rng(1)))
+    trials = play(challenger, {"split": split}, seed=5, rounds=range(20, 30), block=2)["split"]
+    np.testing.assert_array_equal(trials.splits, np.repeat(np.arange(10) % 3, 2))
+    for place, part in enumerate(knows.parts):
+        alone = Adversary(part, attack.study(part, np.random.default_rng(1)))
+        one = play(challenger, {"alone": alone}, seed=5, rounds=range(20, 30), block=2)["alone"]
+        rows = trials.splits == place
+        np.testing.assert_array_equal(trials.scores[rows], one.scores[rows])
+    assert not np.array_equal(trials.scores, one.scores)  # the references do make a difference
+
+
+def test_informed_and_zero_knowledge_do_not_depend_on_references():
+    challenger = whole(splits=3)
+    for name in ("informed", "zero"):
+        assert not isinstance(knowledge.build(name, {}, challenger, 1), KnowledgeBySplit)
+
+
+def test_fewer_rounds_than_references_are_scored():
+    challenger = whole(splits=5)
+    knows = knowledge.build("auxiliary", {}, challenger, 1)
+    scorer = study_attack(Attack(shadows=0, fit="never"), knows, np.random.default_rng(1))
+    trials = play(challenger, {"a": Adversary(knows, scorer)}, seed=5, rounds=range(2), block=0)["a"]
+    assert len(trials) == 2
+
+
+def test_shadow_groups_are_drawn_with_replacement():
+    """Every count is binomial: its mean and variance, over cells, within five standard errors."""
+    people = town(n_people=30)
+    crowd = game(people, group_size=5, reference=10).reference
+    sizes, rng = np.full(4_000, 100), np.random.default_rng(2)
+    shares = crowd.visits.toarray().mean(axis=0)
+    columns = np.flatnonzero(shares)[::3]
+    for cells in (None, columns):
+        counts = crowd.counts_with_repeats(sizes, cells, rng)
+        p = shares if cells is None else shares[cells]
+        error = np.sqrt(100 * p * (1 - p) / 4_000)
+        assert (np.abs(counts.mean(axis=0) - 100 * p) <= 5 * error).all()
+        assert np.allclose(counts.var(axis=0), 100 * p * (1 - p), rtol=0.2)
+
+
+# The informed attacker
+
+
+def brute_force(others, noise_scale, n_people, suppress):
+    """Accuracy, AUC and TPR at 1 % FPR of the best attack, by listing all outputs of all cells."""
+
+    def law(count):
+        cuts = np.arange(1, n_people + 1)
+        at_least = np.concatenate([[1.0], laplace_noise.sf(cuts - count, scale=noise_scale), [0.0]])
+        chances = -np.diff(at_least)
+        chances[0] += chances[1 : suppress + 1].sum()
+        chances[1 : suppress + 1] = 0.0
+        return chances
+
+    worlds = []
+    for more in (1, 0):
+        laws = [law(count + more) for count in others]
+        worlds.append(np.array([np.prod(each) for each in product(*laws)]))
+    present, absent = worlds
+    possible = present + absent > 0
+    present, absent = present[possible], absent[possible]
+    order = np.argsort(-present / (present + absent), kind="stable")
+    tpr, fpr = (np.append(0.0, np.cumsum(world[order])) for world in (present, absent))
+    auc = float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2))
+    return (1 + np.abs(present - absent).sum() / 2) / 2, auc, float(np.interp(0.01, fpr, tpr))
+
+
+@pytest.mark.parametrize("suppress", [0, 1, 2])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_informed_exposure_equals_brute_force(epsilon, suppress):
+    visits = np.random.default_rng(7).random((9, 5)) < 0.35
+    visits[np.arange(9), np.arange(9) % 5] = True
+    mechanism = {"name": "laplace", "epsilon": epsilon, "round": True, "clamp": True, "suppress": suppress}
+    found = expose(whole(traces(visits), mechanism), ("informed",)).against[0]
+    for person, row in enumerate(visits):
+        others = (visits.sum(axis=0) - row)[row]
+        accuracy, auc, tpr = brute_force(others, 1 / epsilon, 9, suppress)
+        assert found.accuracy[person] == pytest.approx(accuracy, abs=1e-3 + found.error)
+        assert found.auc[person] == pytest.approx(auc, abs=1e-3 + found.error)
+        assert found.tpr[person] == pytest.approx(tpr, abs=4e-3 + found.error)
+
+
+def test_suppressed_raw_counts_reveal_exactly_those_in_full_cells():
+    """Without noise a person is recognised if and only if some cell has as many others as are suppressed."""
+    visits = np.random.default_rng(3).random((40, 30)) < 0.05
+    visits[:, 0] |= ~visits.any(axis=1)
+    found = expose(whole(traces(visits), {"name": "raw", "suppress": 3}), ("informed",)).against[0]
+    others = visits.sum(axis=0) - visits
+    sure = ((others >= 3) & visits).any(axis=1)
+    assert 0 < sure.sum() < 40
+    np.testing.assert_allclose(found.accuracy, np.where(sure, 1.0, 0.5), atol=1e-9)
+
+
+def test_half_of_the_people_understates_what_suppression_leaves():
+    """More people lift counts above the limit of suppression, so the whole table reveals more people."""
+    visits = np.random.default_rng(4).random((400, 40)) < 0.02
+    visits[np.arange(400), np.arange(400) % 40] = True
+    mechanism = SUPPRESSED | {"suppress": 12, "epsilon": 4.0}
+    half = expose(game(traces(visits), mechanism, group_size=200), ("informed",)).against[0]
+    everyone = expose(whole(traces(visits), mechanism), ("informed",)).against[0]
+    assert everyone.accuracy.mean() > half.accuracy.mean() + 0.05
+
+
+def own_accuracy(trials):
+    """Half of the sum of the shares of members and of non-members who are told rightly."""
+    said = trials.scores >= trials.reading.threshold
+    return (said[trials.members].mean() + (~said[~trials.members]).mean()) / 2
+
+
+def simulated_differences(names, n_people, n):
+    """Accuracy at the own threshold minus exposure, for some people."""
+    challenger = whole(town(n_people=120, n_places=6, density=0.1), SUPPRESSED, splits=1)
+    found = {one.adversary: one for one in expose(challenger, names).against}
+    differences = {name: [] for name in found}
+    for person in range(n_people):
+        alone = about(challenger, person)
+        knows = {name: knowledge.build(name, {}, alone, 1) for name in found}
+        attack = Attack(shadows=0, fit="never")
+        adversaries = {
+            name: Adversary(known, attack.study(known, np.random.default_rng(1)))
+            for name, known in knows.items()
+        }
+        for name, trials in play(alone, adversaries, seed=person, rounds=range(n), block=0).items():
+            differences[name].append(own_accuracy(trials) - found[name].accuracy[person])
+    return {name: np.array(each) for name, each in differences.items()}
+
+
+def test_exposure_equals_simulation():
+    n = 600
+    differences = simulated_differences(("informed", "auxiliary"), 10, n)
+    error = 0.5 / np.sqrt(n)
+    assert np.abs(differences["informed"]).max() < 4 * error
+    assert abs(differences["informed"].mean()) < 4 * error / np.sqrt(10)
+    assert abs(differences["auxiliary"].mean()) < 0.05  # a target is in its own reference, or is added to it
+
+
+@pytest.mark.nightly
+def test_exposure_from_the_release_alone_equals_simulation():
+    """In a simulation the rates are estimated from each release, with the target in it or not."""
+    differences = simulated_differences(("zero",), 20, 600)
+    assert abs(differences["zero"].mean()) < 0.05
+
+
+def test_mean_and_range_over_references():
+    challenger = whole(town(n_people=200, density=0.3), LAPLACE | {"epsilon": 2.0}, splits=4)
+    one = expose(challenger, ("auxiliary",)).against[0]
+    assert one.split_accuracy.shape == (4, 200)
+    np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
+    assert one.split_accuracy.std(axis=0).max() > 0
+    first = expose(challenger.with_reference(2), ("auxiliary",)).against[0]
+    np.testing.assert_allclose(first.accuracy, one.split_accuracy[2])
+
+
+# The positive control
+
+
+@pytest.mark.parametrize(
+    ("attack", "known"),
+    [
+        ("likelihood", "informed"),
+        ("likelihood", "auxiliary"),
+        ("likelihood", "zero"),
+        ("one_threshold", "auxiliary"),
+        ("two_threshold", "auxiliary"),
+    ],
+)
+def test_outsized_trace_is_found(attack, known, tmp_path):
+    table = {"group_size": "everyone", "targets": 4}
+    challenger = build(data=CITY, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)
+    control = challenger.control()
+    assert (control.n_targets, control.n_references) == (1, 1)
+    assert control.group_size == challenger.group_size == 300
+    assert control.others.people.size == 299
+    assert played("locations", control, attack, known)["status"] == "passed"
