@@ -25,8 +25,8 @@ ROUNDS = 100  # that count; an attack without a threshold of its own gets as man
 ROUNDS_PER_BLOCK = 100
 OBSTACLE_FILE = "obstacle.json"
 
-BEFORE_CONTROLS = "the run is from before positive controls were played"
-MISSING = "the rounds of the positive control are not in the run folder; run the plan again to play them"
+BEFORE_CONTROLS = "the run was made before there were positive controls"
+MISSING = "the rounds of the positive control are not in the run folder; run the plan again to simulate them"
 ONE_CONTROL = "the attacker never sees a release: it is a control itself"
 
 
@@ -66,7 +66,7 @@ def play_control(
                 lambda text: show_message(f"positive control, {text}"),
             )
         except BadInput as error:
-            results[label] = f"the attack cannot play it: {error}"
+            results[label] = f"the attack cannot be run on it: {error}"
             continue
         adversaries |= studied.adversaries
     if not adversaries:
