@@ -156,6 +156,47 @@ def require_apart(verdicts):
 
 
 ALSO = {"one-hospital": require_apart}  # of an example's numbers
+LEADING = {  # correct identifications at the attack's own threshold, as the pages state them
+    "query-service": {
+        (
+            "queries.md",
+            "budget-kept@accountant=sequential",
+            "split_likelihood-known",
+        ): "67.9% (65.7% to 70.0%)",
+        ("queries.md", "budget-believed@accountant=none", "split_midpoint-known"): "93.8% (92.6% to 94.9%)",
+        ("queries.md", "budget-believed@accountant=per_row", "refusal-known"): "100% (99.62% to 100%)",
+    },
+    "city-by-hour": {
+        (
+            "locations.md",
+            "city-by-hour@epsilon=1.0",
+            "likelihood-informed",
+        ): "94.6% of the time (93.5% to 95.6%)",
+        ("locations.md", "city-by-hour@epsilon=1.0", "likelihood-zero"): "78.6% of the time (76.7% to 80.5%)",
+    },
+    "federated-clients": {
+        ("federated.md", "as-labelled@epsilon=1.0", "likelihood_neuron-server"): "84.2% (81.0% to 87.0%)",
+        ("federated.md", "calibrated@epsilon=3.0", "likelihood_neuron-server"): "50.0% (38.6% to 61.4%)",
+    },
+    "one-hospital": {
+        ("models.md", "one-hospital@control=false", "loss"): "**85.7%** (82.1% to 89.3%)",
+        ("models.md", "which-hospital", "property"): "**100%** (94.0% to 100%)",
+    },
+    "own-model": {
+        ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.1% to 80.0%)",
+    },
+}
+OTHER_MACHINES = 0.02  # by which trained models may differ between machines
+
+
+def require_on_page(verdicts, stated):
+    """The pages lead with what the attacker achieves, and say what a run finds."""
+    found = {(verdict["audit"], verdict["label"]): verdict["metrics"]["accuracy_own"] for verdict in verdicts}
+    for (page, audit, label), text in stated.items():
+        assert text in " ".join((ROOT / "docs" / page).read_text().split()), text
+        numbers = [float(share) / 100 for share in re.findall(r"([\d.]+)%", text)]
+        measured = [found[audit, label][part] for part in ("value", "low", "high")]
+        assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label)
 
 
 @pytest.mark.slow
@@ -172,6 +213,7 @@ def test_an_example_finds_what_it_is_about(plan, checkout):
         assert verdict["finding"] == wanted, (verdict["audit"], verdict["label"])
     assert (folder / "report.html").stat().st_size < 1_500_000
     ALSO.get(plan.parent.name, lambda _: None)(verdicts)
+    require_on_page(verdicts, LEADING.get(plan.parent.name, {}))
 
 
 @pytest.mark.parametrize("place", range(4))

@@ -51,7 +51,7 @@ def test_picture_script_imports_work():
 
 @pytest.mark.slow
 def test_picture_numbers_are_up_to_date(monkeypatch):
-    """Exposure is computed, not played: it may move by its own error only."""
+    """Exposure is computed, not simulated: it may move by its own error only."""
     monkeypatch.syspath_prepend(PICTURES)
     import city
     import release_choices
@@ -62,8 +62,8 @@ def test_picture_numbers_are_up_to_date(monkeypatch):
                 continue
             release = city.release_of(setting, folder)
             for adversary in ("informed", "auxiliary"):
-                hits = release.quantile(adversary, city.HITS, city.WORST)
-                assert hits == pytest.approx(row[f"{adversary} hits"], abs=0.003)
+                found = release.quantile(adversary, city.FOUND, city.WORST)
+                assert found == pytest.approx(row[f"{adversary} found"], abs=0.003)
                 right = release.quantile(adversary, "accuracy", 0.5)
                 assert right == pytest.approx(row[f"{adversary} accuracy"], abs=0.003)
             assert release.error == pytest.approx(row["error"], rel=0.02)

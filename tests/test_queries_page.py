@@ -100,7 +100,7 @@ def test_attack_success_on_page_matches_theory():
             query_splitting.success_laplace(m, epsilon, sides=1) for m, epsilon in at
         ],
         "midpoint": [query_splitting.midpoint_laplace(m, epsilon) for m, epsilon in at],
-        "likelihood: nobody can do better": [
+        "likelihood: no attack can do better": [
             query_splitting.optimum_laplace(m, epsilon)[0] for m, epsilon in at
         ],
         "the formula of theorem 5, as printed": [

@@ -41,7 +41,7 @@ def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
         (tmp_path / "plan.toml").write_text(few)
         assert main(["run", "plan.toml"]) == 3  # so few rounds decide nothing
     found = json.loads((tmp_path / "runs" / tmp_path.name / "verdicts.json").read_text())["verdicts"]
-    right = {verdict["attack"]: verdict["metrics"]["accuracy"]["value"] for verdict in found}
+    right = {verdict["attack"]: verdict["metrics"]["accuracy_own"]["value"] for verdict in found}
     assert right["refusal"] == 1.0
     assert right["split_likelihood"] < 1.0
 

@@ -25,7 +25,7 @@ SEED = 20240501
 CITY = {"source": "synthetic", "users": 5000, "sites": 100, "epochs": 168}  # that of examples/city-by-hour
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
 GROUP, GROUPS = 1000, 20
-HITS = "tpr_at_fpr_0.01"
+FOUND = "tpr_at_fpr_0.01"  # members found while 1 % of the others are wrongly accused
 WORST = 0.95  # quantile of the exposure
 
 PLAN = """

@@ -5,9 +5,10 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from city import HITS, WORST, Setting, release_of
+from city import FOUND, WORST, Setting, release_of
 from svg_charts import histograms, lines, maps, save
 
+RECOGNISED = 0.9  # right about a person this often, as leakgauge expose counts
 HOUR = 2 * 24 + 18  # Wednesday, 18:00
 AS_PUBLISHED = Setting(
     "event ε=1, rounded, suppressed",
@@ -39,29 +40,32 @@ def draw_counts(folder: Path) -> dict[str, Any]:
 
 
 def draw_exposure(folder: Path) -> dict[str, Any]:
-    """How many people are exposed how much, to somebody who knows everybody else and to one who does not."""
+    """How exposed people are to an attacker who knows everyone else, and to one who does not."""
     release = release_of(AS_PUBLISHED, folder)
     edges, step = np.linspace(0.5, 1.0, 26), 0.02
     rows = []
     shown: dict[str, Any] = {}
     for against in release.exposure.against[:2]:
-        share = np.histogram(np.clip(against.auc, 0.5, 1.0), edges)[0] / against.auc.size
+        share = np.histogram(np.clip(against.accuracy, 0.5, 1.0), edges)[0] / against.accuracy.size
         rows += [
             {"label": against.adversary, "x": round(x, 3), "y": y}
             for x, y in zip(edges.tolist(), share.tolist())
         ]
         shown[against.adversary] = {
             metric: [round(release.quantile(against.adversary, metric, q), 3) for q in (0.05, 0.5, WORST)]
-            for metric in ("accuracy", "auc", HITS)
+            for metric in ("accuracy", "auc", FOUND)
         }
-        shown[against.adversary]["above 0.9"] = round(float((against.auc > 0.9).mean()), 3)
-    save(histograms(rows, ["informed", "auxiliary"], x_title="AUC", y_title="people", step=step), "exposure")
+        shown[against.adversary]["recognised"] = round(float((against.accuracy >= RECOGNISED).mean()), 3)
+    x_title = "correct identifications of a person"
+    save(
+        histograms(rows, ["informed", "auxiliary"], x_title=x_title, y_title="people", step=step), "exposure"
+    )
     informed, auxiliary = (shown[name] for name in ("informed", "auxiliary"))
     shown["caption"] = (
-        f"Somebody who knows everybody else reaches an AUC above 0.9 against {informed['above 0.9']:.0%} of "
-        f"the people, somebody who knows only people like them against {auxiliary['above 0.9']:.0%}. "
-        f"Half of the people are exposed to the second by an AUC of {auxiliary['auc'][1]:.2f} or more, one "
-        f"in twenty by {auxiliary['auc'][2]:.3f} or more."
+        f"An attacker who knows everyone else's data recognises {informed['recognised']:.0%} of the people: "
+        f"it is right about them at least {RECOGNISED:.0%} of the time. One with data of similar people "
+        f"recognises {auxiliary['recognised']:.0%}; it is right {auxiliary['accuracy'][1]:.0%} of the time "
+        f"or more about half of the people, and {auxiliary['accuracy'][2]:.1%} or more about one in twenty."
     )
     return shown
 
@@ -74,9 +78,9 @@ def draw_visits(folder: Path) -> dict[str, Any]:
     for setting in EVENTS:
         release = release_of(setting, folder)
         group = np.digitize(release.exposure.cells, edges) - 1
-        auc = release.exposure.against[1].auc
+        right = release.exposure.against[1].accuracy
         rows += [
-            {"label": setting.name, "x": name, "order": place, "y": float(np.median(auc[group == place]))}
+            {"label": setting.name, "x": name, "order": place, "y": float(np.median(right[group == place]))}
             for place, name in enumerate(middles)
         ]
     x = alt.X(
@@ -84,15 +88,16 @@ def draw_visits(folder: Path) -> dict[str, Any]:
     )
     y = alt.Y(
         "y:Q",
-        title="AUC of auxiliary, median person",
+        title="correct identifications by auxiliary, median person",
         scale=alt.Scale(domain=[0.5, 1.0]),
-        axis=alt.Axis(grid=True),
+        axis=alt.Axis(grid=True, format="%"),
     )
     save(lines(rows, [row["label"] for row in rows[:: len(middles)]], x=x, y=y), "visits")
     shown: dict[str, Any] = {f"{row['label']}, {row['x']}": round(row["y"], 3) for row in rows}
     loud, soft = ([shown[f"event ε={epsilon}, {middles[i]}"] for i in (0, 4)] for epsilon in ("0.1", "1"))
     shown["caption"] = (
-        f"At ε = 1 for one visit, the AUC against people with one or two visits is {soft[0]:.2f}, against "
-        f"those with 21 to 40 it is {soft[1]:.2f}; at ε = 0.1 these are {loud[0]:.2f} and {loud[1]:.2f}."
+        "At ε = 1 for one visit, the attacker with data of similar people is right "
+        f"{soft[0]:.0%} of the time about people with one or two visits, and {soft[1]:.0%} about those with "
+        f"21 to 40; at ε = 0.1 these are {loud[0]:.0%} and {loud[1]:.0%}."
     )
     return shown

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-from city import HITS, WORST, Setting, release_of
+from city import FOUND, WORST, Setting, release_of
 from svg_charts import lines, ranges, save
 
 CAPS = (1, 2, 3, 5, 10)
@@ -42,16 +42,17 @@ def draw_caps(folder: Path) -> dict[str, Any]:
                 {
                     "label": label,
                     "x": cap,
-                    "auc": release.quantile("auxiliary", "auc", WORST),
+                    "right": release.quantile("auxiliary", "accuracy", WORST),
                     "error": release.error,
                     "kept": float(kept),
                 }
             )
     panels = []
     for field, title, domain in (
-        ("auc", "AUC of auxiliary, exceeded for 5% of people", [0.5, 1.0]),
-        ("error", "a count is off by", [0, 10.5]),
+        ("right", "auxiliary is right, for 5% of people more often", [0.5, 1.0]),
+        ("error", "average error of a count", [0, 10.5]),
     ):
+        axis = alt.Axis(grid=True, format="%") if field == "right" else alt.Axis(grid=True)
         own = [{"label": row["label"], "x": row["x"], "y": row[field]} for row in rows]
         x = alt.X(
             "x:Q",
@@ -59,18 +60,20 @@ def draw_caps(folder: Path) -> dict[str, Any]:
             axis=alt.Axis(values=list(CAPS)),
             scale=alt.Scale(domain=[0.5, 10.5]),
         )
-        y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(grid=True))
+        y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=domain), axis=axis)
         panels.append(lines(own, [EVENT, DAY], x=x, y=y, width=290, height=240))
     save(alt.hconcat(*panels, spacing=30), "caps")
     shown: dict[str, Any] = {
-        f"{row['label']}, {row['x']}": {k: round(row[k], 3) for k in ("auc", "error", "kept")} for row in rows
+        f"{row['label']}, {row['x']}": {k: round(row[k], 3) for k in ("right", "error", "kept")}
+        for row in rows
     }
     one, ten, most = (shown[key] for key in (f"{EVENT}, 1", f"{EVENT}, 10", f"{DAY}, 10"))
     shown["caption"] = (
-        f"With the noise of one visit left as it is, a cap of 1 instead of 10 lowers the AUC that one person "
-        f"in twenty exceeds from {ten['auc']:.3f} to {one['auc']:.2f}, and throws away "
-        f"{1 - one['kept']:.0%} of all visits. Noise that covers a day grows with the cap: at 10 visits a "
-        f"day the AUC is {most['auc']:.2f}, and a count is off by {most['error']:.0f} on average."
+        "The most exposed 5% of people: with the noise of one visit left as it is, a cap of 1 instead of 10 "
+        "visits a day lowers how often the attacker with data of similar people is right about them from "
+        f"{ten['right']:.1%} or more to {one['right']:.1%} or more, and throws away {1 - one['kept']:.0%} of "
+        f"all visits. Noise that covers a day grows with the cap: at 10 visits a day the attacker is right "
+        f"{most['right']:.1%} of the time or more, and a count is off by {most['error']:.0f} on average."
     )
     return shown
 
@@ -84,7 +87,7 @@ def draw_choices(folder: Path) -> dict[str, Any]:
         for adversary in ("informed", "auxiliary"):
             shown |= {
                 f"{adversary} accuracy": release.quantile(adversary, "accuracy", 0.5),
-                f"{adversary} hits": release.quantile(adversary, HITS, WORST),
+                f"{adversary} found": release.quantile(adversary, FOUND, WORST),
             }
         rows.append(
             {key: value if isinstance(value, str) else round(value, 4) for key, value in shown.items()}
@@ -94,21 +97,21 @@ def draw_choices(folder: Path) -> dict[str, Any]:
             "name": row["name"],
             "x": row["error"] / row["usual"],
             "relative_error": f"{row['error'] / row['usual']:.0%}",
-            "informed": row["informed hits"],
-            "auxiliary": row["auxiliary hits"],
+            "informed": row["informed found"],
+            "auxiliary": row["auxiliary found"],
         }
         for row in rows
     ]
     shares = [0.01, 0.1, 1, 10]
     x = alt.X(
         "value:Q",
-        title="hits at 1% false alarms, exceeded for 5% of people",
+        title="found at 1% wrongly accused, for 5% of people more",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", grid=True, tickCount=5),
     )
     cost = alt.X(
         "x:Q",
-        title="a count is off by, of the average",
+        title="error, of the average count",
         scale=alt.Scale(type="log", domain=[0.01, 100], nice=False, clamp=True),
         axis=alt.Axis(format="%", values=shares),
     )
@@ -120,7 +123,7 @@ def _line(row: dict[str, Any]) -> str:
     """A row of the table on the page."""
     shares = [
         " / ".join(_share(row[f"{adversary} {metric}"]) for adversary in ("informed", "auxiliary"))
-        for metric in ("accuracy", "hits")
+        for metric in ("accuracy", "found")
     ]
     off = f"{row['error']:.1f} ({row['error'] / row['usual']:.0%})"
     return f"| {' | '.join([row['name'], off, *shares])} |"

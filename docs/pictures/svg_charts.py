@@ -80,7 +80,8 @@ def histograms(rows: Rows, labels: Sequence[str], *, x_title: str, y_title: str,
     for place, label in enumerate(labels):
         own = [row for row in rows if row["label"] == label]
         last = place == len(labels) - 1
-        axis = alt.Axis(title=x_title if last else None, labels=last, values=[i / 10 for i in range(5, 11)])
+        tenths = [i / 10 for i in range(5, 11)]
+        axis = alt.Axis(title=x_title if last else None, labels=last, values=tenths, format="%")
         chart = (
             alt.Chart(alt.Data(values=own))
             .transform_calculate(end=f"datum.x + {step}")

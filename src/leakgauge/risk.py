@@ -52,8 +52,10 @@ class Risk:
         status: Whether it is within the limits.
         metric: The name of the metric that the status rests on; the leading number where there is no limit.
         value: Its estimate.
-        low: Its lower confidence bound, as used for `over`.
-        high: Its upper confidence bound, as used for `within`.
+        low: Its one-sided lower bound for the comparison with the limit, at the error divided by all
+            comparisons; the low end of the interval of the metric where there is no limit.
+        high: Its one-sided upper bound for the comparison with the limit; the high end of the interval of the
+            metric where there is no limit.
         limit: The limit; None where there is none.
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.

@@ -290,7 +290,11 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
         return PromiseSummary(status=NO_PROMISE)
     worst = min(
         promised,
-        key=lambda verdict: (_WORST_FINDING_FIRST.index(verdict.finding), -_allowed_accuracy(verdict)),
+        key=lambda verdict: (
+            _WORST_FINDING_FIRST.index(verdict.finding),
+            -_allowed_accuracy(verdict),
+            -_shown_epsilon(verdict),
+        ),
     )
     promise, finding = worst.promised or {}, worst.finding
     nominal = promise.get("nominal") or {}
@@ -313,6 +317,11 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
         audit=worst.audit,
         no_bound=without_bound[0].metrics["epsilon"].reason if without_bound else None,
     )
+
+
+def _shown_epsilon(verdict: Verdict) -> float:
+    epsilon = verdict.metrics.get("epsilon")
+    return 0.0 if epsilon is None or epsilon.low is None else epsilon.low
 
 
 def _has_bound(verdict: Verdict) -> bool:

@@ -81,7 +81,7 @@ class Verdict:
         stopped_early: Whether the audit ended before the planned number of rounds.
         roc: The ROC curve: fpr and tpr, at most 500 points.
         bound_roc: The ROC curve that the promise allows.
-        per_target: AUC and accuracy for each target, if there are several.
+        per_target: Correct identifications, AUC and accuracy for each target, if there are several.
         instrument: How the same statistics judge a release without a leak, and one with a known leak; and
             whether the attack recognises members where nothing protects them.
         utility: What the release is good for, where the domain measures it.
@@ -187,7 +187,7 @@ def judge_trials(
                 rng,
                 shared_rounds=trials.shared_rounds,
             ),
-            "control": control or instrument_check.no_positive_control("none was played"),
+            "control": control or instrument_check.no_positive_control("none was run"),
         },
         studied=trials.reading.studied or None,
         spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
@@ -221,9 +221,9 @@ def _notes(trials: Trials) -> list[str]:
     """Say why trials are no evidence of safety: nothing was answered, or the scores tell nobody apart."""
     notes = []
     if trials.spent and not any(column.any() for column in trials.spent.values()):
-        notes.append("no question was answered in any round, which is no evidence of safety")
+        notes.append("no question was answered in any round: this is not evidence of safety")
     if instrument_check.all_scores_equal(trials):
-        notes.append("all scores are equal, so that nobody is told apart: this is no evidence of safety")
+        notes.append("all scores are equal, so nobody is identified: this is not evidence of safety")
     return notes
 
 
@@ -361,9 +361,9 @@ def _thinned_points(fpr: Any, tpr: Any) -> dict[str, list[float]]:
 
 
 def _per_target(trials: Trials) -> list[dict[str, Any]]:
-    """AUC and accuracy of each target over its rounds, without intervals: there are many."""
+    """Correct identifications, AUC and accuracy of each target, without intervals: there are many."""
     known = rate_metrics()
-    metrics = {name: known[name](confidence=0.95) for name in ("auc", "accuracy")}
+    metrics = {name: known[name](confidence=0.95) for name in ("accuracy_own", "auc", "accuracy")}
     return [
         {
             "target": int(target),

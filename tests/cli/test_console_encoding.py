@@ -114,7 +114,7 @@ def test_every_command_says_in_any_encoding_what_it_says_in_utf_8(console, folde
 def test_symbols_are_spelled_out(console, folder):
     code, out, err = console("ascii", "judge", "scores.csv", "--epsilon", "9")
     assert (code, err) == (3, "")
-    assert out.startswith("No limit stated")
+    assert out.startswith("High risk, no limit stated")
     assert "epsilon shown" in out
     assert "\\u" not in out
 

@@ -61,12 +61,22 @@ def test_shows_means_over_several_targets(verdict, capsys):
     several = replace(verdict, n_targets=5, metrics=metrics)
     print_table(several)
     out = capsys.readouterr().out
-    assert "91.0% to 95.0%   0.961 to 0.979" in out
-    assert "Accuracy and AUC: on average over the targets, each with a threshold of its own." in out
-    print_table(several, replace(several, n_targets=1))
-    assert "over the targets where several are the same in all rounds, each" in capsys.readouterr().out
-    print_table(verdict)
-    assert "average" not in capsys.readouterr().out
+    assert "93.0%* (91.0% to 95.0%)   0.970" in out
+    assert "Correct: how often the attacker is right, at a threshold calibrated on other releases." in out
+
+
+def test_leads_with_the_own_threshold_and_the_most_exposed_target(verdict, capsys):
+    known = verdict.metrics
+    metrics = known | {
+        "accuracy_own": replace(known["accuracy"], value=0.81, low=0.79, high=0.83),
+        "accuracy_worst": replace(known["accuracy"], value=0.97, low=0.85, high=0.99),
+    }
+    print_table(replace(verdict, n_targets=5, metrics=metrics))
+    out = capsys.readouterr().out
+    assert "81.0% (79.0% to 83.0%)   97.0%" in out
+    assert "at the threshold that the attack fixed itself; most exposed: the same for the target" in out
+    print_table(replace(verdict, n_targets=1, metrics=metrics))
+    assert "most exposed" not in capsys.readouterr().out
 
 
 def test_missing_epsilon_bound_is_not_called_too_few_rounds(verdict, capsys):

@@ -29,11 +29,11 @@ def test_given_membership_is_never_fair():
 
 
 def test_each_rejection_names_metric_and_alternative():
-    with pytest.raises(BadInput, match=r"x needs one target per round.*; play"):
+    with pytest.raises(BadInput, match=r"x needs one target per round.*; use"):
         need_independent_rounds(given_members(10, 5, n_targets=2), "x")
-    with pytest.raises(BadInput, match=r"x needs fair, independent coins.*; use"):
+    with pytest.raises(BadInput, match=r"x needs membership assigned at random.*; use"):
         need_fair_coins(given_members(10, 5, coins=Coins.GIVEN), "x")
-    with pytest.raises(BadInput, match=r"x needs members and non-members, got 10 non-members; play more"):
+    with pytest.raises(BadInput, match=r"x needs members and non-members, got 10 non-members; simulate more"):
         need_both_worlds(given_members(10, 0), "x")
 
 
@@ -69,7 +69,7 @@ def test_one_run_rejects_tied_coins():
     assert np.mean(np.array(found) > 1) > 0.3  # what counting tied coins as fair would do, without any leak
     refused = Metric()(tied_rounds(1, np.random.default_rng(0), Coins.TIED))
     assert refused.low is None
-    assert "tied to one another" in refused.reason
+    assert "depend on one another" in refused.reason
 
 
 def test_mean_over_targets_needs_persistent_targets():

@@ -50,7 +50,7 @@ def test_many_that_failed_are_cut():
 
 def test_result_fits_a_cell():
     assert control_cell(verdict(PASSED)) == "passed: 100% (≥ 95.5%)"
-    assert control_cell(replace(verdict(PASSED), instrument={})) == "not played"
+    assert control_cell(replace(verdict(PASSED), instrument={})) == "not run"
 
 
 def test_untestable_is_said_everywhere(untestable, capsys):

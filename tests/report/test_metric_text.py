@@ -3,9 +3,10 @@ import pytest
 from leakgauge import catalog
 from leakgauge.report.metric_text import (
     TABLE_METRICS,
-    averaged_note,
+    bound_end_text,
     describe_metric,
     exceeds_bound,
+    has_worst_target,
     headline_metric,
     interval_text,
     metrics_in,
@@ -52,15 +53,27 @@ def pooled_and_mean(make_estimate):
 def test_mean_represents_several_targets(make, pooled_and_mean):
     verdict = make(n_targets=5, metrics=pooled_and_mean)
     assert headline_metric(verdict, "accuracy") == "accuracy_mean"
-    assert averaged_note(verdict, "accuracy") == " on average over the targets"
     assert metrics_in([verdict]) == {"accuracy", "accuracy_mean"}
 
 
 def test_single_target_has_no_mean(make, pooled_and_mean):
     verdict = make(n_targets=1, metrics=pooled_and_mean)
     assert headline_metric(verdict, "accuracy") == "accuracy"
-    assert averaged_note(verdict, "accuracy") == ""
     assert metrics_in([verdict]) == {"accuracy"}
+
+
+@pytest.mark.parametrize(("n_targets", "shown"), [(5, True), (1, False)])
+def test_one_number_of_a_single_target_has_one_interval(make, make_estimate, n_targets, shown):
+    same = {"accuracy_own": make_estimate(0.7, 0.68, 0.72), "accuracy_worst": make_estimate(0.7, 0.65, 0.75)}
+    verdict = make(n_targets=n_targets, metrics=same)
+    assert has_worst_target(verdict) is shown
+    assert ("accuracy_worst" in metrics_in([verdict])) is shown
+
+
+def test_bound_is_seen_on_its_side_of_the_limit():
+    assert bound_end_text("accuracy", low=0.600004, limit=0.6) == "60.0004%"
+    assert bound_end_text("accuracy", high=0.599996, limit=0.6) == "59.9996%"
+    assert bound_end_text("auc", high=0.64999, limit=0.65) == "0.64999"
 
 
 def test_pooled_value_replaces_missing_mean(make, make_estimate, pooled_and_mean):

@@ -105,7 +105,7 @@ def test_run_from_before_controls_is_judged(plan, tmp_path):
     path.write_text(json.dumps({**content, "checksum": _digest(content)}))
     (found,) = judge_folder(tmp_path / "out")
     assert control(found)["status"] == "not possible"
-    assert "from before" in control(found)["reason"]
+    assert "made before" in control(found)["reason"]
     assert found.metrics == first.metrics
     assert found.finding == first.finding
 
@@ -166,7 +166,7 @@ def test_attack_that_cannot_play_the_control_says_why(plan, tmp_path, monkeypatc
     monkeypatch.setattr(positive_control, "prepare_contenders", refuse)
     (found,) = run_plan(plan(challenger=HEALTHY), tmp_path / "out")
     assert control(found)["status"] == "not possible"
-    assert control(found)["reason"] == "the attack cannot play it: no such knowledge"
+    assert control(found)["reason"] == "the attack cannot be run on it: no such knowledge"
     assert list(judge_folder(tmp_path / "out")) == [found]
 
 

@@ -315,7 +315,7 @@ def test_undecided_audit_runs_all_rounds(plan, tmp_path):
     ("challenger", "message"),
     [
         ("{ }", "there is no promise"),
-        ('{ promised = 1.0, coins = "given" }', "needs fair, independent coins"),
+        ('{ promised = 1.0, coins = "given" }', "needs membership assigned at random"),
         ("{ promised = 1.0, delta = 1e-5, targets = 2 }", "needs one target per round"),
     ],
 )

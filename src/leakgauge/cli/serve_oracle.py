@@ -17,9 +17,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser(
         "serve-oracle",
-        help="serve the oracle of a plan over HTTP, on this machine",
+        help="serve the simulated query service of a plan over HTTP",
         description=(
-            "Serve the oracle of a plan over HTTP on 127.0.0.1, until Ctrl-C. Clients need a token: that of "
+            "Serve the simulated query service of a plan over HTTP on 127.0.0.1, until Ctrl-C. Clients "
+            "need a token: that of "
             "the environment variable LEAKGAUGE_TOKEN, or else one that is generated and shown once. "
             "Needs: pip install 'leakgauge[service]'."
         ),

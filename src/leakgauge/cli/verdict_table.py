@@ -22,7 +22,7 @@ def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     from leakgauge.report.control_text import control_lines
 
     lines = (
-        _average_note(verdicts),
+        _reading_note(verdicts),
         _undecided_note(verdicts),
         _confidence_note(verdicts),
         _instrument_note(verdicts),
@@ -31,14 +31,20 @@ def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     return [line for line in lines if line]
 
 
-def _average_note(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.report.metric_text import AVERAGED, is_averaged
+def _reading_note(verdicts: "Sequence[Verdict]") -> str:
+    """What the columns mean, and what their numbers assume."""
+    from leakgauge.report.metric_text import has_worst_target
+    from leakgauge.risk import leading_metric
 
-    means = [is_averaged(verdict, "accuracy") for verdict in verdicts]
-    if not any(means):
-        return ""
-    where = "" if all(means) else " where several are the same in all rounds"
-    return f"Accuracy and AUC: {AVERAGED}{where}, each with a threshold of its own."
+    leading = {leading_metric(verdict.metrics) for verdict in verdicts} - {None}
+    notes = ["Correct: how often the attacker is right, at the threshold that the attack fixed itself"]
+    if "accuracy_own" not in leading:
+        notes = ["Correct: how often the attacker is right, at a threshold calibrated on other releases"]
+    elif len(leading) > 1:
+        notes[0] += "; where it fixed none (*), at one calibrated on other releases"
+    if any(map(has_worst_target, verdicts)):
+        notes.append("most exposed: the same for the target identified best")
+    return f"{'; '.join(notes)}. AUC uses no threshold. All intervals are in the report."
 
 
 def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
@@ -69,7 +75,8 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
     n = max(verdict.corrected_for for verdict in verdicts)
     early = sum(verdict.stopped_early for verdict in verdicts)
     stopped = f" {early} stopped early." if early else ""
-    return f"Confidence {shares} per verdict; findings corrected for {times(n, 'verdict')}.{stopped}"
+    corrected = f"; findings about the promise allow for {times(n, 'attacker')} together" if n > 1 else ""
+    return f"Intervals: confidence {shares}, each for one attacker by itself{corrected}.{stopped}"
 
 
 def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
@@ -112,11 +119,10 @@ def print_table(result: "RunResult") -> None:
     from rich.text import Text
 
     from leakgauge.report.adversary_names import adversary_names
-    from leakgauge.report.metric_text import headline_metric, interval_text, value_text
+    from leakgauge.report.metric_text import has_worst_target, value_text
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
     from leakgauge.report.sections.reference_draws import draw_sentence
     from leakgauge.report.sections.study_results import study_sentences
-    from leakgauge.risk import leading_metric
 
     verdicts = result.verdicts
     console = Console(highlight=False)
@@ -125,17 +131,17 @@ def print_table(result: "RunResult") -> None:
     _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
-    metrics = ("correct", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("correct",)
-    for column in ("attacker", "finding", "ε shown", "promised", *spending.values(), *metrics):
+    worst = ["most exposed"] if any(map(has_worst_target, verdicts)) else []
+    further = [*worst, "AUC"] if console.width >= _WIDE_TERMINAL and not spending else worst
+    for column in ("attacker", "promise", "ε shown", "promised", *spending.values(), "correct", *further):
         table.add_column(column, overflow="fold")
-    ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
+    ordered = sorted(verdicts, key=_severity)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         promised = verdict.promised["epsilon"] if verdict.promised else None
         cells = [name, verdict.finding or "no promise"]
-        cells += [_interval_cell(verdict, "epsilon", interval_text), value_text("epsilon", promised)]
+        cells += [_epsilon_cell(verdict), value_text("epsilon", promised)]
         cells += [spent_epsilon(verdict, side) for side in spending]
-        shown = [leading_metric(verdict.metrics) or "accuracy", headline_metric(verdict, "auc")]
-        cells += [_interval_cell(verdict, metric, interval_text) for metric in shown[: len(metrics)]]
+        cells += [_correct_cell(verdict), *(_further_cell(verdict, column) for column in further)]
         table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
     console.print(table)
     if len(verdicts) > MOST_TABLE_ROWS:
@@ -184,6 +190,42 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
         console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
 
 
-def _interval_cell(verdict: "Verdict", name: str, write: Any) -> str:
-    estimate = verdict.metrics.get(name)
-    return "–" if estimate is None else write(name, estimate, verdict.bounds.get(name))
+def _correct_cell(verdict: "Verdict") -> str:
+    """The leading number of an attacker with its interval; a star where the attack fixed no threshold."""
+    from leakgauge.report.metric_text import interval_text, value_text
+    from leakgauge.risk import leading_metric
+
+    name = leading_metric(verdict.metrics)
+    if name is None:
+        return "–"
+    estimate, star = verdict.metrics[name], "" if name == "accuracy_own" else "*"
+    return f"{value_text(name, estimate.value)}{star} ({interval_text(name, estimate)})"
+
+
+def _further_cell(verdict: "Verdict", column: str) -> str:
+    from leakgauge.report.metric_text import has_worst_target, headline_metric, value_text
+
+    name = headline_metric(verdict, "auc") if column == "AUC" else "accuracy_worst"
+    if name not in verdict.metrics or (column != "AUC" and not has_worst_target(verdict)):
+        return "–"
+    return value_text(name, verdict.metrics[name].value)
+
+
+def _epsilon_cell(verdict: "Verdict") -> str:
+    from leakgauge.report.metric_text import interval_text, low_text
+
+    estimate, bound = verdict.metrics.get("epsilon"), verdict.bounds.get("epsilon")
+    if estimate is None:
+        return "–"
+    if estimate.low is None:
+        return interval_text("epsilon", estimate)
+    return f"≥ {low_text('epsilon', estimate, bound)}"
+
+
+def _severity(verdict: "Verdict") -> tuple[int, float]:
+    """The worst finding first, then whoever is right most often."""
+    from leakgauge.risk import leading_metric
+
+    name = leading_metric(verdict.metrics)
+    value = None if name is None else verdict.metrics[name].value
+    return _ORDER.index(verdict.finding), -(value or 0.0)

@@ -296,12 +296,15 @@ class Mechanism:
         noise = self.sample(values, np.random.default_rng(0)) - values
         name, most = name_of(self.law), allowed_distance(noise.size)
         if self.law.lattice and not (noise == np.floor(noise)).all():
-            raise BadInput(f"opendp: law {name!r}, but the measurement adds noise that is not whole")
+            raise BadInput(
+                f"opendp: law = {name!r}, but the measurement adds noise that is not a whole number"
+            )
         if (far := kolmogorov_distance(noise, self.law)) > most:
             raise BadInput(
-                f"opendp: {noise.size} draws of the measurement do not follow the law {name!r} of scale "
+                f"opendp: {noise.size} draws of the measurement do not follow the distribution {name!r} "
+                "of scale "
                 f"{self.noise_scale:g}: their distribution is {far:.3f} off, where at most {most:.3f} is "
-                "chance; state the law and the scale that it draws from"
+                "chance; state the distribution (law) and scale that it really uses"
             )
 
 

@@ -52,6 +52,11 @@ class MetricDescription(Protocol):
         return None
 
     @property
+    def worst_of(self) -> str | None:
+        """The metric of which this one is the largest value of any target, if it is one."""
+        return None
+
+    @property
     def limited_as(self) -> str | None:
         """The metric whose limit applies to this one; nothing where it can have a limit of its own."""
         return None

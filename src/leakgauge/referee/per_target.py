@@ -23,7 +23,9 @@ def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.i
     outs = np.bincount(targets, ~trials.members, names.size)
     both = (ins > 0) & (outs > 0)
     if not both.any():
-        raise BadInput(f"{metric} needs a target that is in some rounds and out of others; play more rounds")
+        raise BadInput(
+            f"{metric} needs a target that is in some rounds and out of others; simulate more releases"
+        )
     kept = trials.where(both[targets])
     numbers = (np.cumsum(both) - 1)[targets[both[targets]]].astype(np.int64)
     return kept, numbers, ins[both].astype(np.float64), outs[both].astype(np.float64)

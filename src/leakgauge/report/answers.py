@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus
-from leakgauge.summary import PromiseStrength, PromiseSummary, RunSummary
+from leakgauge.summary import TOO_WEAK_ACCURACY, WEAK_ACCURACY, PromiseStrength, PromiseSummary, RunSummary
 from leakgauge.verdict import Finding, Verdict
 
 UNIT_NAMES = {
@@ -110,27 +111,57 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             needed = count(risk.rounds_needed)
             more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
             return Answer("warn", "Risk undecided", (*success, *reason, *more))
-    return Answer("neutral" if success else "warn", "No limit stated", success)
+    return _without_limit(risk, success)
+
+
+def _without_limit(risk: Risk, success: tuple[str, ...]) -> Answer:
+    """The answer where the owner stated no limit: its tone follows the success of the attacker."""
+    if risk.value is None:
+        text = "There are too few simulated releases to say how well people can be identified."
+        return Answer("warn", "Risk not measured", (text,))
+    if risk.value >= TOO_WEAK_ACCURACY:
+        return Answer("bad", "High risk, no limit stated", success)
+    if risk.value >= WEAK_ACCURACY:
+        return Answer("warn", "Considerable risk, no limit stated", success)
+    return Answer("neutral", "No limit stated", (*success, "This is not evidence that the release is safe."))
 
 
 def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """What the attacker of the risk achieves, in one sentence."""
+    """What the attacker of the risk achieves, with its interval, and what is compared with the limit."""
     risk = summary.risk
     if risk.metric is None or risk.value is None:
         return ()
-    subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else _attacker(summary, verdicts)
+    found = _risk_verdict(summary, verdicts)
+    exact = risk.scope == ANY_ATTACKER
+    subject = "The best possible attacker" if exact else _attacker(found)
     limit = "" if risk.limit is None else f"; your limit is {limit_text(risk.metric, risk.limit)}"
-    known = [end for end in (risk.low, risk.high) if end is not None]
-    interval = ""
-    if len(known) == 2 and risk.scope != ANY_ATTACKER:
-        interval = f" ({_written(risk.metric, known[0])} to {_written(risk.metric, known[1])})"
+    estimate = None if found is None or exact else found.metrics.get(risk.metric)
+    known = estimate is not None and estimate.low is not None and estimate.high is not None
+    interval = f" ({interval_text(risk.metric, estimate)})" if estimate is not None and known else ""
+    compared = () if exact else _compared_bounds(risk)
     if risk.metric.startswith("accuracy"):
         toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
-        how = "" if risk.scope == ANY_ATTACKER else _assumption(risk.metric)
+        how = "" if exact else _assumption(risk.metric)
         right = percent(risk.value)
-        return (f"{subject} is right {right} of the time{interval}{how}{toss}{limit}.",)
+        return (f"{subject} is right {right} of the time{interval}{how}{toss}{limit}.", *compared)
     title = catalog.metric_descriptions()[risk.metric].title
-    return (f"{subject}: {title} {_written(risk.metric, risk.value)}{interval}{limit}.",)
+    return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{interval}{limit}.", *compared)
+
+
+def _compared_bounds(risk: Risk) -> tuple[str, ...]:
+    """The one-sided bounds that decide; they differ from the interval, which is for one attacker alone."""
+    if risk.metric is None or risk.limit is None:
+        return ()
+    low = None if risk.low is None else bound_end_text(risk.metric, low=risk.low, limit=risk.limit)
+    high = None if risk.high is None else bound_end_text(risk.metric, high=risk.high, limit=risk.limit)
+    match risk.status:
+        case RiskStatus.OVER if low is not None:
+            return (f"Allowing for all comparisons with limits, it is at least {low}.",)
+        case RiskStatus.WITHIN if high is not None:
+            return (f"For the comparison with the limit, it is at most {high}.",)
+        case RiskStatus.UNDECIDED if low is not None and high is not None:
+            return (f"For the comparison with the limit, it is between {low} and {high}.",)
+    return ()
 
 
 def _assumption(metric: str) -> str:
@@ -140,8 +171,9 @@ def _assumption(metric: str) -> str:
     return ", for the person it identifies best" if metric == "accuracy_worst" else ""
 
 
-def _attacker(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
-    found = next(
+def _risk_verdict(summary: RunSummary, verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The verdict that the risk is taken from."""
+    return next(
         (
             verdict
             for verdict in verdicts
@@ -149,16 +181,14 @@ def _attacker(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
         ),
         None,
     )
+
+
+def _attacker(found: Verdict | None) -> str:
     if found is None:
         return "An attacker"
     title = catalog.knowledge_term(found.domain, found.knowledge).title
     article = "An" if title[:1].lower() in "aeiou" else "A"
     return f"{article} {title}" if " " in title else f"The attacker '{found.label}'"
-
-
-def _written(metric: str, value: float) -> str:
-    described = catalog.metric_descriptions().get(metric)
-    return percent(value) if described is None or described.is_share else number(value)
 
 
 def limit_text(metric: str, limit: float) -> str:

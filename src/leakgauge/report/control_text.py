@@ -19,7 +19,7 @@ def control_cell(verdict: Verdict) -> str:
     """The result for a table: the accuracy that was shown, or why there is none."""
     control = control_of(verdict)
     if control.get("accuracy") is None:
-        return str(control.get("status", "not played"))
+        return str(control.get("status", "not run"))
     return f"{control['status']}: {percent(control['accuracy'])} (≥ {lower_percent(control['low'])})"
 
 

@@ -12,8 +12,8 @@ from leakgauge.report.metric_text import describe_metric, interval_text, value_t
 from leakgauge.report.next_steps import next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.risk import RiskStatus, leading_metric
-from leakgauge.summary import TOO_WEAK_ACCURACY, WEAK_ACCURACY, is_control
+from leakgauge.risk import leading_metric
+from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
 WORST_METRIC = "accuracy_worst"
@@ -50,7 +50,7 @@ def decision_of(run: JudgedRun) -> Decision:
     leading = leading_verdict(run)
     return Decision(
         promise=promise_answer(run.summary, run.verdicts),
-        risk=_risk_lamp(run, leading),
+        risk=risk_answer(run.summary, run.verdicts),
         number=None if leading is None else _leading_number(run, leading),
         alerts=(*_incomplete_alert(run), *_alerts(run.verdicts)),
         people=people_sentence(run, leading.audit if leading else None),
@@ -88,23 +88,6 @@ def leading_value(verdict: Verdict) -> float | None:
 def attacker_title(verdict: Verdict) -> str:
     """Who attacks, in the words of the domain: by what they know."""
     return clip(catalog.knowledge_term(verdict.domain, verdict.knowledge).title, 100)
-
-
-def _risk_lamp(run: JudgedRun, leading: Verdict | None) -> Answer:
-    """The answer about the risk; without a limit its tone follows the success of the attacker."""
-    answer = risk_answer(run.summary, run.verdicts)
-    if run.summary.risk.status is not RiskStatus.NO_LIMIT:
-        return answer
-    value = None if leading is None else leading_value(leading)
-    if value is None:
-        text = "There are too few simulated releases to say how well people can be identified."
-        return Answer("warn", "Risk not measured", (text,))
-    if value >= TOO_WEAK_ACCURACY:
-        return Answer("bad", "High risk, no limit stated", answer.sentences)
-    if value >= WEAK_ACCURACY:
-        return Answer("warn", "Considerable risk, no limit stated", answer.sentences)
-    warning = "This is not evidence that the release is safe."
-    return Answer("neutral", "No limit stated", (*answer.sentences, warning))
 
 
 def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:

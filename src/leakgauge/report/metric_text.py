@@ -25,7 +25,6 @@ TABLE_METRICS = (  # of the main table; of alternatives the first that is known
     ("tpr_at_fpr_0.01",),
 )
 LARGEST_LIMIT = 0.999  # a promise that allows a larger share does not limit it
-AVERAGED = "on average over the targets"
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,15 @@ def describe_metric(name: str) -> MetricDescription:
 
 
 def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
-    """The metrics to show: a mean over targets needs several targets and several rounds."""
-    return {
-        name
-        for verdict in verdicts
-        for name in verdict.metrics
-        if (verdict.n_targets > 1 and verdict.rounds > 1) or describe_metric(name).mean_of is None
-    }
+    """The metrics to show: those that compare targets need several of them in several rounds."""
+    return {name for verdict in verdicts for name in verdict.metrics if is_shown(verdict, name)}
+
+
+def is_shown(verdict: Verdict, name: str) -> bool:
+    """Whether a metric says more than another one: of one target, the worst and the mean are itself."""
+    described = describe_metric(name)
+    compares = described.mean_of is not None or described.worst_of is not None
+    return not compares or (verdict.n_targets > 1 and verdict.rounds > 1)
 
 
 def table_metrics(present: Collection[str]) -> list[str]:
@@ -101,12 +102,26 @@ def interval_text(name: str, estimate: Estimate, bound: float | None = None) -> 
     '0.781 to 0.819'
     """
     if estimate.low is None and estimate.high is None:
-        return "no interval"
+        return "no bound" if describe_metric(name).is_lower_bound else "no interval"
     if estimate.high is None:
         return f"at least {low_text(name, estimate, bound)}"
     write = number_format.upper_percent if describe_metric(name).is_share else number_format.upper
     high = write(estimate.high)
     return f"at most {high}" if estimate.low is None else f"{low_text(name, estimate, bound)} to {high}"
+
+
+def bound_end_text(name: str, *, limit: float, low: float | None = None, high: float | None = None) -> str:
+    """A one-sided bound beside a limit, with enough digits to see on which side of it it is.
+
+    >>> bound_end_text("accuracy", low=0.60004, limit=0.6)
+    '60.004%'
+    >>> bound_end_text("accuracy", high=0.59996, limit=0.6)
+    '59.996%'
+    """
+    share = describe_metric(name).is_share
+    if low is not None:
+        return (number_format.lower_percent if share else number_format.lower)(low, above=limit)
+    return (number_format.upper_percent if share else number_format.upper)(high, below=limit)
 
 
 def exceeds_bound(verdict: Verdict, name: str) -> bool:
@@ -135,16 +150,12 @@ def headline_metric(verdict: Verdict, name: str) -> str:
     return next(known, name) if verdict.n_targets > 1 else name
 
 
+def has_worst_target(verdict: Verdict) -> bool:
+    """Whether a most exposed target is known that is not the only one."""
+    worst = verdict.metrics.get("accuracy_worst")
+    return worst is not None and worst.value is not None and is_shown(verdict, "accuracy_worst")
+
+
 def leading_name(verdict: Verdict) -> str:
     """The metric that says how often an attacker is right, at its own threshold where it has one."""
     return leading_metric(verdict.metrics) or "accuracy"
-
-
-def is_averaged(verdict: Verdict, name: str) -> bool:
-    """Whether the metric shown for ``name`` is an average over the targets."""
-    return headline_metric(verdict, name) != name
-
-
-def averaged_note(verdict: Verdict, name: str) -> str:
-    """What to add to a number that is an average over the targets; empty otherwise."""
-    return f" {AVERAGED}" if is_averaged(verdict, name) else ""

@@ -43,13 +43,17 @@ def lower(value: float | None, *, above: float | None = None) -> str:
     return _write(value, digits, ROUND_FLOOR)
 
 
-def upper(value: float | None) -> str:
-    """An upper bound, rounded up.
+def upper(value: float | None, *, below: float | None = None) -> str:
+    """An upper bound, rounded up; where it is less than ``below``, with enough digits to see that it is.
 
-    >>> upper(1.431)
-    '1.44'
+    >>> upper(1.431), upper(0.9996, below=1.0)
+    ('1.44', '0.9996')
     """
-    return _write(value, DIGITS, ROUND_CEILING)
+    digits = DIGITS
+    if value is not None and below is not None and math.isfinite(value) and value < below:
+        while digits < MOST_DIGITS and not _round(value, digits, ROUND_CEILING) < _exact(below):
+            digits += 1
+    return _write(value, digits, ROUND_CEILING)
 
 
 def percent(fraction: float | None) -> str:
@@ -76,9 +80,13 @@ def lower_percent(fraction: float | None, *, above: float | None = None) -> str:
     return _write_percent(fraction, ROUND_FLOOR, above)
 
 
-def upper_percent(fraction: float | None) -> str:
-    """The high end of an interval as a percentage, rounded up."""
-    return _write_percent(fraction, ROUND_CEILING)
+def upper_percent(fraction: float | None, *, below: float | None = None) -> str:
+    """The high end of an interval as a percentage, rounded up; below a limit, with enough digits to see it.
+
+    >>> upper_percent(0.7001), upper_percent(0.59998, below=0.6)
+    ('70.1%', '59.998%')
+    """
+    return _write_percent(fraction, ROUND_CEILING, below=below)
 
 
 def count(n: int | None) -> str:
@@ -143,7 +151,9 @@ def _write(value: float | None, digits: int, rounding: str) -> str:
     return f"{rounded:,f}"
 
 
-def _write_percent(fraction: float | None, rounding: str, above: float | None = None) -> str:
+def _write_percent(
+    fraction: float | None, rounding: str, above: float | None = None, below: float | None = None
+) -> str:
     if fraction is None or not math.isfinite(fraction):
         return _write(fraction, DIGITS, rounding)
     exact = _exact(fraction) * 100
@@ -152,7 +162,10 @@ def _write_percent(fraction: float | None, rounding: str, above: float | None = 
         return f"{exact:.0f}%"
     places = 1 if from_an_end >= 1 else min(1 - from_an_end.adjusted(), MOST_PLACES)
     shown = _at(exact, places, rounding)
-    while above is not None and exact > _exact(above) * 100 >= shown and places < MOST_DIGITS:
+    while places < MOST_DIGITS and (
+        (above is not None and exact > _exact(above) * 100 >= shown)
+        or (below is not None and exact < _exact(below) * 100 <= shown)
+    ):
         places += 1
         shown = _at(exact, places, rounding)
     return f"{shown if from_an_end >= 1 else shown.normalize():f}%".replace("-0%", "0%")

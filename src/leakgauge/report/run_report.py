@@ -47,7 +47,9 @@ def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], p
     from leakgauge.report.opening import opening
 
     if not verdicts:
-        raise BadInput(f"{path.name}: there is no verdict to report; judge a run that has played some rounds")
+        raise BadInput(
+            f"{path.name}: there is no verdict to report; judge a run that has simulated some releases"
+        )
     run = JudgedRun(verdicts, manifest)
     parts = (module.section(run) for module in _section_modules())
     return page.write_page(

@@ -27,8 +27,8 @@ ROUNDS_PER_BLOCK = 100
 _REHEARSED = 16  # rounds from which requests are counted
 OBSTACLE_FILE = "obstacle.json"
 
-BEFORE_CONTROLS = "the run is from before positive controls were played"
-MISSING = "the rounds of the positive control are not in the run folder; run the plan again to play them"
+BEFORE_CONTROLS = "the run was made before there were positive controls"
+MISSING = "the rounds of the positive control are not in the run folder; run the plan again to simulate them"
 ONE_CONTROL = "the attacker never sees a release: it is a control itself"
 
 
@@ -95,7 +95,7 @@ def study_control(
                 lambda text: show_message(f"positive control, {text}"),
             )
         except BadInput as error:
-            obstacles[label] = f"the attack cannot play it: {error}"
+            obstacles[label] = f"the attack cannot be run on it: {error}"
             continue
         adversaries |= studied.adversaries
     obstacles |= _refuse_beyond_total(control, adversaries, seed)

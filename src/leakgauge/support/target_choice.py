@@ -19,7 +19,7 @@ class TargetChoice:
 
     def __post_init__(self) -> None:
         if self.names is not None and not self.names:
-            raise BadInput("names is empty; name somebody, or leave it out")
+            raise BadInput("names is empty; name a target, or leave it out")
         if self.names and self.n is not None:
             raise BadInput("names already decide who the targets are; leave out n")
         if not self.how_many >= 1:

@@ -160,8 +160,11 @@ def test_digest_covers_the_code_only(folder):
         (noise("real", "laplcae"), "law: none is called 'laplcae'; did you mean 'laplace'"),
         (noise("real", {"name": "opendp"}), "law: none is called 'opendp'"),
         (noise("real", 3), "geometric, laplace, logistic, or a table"),
-        (noise("real", {"name": "laplace", "scale": 2.0}), "do not follow the law 'laplace' of scale 2"),
-        (noise("real", "geometric"), "adds noise that is not whole"),
+        (
+            noise("real", {"name": "laplace", "scale": 2.0}),
+            "do not follow the distribution 'laplace' of scale 2",
+        ),
+        (noise("real", "geometric"), "adds noise that is not a whole number"),
         (noise("real", "gaussian"), "does not follow from this measure; state sigma"),
         (noise("gauss", "gaussian"), "needs a delta; add delta"),
         (noise("gauss", "laplace", delta=1e-5), "does not follow from this measure; state scale"),

@@ -43,7 +43,7 @@ def test_oracle_that_answers_nothing_is_refused(tmp_path, monkeypatch):
         "oracle",
         lambda block: type("Mute", (), {"ask": lambda _, query: np.full(len(block.members), np.nan)})(),
     )
-    with pytest.raises(BadInput, match="the oracle answers nothing"):
+    with pytest.raises(BadInput, match="the service answers nothing"):
         built(tmp_path).control()
 
 

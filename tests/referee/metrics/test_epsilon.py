@@ -153,7 +153,7 @@ def test_independent_round_bounds_reject_shared_rounds(name):
 
 def test_given_membership_is_rejected_or_uses_clopper_pearson():
     given = trials(np.arange(500) < 250, np.random.default_rng(0).normal(size=500), coins=Coins.GIVEN)
-    with pytest.raises(BadInput, match="fair, independent coins"):
+    with pytest.raises(BadInput, match="membership assigned at random"):
         epsilon_e_process.Metric()(given)
     answer = epsilon_one_run.Metric()(given)
     assert "Clopper-Pearson" in answer.method
@@ -205,7 +205,7 @@ def test_gdp_tests_gaussian_curves_in_shared_rounds(claimed, least):
     assert metric(replace(shared, scores=np.zeros(5_000))).low == 0
     given = metric.from_counts(2_000, 500, 500, 2_000, shared_rounds=True)
     assert 0 < given < metric.from_counts(2_500, 0, 0, 2_500, shared_rounds=True)
-    with pytest.raises(BadInput, match="fair, independent coins"):
+    with pytest.raises(BadInput, match="membership assigned at random"):
         metric(replace(shared, coins=Coins.GIVEN))
 
 

@@ -12,7 +12,7 @@ def read(plain):
 
 def test_violation_names_exceeded_bounds(make, read):
     text = read(make("violated"))
-    assert "It exceeds what is allowed in: ε, accuracy, AUC" in text
+    assert "It exceeds what is allowed in: ε; accuracy with a calibrated threshold; AUC" in text
     assert "learned-event neighbours Violated no limit 86.4% (84.9% to 88.0%) ≥ 1.43 1" in text
 
 

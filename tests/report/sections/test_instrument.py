@@ -12,7 +12,7 @@ def read(plain):
 def test_false_alarms_and_smallest_leak_are_shown(make, read):
     text = read(make())
     assert "likelihood-auxiliary 3.5% (1.4% to 7.1%) 0.171 1.22 not possible" in text
-    assert "membership drawn anew, 200 times" in text
+    assert "newly drawn random membership, 200 times" in text
     assert "at 95% confidence it should be at most about 5%." in text
 
 

@@ -50,7 +50,7 @@ def test_budget_of_both_sides_is_shown(asked, plain):
     assert plain(html).rstrip().endswith("3 to 60 0.3 to 3 0 0.3 to 3")
     assert '<td class="n beyond">3 to 60</td>' in html
     assert html.count("beyond") == 1
-    assert "keeps accounts" in html
+    assert "records the ε that it spends" in html
 
 
 def test_correct_accounts_are_not_marked(asked):

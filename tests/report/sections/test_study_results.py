@@ -26,7 +26,7 @@ def test_bound_is_rounded_conservatively():
 
 def test_informative_numbers_have_a_sentence(make):
     high, low = (make(domain="federated", studied={"certified_success": value}) for value in (0.912, 0.5))
-    assert study_sentences(high) == ["certified to win ≥ 91.2% of rounds"]
+    assert study_sentences(high) == ["certified before any simulation: right ≥ 91.2% of the time"]
     assert study_sentences(low) == []
     assert study_sentences(make()) == []
 

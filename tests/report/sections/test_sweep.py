@@ -27,7 +27,7 @@ def test_parameter_with_most_values_is_the_axis(swept):
     assert [(x, y) for _, x, y in drawn(epsilon, "allowed")] == [
         (e, e) for e in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
     ]
-    assert accuracy.caption == "Accuracy against epsilon"
+    assert accuracy.caption == "Accuracy with a calibrated threshold against epsilon"
 
 
 def test_points_are_sorted(swept):
@@ -74,7 +74,7 @@ def test_mean_over_targets_is_swept(make, make_estimate):
         return make(audit=f"a@n={n}", n_targets=n_targets, metrics=metrics, bounds=bounds)
 
     (accuracy,) = charts([verdict(1, 5), verdict(2, 5)])
-    assert accuracy.caption == "Accuracy, mean of targets against n"
+    assert accuracy.caption == "Accuracy with calibrated thresholds against n"
     assert [value for *_, value in drawn(accuracy, "measured")] == [0.9, 0.9]
     assert [value for *_, value in drawn(accuracy, "allowed")] == [0.98, 0.98]
 

@@ -12,8 +12,19 @@ def test_most_exposed_targets_come_first_without_names(make, plain):
     (chart,) = section.charts
     by_auc = sorted(verdict.per_target, key=lambda row: -row["metrics"]["auc"])
     assert [row["label"] for row in rows(chart)] == [f"target {row['target']}" for row in by_auc[:10]]
-    assert chart.caption == "AUC of shared-rounds against the 10 most exposed of 50 targets"
+    which = "the 10 most exposed of 50 targets"
+    assert chart.caption == f"Accuracy with a calibrated threshold of shared-rounds against {which}"
     assert "partly chance" in plain(section.html)
+
+
+def test_targets_are_compared_at_the_own_threshold_of_the_attack(make):
+    per_target = [
+        {"target": n, "metrics": {"accuracy_own": own, "accuracy": 0.9, "auc": 0.95}}
+        for n, own in enumerate((0.6, 0.7))
+    ]
+    (chart,) = targets.section(JudgedRun([make(n_targets=2, per_target=per_target)], {})).charts
+    assert [(row["label"], row["value"]) for row in rows(chart)] == [("target 1", 0.7), ("target 0", 0.6)]
+    assert chart.caption.startswith("Correct identifications of")
 
 
 def test_intervals_are_drawn(make, make_estimate):

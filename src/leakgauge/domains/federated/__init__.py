@@ -20,10 +20,10 @@ DOMAIN = Domain(
     studied={
         "certified_success": Term(
             title="Success, certified",
-            meaning="share of rounds that the attacker wins at least (theorem 1 of Nguyen et al., corrected)",
+            meaning="lower bound on correct identifications (theorem 1 of Nguyen et al., corrected)",
             is_share=True,
             bound="lower",
-            sentence="certified to win {value} of rounds",
+            sentence="certified before any simulation: right {value} of the time",
             sentence_above=0.5,  # below it, guessing does as well
         ),
         "certified_tpr": Term(
@@ -58,7 +58,7 @@ DOMAIN = Domain(
             is_share=True,
             bound="lower",
         ),
-        "units": Term(title="Units", meaning="neurons of the first layer that the attacker plants"),
+        "units": Term(title="Units", meaning="neurons of the first layer that the attacker sets"),
         "epochs_mean": Term(title="Epochs", meaning="passes of training after which the neuron was taken"),
         "epochs_most": Term(title="Epochs, most", meaning="the same for the target that took most"),
         "epochs_on_top_mean": Term(

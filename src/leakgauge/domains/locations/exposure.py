@@ -38,27 +38,27 @@ _FINER = 4  # factor of the resolution when recomputing
 _RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
 INFORMED = {
     Relation.ADD_REMOVE: (
-        "the best possible attack, by somebody who knows everybody else in the group: nobody can do better, "
-        "whatever they know"
+        "the best possible attack, by an attacker who knows everyone else's data: no attacker can do better, "
+        "whatever it knows"
     ),
     Relation.REPLACE_ONE: (
-        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It "
+        "the best attack on the person's own cells, by an attacker who knows everyone else's data. It "
         "is not an upper bound: the person who replaces the target changes other cells too, which may "
         "reveal more"
     ),
 }
-AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
-ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
+AUXILIARY = "the likelihood attack by an attacker who knows the person's trace and has data of similar people"
+ZERO = "the likelihood attack by an attacker who knows the person's trace and one earlier release"
 INFORMED_OF_EVERYONE = (
-    "the best possible attack, by somebody who knows everybody else in the table: nobody can do better, "
-    "whatever they know"
+    "the best possible attack, by an attacker who knows everyone else in the table: no attacker can do "
+    "better, whatever it knows"
 )
 AUXILIARY_IN_TABLE = (
-    "the likelihood attack, at its own threshold, by somebody who knows the person's trace and the traces of "
+    "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and those of "
     "other people of this table; means over {n} draws of them"
 )
 ZERO_FROM_TABLE = (
-    "the likelihood attack, at its own threshold, by somebody who knows the person's trace and has the "
+    "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
     "release, from which all else is estimated"
 )
 _FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
@@ -329,14 +329,14 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
     )
     apart = (
         "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
-        "people visit several of them these numbers may be too high: play with leakgauge run."
+        "people visit several of them, these numbers may be too high: compare with leakgauge run."
     )
     if challenger.table.relation is Relation.REPLACE_ONE:
         ceiling = (
-            "Informed is not an upper bound here: it is one under add_remove, and this audit uses "
-            "replace_one."
+            "Informed is not an upper bound here, because another person takes the target's place "
+            "(replace_one)."
         )
     else:
-        ceiling = "Informed is a ceiling under add_remove, as in this audit; under replace_one it is none."
+        ceiling = "Informed is an upper bound on any attacker, because a target is added or removed."
     counts = "Informed: the others' counts in a person's cells are taken as independent."
     return (target, ceiling, apart) if chain.shift_free else (target, ceiling, counts, apart)

@@ -52,12 +52,12 @@ DOMAIN = Domain(
         ),
     },
     spending_note=(
-        "An oracle that answers questions keeps accounts, and refuses when its budget is spent. What an "
-        "attacker obtained is the ε of all answers whose questions were about a target, added up: the "
-        "accounts that matter to that target. What was recorded is what the accountant in charge had written "
-        "down by then. Where more was obtained in some round than the accountant ever recorded, the accounts "
-        "are wrong, and the number is marked. The other columns say what every accountant would have written "
-        "down for the same answers."
+        "A query service records the ε that it spends, and refuses to answer when its budget is spent. What "
+        "an attacker obtained is the ε of all answers about a target, added up: this is what matters to that "
+        "target. What was recorded is what the accountant of the service had counted by then. Where an "
+        "attacker obtained more in some simulated release than the accountant ever recorded, the accounting "
+        "is wrong, and the number is marked. The other columns show what each accountant would have recorded "
+        "for the same answers."
     ),
     spending_check=("obtained", "believed"),
 )

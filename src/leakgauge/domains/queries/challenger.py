@@ -227,7 +227,7 @@ def _require_an_answer(control: Challenger) -> None:
     oracle = control.release(np.array([[False], [True]]), np.random.default_rng(0)).oracle()
     if np.isnan(oracle.ask(control.query)).all():
         raise BadInput(
-            "challenger: the oracle answers nothing, not even the query of the plan asked once; raise budget"
+            "challenger: the service answers nothing, not even the query of the plan asked once; raise budget"
         )
 
 

@@ -18,7 +18,7 @@ from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
 class Metric(RateMetric):
     """(TPR + TNR) / 2 on one half of the rounds, at the threshold that was best on the other."""
 
-    title: ClassVar[str] = "Accuracy"
+    title: ClassVar[str] = "Accuracy with a calibrated threshold"
     meaning: ClassVar[str] = (
         "how often the attacker is right about who is in and who is not, with one threshold for all targets "
         "calibrated on other releases with known members, which a real attacker may not have"

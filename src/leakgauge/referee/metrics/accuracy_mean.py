@@ -21,7 +21,7 @@ class Metric(RateMetric):
 
     mean_of: ClassVar[str] = "accuracy"
     limited_as: ClassVar[str] = "accuracy"
-    title: ClassVar[str] = "Accuracy, mean of targets"
+    title: ClassVar[str] = "Accuracy with calibrated thresholds"
     meaning: ClassVar[str] = (
         "how often the attacker is right about who is in and who is not, averaged over targets, with a "
         "threshold for each target calibrated on other releases with known members, which a real attacker "

@@ -25,9 +25,11 @@ class Metric(RateMetric):
     of targets. The value itself is the largest of many, which is partly chance: its interval is not.
     """
 
-    title: ClassVar[str] = "Correct identifications, worst target"
+    worst_of: ClassVar[str] = "accuracy_own"
+    title: ClassVar[str] = "Correct identifications, most exposed target"
     meaning: ClassVar[str] = (
-        "the same for the target that is identified best; the interval holds for all targets together"
+        "how often the attacker is right about the target that it identifies best; the interval holds for "
+        "all targets together"
     )
     rank: ClassVar[int] = 14
     is_share: ClassVar[bool] = True

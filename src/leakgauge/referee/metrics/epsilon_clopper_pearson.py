@@ -64,8 +64,8 @@ def fallback_estimate(trials: Trials, delta: float, confidence: float, problem: 
     """Answer for a metric that needs fair coins, where they are not."""
     if trials.shared_rounds:
         reason = (
-            f"{problem}; for records of the same release a bound needs randomised inclusion: each record is "
-            "put in or left out by a fair coin of its own"
+            f"{problem}; several records of one release give a bound only if each was included at random, "
+            "with probability one half (canaries)"
         )
         return Estimate(value=None, confidence=confidence, method="none", reason=reason)
     try:

@@ -127,7 +127,7 @@ def meaning_of(verdict: Verdict) -> str:
 def _violation(verdict: Verdict) -> str:
     counted = COMPARED_METRICS if verdict.rounds > 1 else ("epsilon",)  # of one release no rate counts
     beyond = [describe_metric(name).title_in_sentence for name in counted if exceeds_bound(verdict, name)]
-    how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
+    how = f" It exceeds what is allowed in: {'; '.join(beyond)}." if beyond else ""
     clue = f" Clue used: {clip(verdict.event, 200)}." if verdict.event else ""
     early = " The audit stopped as soon as that was shown." if verdict.stopped_early else ""
     certain = f" Certain: {clip(' '.join(verdict.evidence), 300)}" if verdict.evidence else ""

@@ -15,14 +15,14 @@ from leakgauge.verdict import Verdict
 ORDER = 60
 MOST_ROWS = 80
 NO_BOUND = "none: no bound on ε"
-FALSE_ALARMS = "More false alarms than tolerated: do not rely on this adversary."
+FALSE_ALARMS = "More false alarms than tolerated: do not rely on this attacker."
 
 _TEMPLATE = """
 {% if rows %}
 <p>We checked the audit itself: with no leak, with a known leak, and, where possible, with your release
 unprotected.</p>
 <dl class="check">
-<div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The
+<div><dt>With no leak</dt><dd>Scores were compared with newly drawn random membership, {{ draws }}times. The
 false-alarm
 rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
 most about {{ tolerated }}.</dd></div>

@@ -13,6 +13,7 @@ from leakgauge.report.metric_text import (
     describe_metric,
     exceeds_bound,
     interval_text,
+    is_shown,
     low_text,
     metrics_in,
     table_metrics,
@@ -198,7 +199,7 @@ def _table(
 
 def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
     estimate, bound = verdict.metrics.get(metric), verdict.bounds.get(metric)
-    if estimate is None:
+    if estimate is None or (describe_metric(metric).worst_of and not is_shown(verdict, metric)):
         return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
     one_sided = describe_metric(metric).is_lower_bound
     known = estimate.value is not None or estimate.low is not None

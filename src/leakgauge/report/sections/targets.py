@@ -14,12 +14,13 @@ from leakgauge.verdict import Verdict
 
 ORDER = 50
 MOST_COMPARED, MOST_TARGETS = 80, 10
-PREFERRED = ("auc", "accuracy", "advantage", "tpr_at_fpr_0.01", "epsilon")
+PREFERRED = ("accuracy_own", "accuracy", "auc", "advantage", "tpr_at_fpr_0.01", "epsilon")
 
 _TEMPLATE = """
 <p>People whose data stand out are easier to identify. Targets are numbered by their position in the run; this
-report holds no name and no identifier. The top-ranked target is partly chance; do not read it as exact.
-verdicts.json holds the targets of all attackers.</p>
+report holds no name and no identifier. The top-ranked target is partly chance: the interval of the most
+exposed target, which holds for all targets together, is in “The numbers”. verdicts.json holds the targets of
+all attackers.</p>
 {{ chart.figure }}
 """
 

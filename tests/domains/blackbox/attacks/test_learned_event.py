@@ -136,7 +136,7 @@ def test_rare_event_is_described():
     case = CASES["truth slips out"]
     reading = studied(case, 4_000, 1).scorer.reading
     assert reading.cut is not None
-    assert ", in rare cases" in reading.event
+    assert " (in rare cases)" in reading.event
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_loss_table_has_auc_of_normal_distributions(tmp_path):
         assert area["high"] - area["low"] < 0.06
         assert (verdict["rounds"], verdict["n_targets"], verdict["per_target"]) == (1, 2_000, [])
         assert verdict["metrics"]["epsilon"]["low"] is None
-        assert "randomised inclusion" in verdict["metrics"]["epsilon"]["reason"]
+        assert "included at random" in verdict["metrics"]["epsilon"]["reason"]
     average, optimal = content["verdicts"]
     assert average["metrics"]["tpr"]["low"] is not None
     assert optimal["metrics"]["tpr"]["value"] is None

@@ -14,7 +14,8 @@ def test_report_describes_single_release(tmp_path, capsys):
     assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 3  # nothing was asked
     printed = capsys.readouterr().out
     assert (
-        "No bound on ε: membership was given, not drawn at random; for records of the same release" in printed
+        "No bound on ε: membership was given, not assigned at random; several records of one "
+        "release" in printed
     )
     text = " ".join((tmp_path / "out" / "report.html").read_text().split())
     assert "<strong>One release.</strong> For 1 attacker there was a single release" in text

@@ -43,7 +43,7 @@ class Attack:
 
     def study(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, (SimulatorKnowledge, LawKnowledge)):
-            raise BadInput('learned_event: needs knowledge = "simulator", to make shadows')
+            raise BadInput('learned_event: needs knowledge = "simulator", to simulate releases')
         shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
         delta = knowledge.delta if self.delta is None else self.delta
         event = learn_event(shadows.outputs, shadows.members, delta=delta)
@@ -66,7 +66,7 @@ def _describe(event: LearnedEvent) -> str | None:
     if event.rare is None:
         return usual
     rare = describe_event(event.rare.candidate, event.paths)
-    return f"{rare}, in rare cases" + (f"; otherwise {usual}" if rare != usual else "")
+    return rare if rare == usual else f"{rare} (in rare cases); {usual} (otherwise)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from leakgauge.strategies import discriminant_analysis
 
 _DESCRIPTIONS = {
     discrete_features.SizeOrder: "the order of the numbers by size",
-    discrete_features.ExtremePosition: "where the largest or smallest number stands",
+    discrete_features.ExtremePosition: "the position of the largest or smallest number",
     discrete_features.RepeatedValues: "how many values occur twice",
-    numeric_features.OrderGap: "how far the numbers lie apart",
+    numeric_features.OrderGap: "the distances between the numbers",
     numeric_features.MeanValue: "the mean of the numbers",
     numeric_features.VectorNorm: "the length of the vector of numbers",
     numeric_features.OutputVariance: "how much the numbers of one output vary",
@@ -48,28 +48,33 @@ def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
             return _describe_feature(candidate.spec.feature, paths)
         case SymbolMemory():
             seen = _describe_feature(candidate.feature, paths)
-            return f"whether this was seen before, and in which world: {seen}"
+            return f"whether the attacker saw this before, with or without the target: {seen}"
         case RatioSum() if candidate.less:
-            return f"log ratios along the chain of {len(candidate.specs) + 1} neighbouring values"
+            return f"how {len(candidate.specs) + 1} neighbouring values follow one another"
         case RatioSum() if len(candidate.specs) == 1:
             return _describe_feature(candidate.specs[0].feature, paths)
         case RatioSum():
             first = _describe_feature(candidate.specs[0].feature, paths)
-            return f"the sum of {len(candidate.specs)} log ratios, such as that of {first}"
+            return _with_others(first, len(candidate.specs) - 1)
         case WeightedRatios():
             first = _describe_feature(candidate.specs[0].feature, paths)
-            return f"a weighted sum of {len(candidate.specs)} log ratios, first of all that of {first}"
+            return _with_others(first, len(candidate.specs) - 1)
         case SharedRatio():
-            return f"one log ratio, added up over {len(candidate.places)} numbers"
+            return f"{len(candidate.places)} numbers, each compared in the same way"
         case FittedScore():
             shape = "quadratic" if candidate.fit is discriminant_analysis.fit_quadratic else "linear"
             only = _describe_feature(candidate.features[0], paths)
             several = f"{len(candidate.features)} numbers" if len(candidate.features) > 1 else only
-            return f"a {shape} score of {several}"
+            return f"a {shape} combination of {several}" if len(candidate.features) > 1 else several
         case BoostedTrees():
-            return f"boosted trees on {len(candidate.features)} measures of the output"
+            return f"a classifier (boosted trees) on {len(candidate.features)} features of the output"
         case _:
             return "nothing: the output never changes"
+
+
+def _with_others(first: str, n_others: int) -> str:
+    """The first of several clues, and how many more there are."""
+    return first if not n_others else f"{first}, plus {n_others} other{'s' if n_others > 1 else ''}"
 
 
 def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
@@ -83,7 +88,7 @@ def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
             return f"the lowest set bit of {number} (rounding of floating-point sums)"
         case discrete_features.FloatGrid():
             number = _describe_number(feature.place, paths)
-            return f"size and lowest bit of {number} (rounding of floating-point sums)"
+            return f"the size and lowest bit of {number} (rounding of floating-point sums)"
         case discrete_features.Residue():
             number = _describe_number(feature.place, paths)
             return f"the remainder of {number} after division by {feature.step:g}"
@@ -94,12 +99,13 @@ def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
         case numeric_features.Coordinate():
             return _describe_number(feature.place, paths)
         case numeric_features.DistanceFromCentre():
-            return f"how far {_describe_number(feature.place, paths)} lies from the usual"
+            return f"how far {_describe_number(feature.place, paths)} is from its usual value"
         case numeric_features.PairSum():
             return f"the {'sum' if feature.sign > 0 else 'difference'} of two numbers"
         case numeric_features.OrderStatistic():
             rank = feature.rank + 1 if feature.rank >= 0 else -feature.rank
-            return f"the number that comes {rank}. from the {'bottom' if feature.rank >= 0 else 'top'}"
+            end = "smallest" if feature.rank >= 0 else "largest"
+            return f"the {end} number" if rank == 1 else f"number {rank} counted from the {end}"
         case _:
             return _DESCRIPTIONS[type(feature)]
 
@@ -131,4 +137,4 @@ def _at(path: ValuePath) -> str:
         return ""
     if all(isinstance(part, int) for part in path):
         return f" at position {', '.join(map(str, path))}"
-    return " of one entry"
+    return " under one key"

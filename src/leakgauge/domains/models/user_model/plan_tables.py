@@ -72,7 +72,7 @@ class UserModelChallengerTable:
         if self.epsilon is not None and not self.randomised:
             raise BadInput(
                 "epsilon: a promise can be tested on one model only if each record was put in or left out "
-                "by an independent fair coin; add randomised = true if that was so, else leave epsilon out"
+                "at random, with probability one half; add randomised = true if so, or leave epsilon out"
             )
         if self.guarantee is None and self.delta:
             raise BadInput(f"delta = {self.delta} needs an epsilon; add epsilon = ...")

@@ -1,0 +1,64 @@
+"""A number has the same interval wherever it is shown; bounds for a limit are named as such."""
+
+from dataclasses import replace
+
+import pytest
+
+from leakgauge.cli import verdict_table
+from leakgauge.report.answers import risk_answer
+from leakgauge.report.opening import opening
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.sections import finding, metrics
+from leakgauge.report.text_formats import markdown_text
+from leakgauge.risk import Risk, RiskStatus
+from leakgauge.summary import RunResult, summarise_run
+
+INTERVAL = "92.6% to 95.0%"
+
+
+@pytest.fixture
+def result(make, make_estimate):
+    """An attacker whose interval and whose bounds for the limit all differ."""
+    own = make_estimate(0.938, 0.92666, 0.94951)
+    verdict = make(metrics={**make().metrics, "accuracy_own": own})
+
+    def judged(status, low, high):
+        risk = Risk(
+            status=status,
+            metric="accuracy_own",
+            value=0.938,
+            low=low,
+            high=high,
+            limit=0.94,
+            attacker=verdict.label,
+        )
+        verdicts = (replace(verdict, risk=risk),)
+        return RunResult(verdicts, replace(summarise_run(verdicts), risk=risk, audit=verdict.audit))
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("status", "low", "high", "bound"),
+    [
+        (RiskStatus.OVER, 0.9201, 0.96, "Allowing for all comparisons with limits, it is at least 92.0%."),
+        (RiskStatus.WITHIN, 0.91, 0.9399, "For the comparison with the limit, it is at most 93.99%."),
+        (RiskStatus.UNDECIDED, 0.91, 0.951, "the comparison with the limit, it is between 91.0% and 95.1%."),
+    ],
+)
+def test_a_number_has_one_interval(result, capsys, plain, status, low, high, bound):
+    found = result(status, low, high)
+    run = JudgedRun(found.verdicts, {"summary": found.summary})
+    verdict_table.print_table(found)
+    shown = {
+        "terminal": " ".join(capsys.readouterr().out.split()),
+        "answer": risk_answer(found.summary, found.verdicts).text,
+        "first screen": plain(opening(run).html),
+        "appendix": plain(metrics.section(run).html),
+        "table": plain(finding.section(run).html),
+        "markdown": markdown_text(run),
+    }
+    for where, text in shown.items():
+        assert INTERVAL in text, where
+    for where in ("terminal", "answer", "first screen"):
+        assert bound in shown[where], where
