@@ -136,7 +136,7 @@ def build_traces(connection: duckdb_reader.Connection, cells: CellMap, min_visit
     return Traces(_matrix(np.asarray(keys, dtype=np.int64), names.size, cells.n_cells), cells, names)
 
 
-def rows_of_others(connection: Connection) -> int:
+def rows_of_others(connection: duckdb_reader.Connection) -> int:
     """How many rows belong to people with too few visits to have a trace."""
     ((rows,),) = connection.execute(
         "SELECT coalesce(sum(n), 0) FROM visits ANTI JOIN people USING (user_id) WHERE status = 0"
