@@ -9,6 +9,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := $(if $(filter file,$(origin PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 EXAMPLE := examples/noisy-count/plan.toml
+# Modules are compiled when they are first imported, and kept: most of what is installed never is imported.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+unexport PYTHONDONTWRITEBYTECODE
 # Tests run in as many processes as there are cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
@@ -48,9 +51,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.core

@@ -13,6 +13,7 @@ from leakgauge.core.game import NoControl, Reading, Scorer
 from leakgauge.plan import Contender
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.positive_control import judge_control, play_control
+from remembered_releases import RememberedReleases
 
 GAMES = Path(__file__).parent / "domains"
 NOISE = 0.9  # of the protected release; below 1 the oracle of the queries charges existing records only
@@ -45,7 +46,8 @@ class Setting:
 @pytest.fixture(params=CONTENDERS, ids="-".join)
 def setting(request, tmp_path):
     domain, attack = request.param
-    tables = run_path(str(GAMES / domain / "conformance_game.py"))["tables"](NOISE, tmp_path, attack)
+    game = run_path(str(GAMES / domain / "conformance_game.py"))
+    tables = game["tables"](NOISE, tmp_path, attack)
     challenger = catalog.get_domain(domain).build_challenger(
         data=tables.get("data", {}),
         challenger=tables["challenger"],
@@ -54,7 +56,10 @@ def setting(request, tmp_path):
         seed=1,
     )
     knowledge = catalog.accepted_knowledge(domain, attack)[0]
-    return Setting(domain, challenger.control(), Contender(attack=attack, knowledge=knowledge, label="it"))
+    control = challenger.control()
+    if game.get("SHARED_RELEASES", False):
+        control = RememberedReleases(control)
+    return Setting(domain, control, Contender(attack=attack, knowledge=knowledge, label="it"))
 
 
 class IgnoresTheBit:

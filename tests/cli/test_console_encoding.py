@@ -147,6 +147,15 @@ def test_commands_print_json_in_ascii():
         assert "ensure_ascii" not in path.read_text(encoding="utf-8"), path.name
 
 
+WITHOUT_REPORT = """
+import sys
+from leakgauge import api
+from leakgauge.cli.main import main
+api.write_report = lambda *_: None  # it takes seconds
+sys.exit(main())
+"""
+
+
 @pytest.fixture(scope="module")
 def run_in_process(tmp_path_factory):
     """Run a plan with code of one's own in a new process; return how it ended and its folder."""
@@ -162,9 +171,10 @@ def run_in_process(tmp_path_factory):
         encoding="utf-8",
     )
 
-    def run(out, **environment):
+    def run(out, *, report=False, **environment):
+        command = ["-m", "leakgauge.cli.main"] if report else ["-c", WITHOUT_REPORT]
         done = subprocess.run(
-            [sys.executable, "-m", "leakgauge.cli.main", "run", "plan.toml", "--out", out],
+            [sys.executable, *command, "run", "plan.toml", "--out", out],
             env={**os.environ, **environment},
             cwd=home,
             capture_output=True,
@@ -181,17 +191,19 @@ def run_in_utf_8(run_in_process):
 
 
 @pytest.mark.parametrize(
-    "environment",
+    ("environment", "report"),
     [
-        {"PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "cp1252"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        ({"PYTHONIOENCODING": "ascii"}, False),
+        ({"PYTHONIOENCODING": "cp1252"}, False),
+        ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, True),  # of files as well
     ],
-    ids=lambda environment: " ".join(f"{name}={value}" for name, value in environment.items()),
+    ids=["ascii", "cp1252", "C"],
 )
-def test_run_in_a_process_of_another_encoding_is_the_same_run(run_in_process, run_in_utf_8, environment):
+def test_run_in_a_process_of_another_encoding_is_the_same_run(
+    run_in_process, run_in_utf_8, environment, report
+):
     """The same verdicts, and the same digests of plan and code, so that one process continues the other."""
-    done, folder = run_in_process("-".join(environment.values()), **environment)
+    done, folder = run_in_process("-".join(environment.values()), report=report, **environment)
     same, utf_8 = run_in_utf_8
     assert (done.returncode, same.returncode) == (3, 3), done.stderr.decode()
     assert done.stdout.startswith(b"No limit stated")
@@ -199,6 +211,7 @@ def test_run_in_a_process_of_another_encoding_is_the_same_run(run_in_process, ru
     assert len(done.stdout.splitlines()) == len(same.stdout.splitlines())
     assert (folder / "verdicts.json").read_bytes() == (utf_8 / "verdicts.json").read_bytes()
     assert digests(folder) == digests(utf_8)
+    assert (folder / "report.html").exists() == report
 
 
 def digests(folder):

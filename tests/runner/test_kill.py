@@ -62,8 +62,22 @@ attacks = ["peek", "sleep"]
 @pytest.fixture(autouse=True)
 def _own_package(tmp_path):
     """Give the runs a copy of the package, which nobody changes meanwhile."""
+    copy_package(tmp_path)
+
+
+def copy_package(folder):
     source = Path(leakgauge.__file__).parent
-    shutil.copytree(source, tmp_path / "package" / "leakgauge")  # with what was compiled, to start fast
+    shutil.copytree(source, folder / "package" / "leakgauge")  # with what was compiled, to start fast
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a run of the plan leaves that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("whole")
+    copy_package(folder)
+    (folder / "plan.toml").write_text(PLAN)
+    finish(start(folder, "--out", "out"))
+    return state(folder / "out")
 
 
 FIRST_BLOCK = 6  # flushes until the first file of a block is saved, after the manifest and the plan
@@ -111,30 +125,28 @@ def kill_and_continue(tmp_path, kills, rng, *more):
     finish(start(tmp_path, "--out", "killed", *more))
 
 
-def check(tmp_path, kills, rng, *more):
+def check(tmp_path, whole, kills, rng, *more):
     (tmp_path / "plan.toml").write_text(PLAN)
-    finish(start(tmp_path, "--out", "whole"))
     kill_and_continue(tmp_path, kills, rng, *more)
-    assert state(tmp_path / "killed") == state(tmp_path / "whole")
+    assert state(tmp_path / "killed") == whole
 
 
-def test_a_killed_run_continues_to_the_same_bytes(tmp_path):
-    check(tmp_path, 2, random.Random(1))
+def test_a_killed_run_continues_to_the_same_bytes(tmp_path, whole):
+    check(tmp_path, whole, 2, random.Random(1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("kills", [4, pytest.param(12, marks=pytest.mark.nightly)])
-def test_a_run_killed_many_times_continues_to_the_same_bytes(tmp_path, workers, kills):
-    check(tmp_path, kills, random.Random(int(workers)), "--workers", workers)
+def test_a_run_killed_many_times_continues_to_the_same_bytes(tmp_path, whole, workers, kills):
+    check(tmp_path, whole, kills, random.Random(int(workers)), "--workers", workers)
 
 
-def test_a_killed_worker_is_replaced(tmp_path):
+def test_a_killed_worker_is_replaced(tmp_path, whole):
     (tmp_path / "plan.toml").write_text(PLAN)
-    finish(start(tmp_path, "--out", "whole"))
     kills = [(flushes, "worker", signal.SIGKILL) for flushes in (FIRST_BLOCK, FIRST_BLOCK + 41)]
     finish(start(tmp_path, "--out", "out", "--workers", "2", signals=kills))
-    assert state(tmp_path / "out") == state(tmp_path / "whole")
+    assert state(tmp_path / "out") == whole
 
 
 def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
@@ -164,7 +176,7 @@ def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
         "leakgauge run plan.toml --out out\n"
     )
     (tmp_path / "cause").unlink()
-    finish(start(tmp_path, "--out", "out", "--workers", "2"))
+    finish(start(tmp_path, "--out", "out"))
     assert state(tmp_path / "out") == state(tmp_path / "whole")
 
 

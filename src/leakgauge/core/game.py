@@ -409,8 +409,11 @@ class Trials:
     @property
     def shared_rounds(self) -> bool:
         """Whether any two trials share a release."""
-        if (np.diff(self.rounds) > 0).all():
+        steps = np.diff(self.rounds)
+        if (steps > 0).all():
             return False
+        if (steps == 0).any():
+            return True
         return np.unique(self.rounds).size < self.rounds.size
 
     def where(self, rows: Bits | npt.NDArray[np.intp]) -> "Trials":
