@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
-from leakgauge.core.game import Reading, Reals, Trials
+from leakgauge.core.game import Coins, Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import MetricsTable
@@ -30,6 +30,10 @@ MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
 FEW_ROUNDS = 2**13  # whoever shows nothing by then, without a single error, never will: delta is too large
 # Metrics set against an exact curve, besides epsilon; without a curve epsilon says all they could.
 CURVE_CHECKS = ("accuracy", "auc", *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS))
+MEMBERSHIP_GIVEN = (
+    "membership was given, not drawn at random, so members and non-members may differ even without the "
+    "release; if a fair coin decided each of them, say so (coins fair)"
+)
 
 
 class Finding(StrEnum):
@@ -180,7 +184,11 @@ def judge_trials(
         about=about,
         corrected_for=n_verdicts,
         rounds_needed=rounds_needed(
-            answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
+            None if trials.coins is Coins.GIVEN else answers,
+            guarantee,
+            n_verdicts,
+            schedule,
+            trials_per_round=len(trials) / n_rounds,
         ),
         stopped_early=stopped_early,
         roc=_roc_points(trials),
@@ -232,6 +240,14 @@ def _notes(trials: Trials) -> list[str]:
     if instrument_check.all_scores_equal(trials):
         notes.append("all scores are equal, so that nobody is told apart: this is no evidence of safety")
     return notes
+
+
+def why_not_compared(verdict: Verdict) -> str | None:
+    """Why these trials cannot be compared with a promise, however many there are; nothing if they can."""
+    if verdict.coins == Coins.GIVEN:
+        return MEMBERSHIP_GIVEN
+    bound = verdict.metrics.get("epsilon")
+    return bound.reason if bound is not None and bound.low is None else None
 
 
 def promise_refuted(
@@ -299,8 +315,11 @@ def compare_with_promise(
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
     the rates share the other half equally; where trials share rounds and coins are fair, also with the
     one-run test of the curve. A violation shown by these alone is about the curve. Undecided means that not
-    even scores without a single error would do.
+    even scores without a single error would do; so it is where membership was given, since members and others
+    may differ even without the release.
     """
+    if trials.coins is Coins.GIVEN:
+        return Finding.UNDECIDED, None
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
