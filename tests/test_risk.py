@@ -82,6 +82,16 @@ def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attac
     assert within <= MOST_WRONG * AUDITS
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rounds", "n_targets"), [(40, 50), (120, 10)])
+def test_a_release_at_a_limit_near_one_is_seldom_called_over(n_rounds, n_targets):
+    """Rounds in which all targets are right or wrong together, and a limit of .99: bad rounds are rare."""
+    rng, limits = np.random.default_rng([20240502, n_rounds]), Limits(metrics={"accuracy": 0.99})
+    found = [risk(answers(0.99, n_rounds, n_targets, rng), limits=limits).status for _ in range(AUDITS)]
+    assert found.count(RiskStatus.OVER) <= MOST_WRONG * AUDITS
+    assert found.count(RiskStatus.WITHIN) <= MOST_WRONG * AUDITS
+
+
 def test_thresholds_fitted_on_few_rounds_do_not_clear_a_release():
     """Without a threshold of its own an attacker may place one better than these rounds allow."""
     rng, within = np.random.default_rng(20240503), 0
@@ -146,10 +156,13 @@ def test_undecided_says_how_many_rounds_would_decide():
 
 @pytest.mark.parametrize(
     ("name", "limit", "truth"),
-    [("accuracy", 0.6, 427), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],
+    [("accuracy", 0.6, 340), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],
 )
 def test_rounds_that_a_limit_needs_are_about_right(name, limit, truth):
-    """The normal approximation for an interval that is below the limit in nine of ten audits."""
+    """The normal approximation for intervals that are below the limit in nine of ten audits.
+
+    Of scores without information the best threshold is anywhere: near the ends the accuracy varies less.
+    """
     needed = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95)[name]
     assert truth / 1.5 < needed < 1.5 * truth
     many = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95, sweep_points=10)[name]

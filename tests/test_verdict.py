@@ -217,7 +217,8 @@ def test_rounds_needed_counts_trials_not_names():
 
 def test_given_membership_plans_with_its_own_bound():
     given = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN)
-    assert judged(given, 3.0).rounds_needed == pytest.approx(304, abs=4)
+    assert judged(given, 3.0).instrument["planted"]["epsilon"] > 0
+    assert judged(given, 3.0).rounds_needed is None  # it is not compared with a promise
     shared = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN, n_targets=3)
     found = judged(shared, 3.0)
     assert found.rounds_needed is None

@@ -15,6 +15,7 @@ from leakgauge.verdict import (
     risk_from_json,
     verdicts_from_json,
     verdicts_to_json,
+    why_not_compared,
 )
 
 WEAK_ACCURACY = 0.75  # a promise that allows an attacker this accuracy is weak
@@ -62,7 +63,7 @@ class PromiseSummary:
         rounds_needed: In how many rounds one could show; None where it could already, or never.
         attacker: The label of the attacker that shows a violation, if there is one.
         audit: The audit with the worst finding.
-        no_bound: Why these trials allow no bound on epsilon, if they do not.
+        no_bound: Why these trials allow no comparison with the promise, if they do not.
     """
 
     status: str
@@ -299,8 +300,8 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
     promise, finding = worst.promised or {}, worst.finding
     nominal = promise.get("nominal") or {}
     undecided = [verdict for verdict in promised if verdict.finding is Finding.UNDECIDED]
-    without_bound = [verdict for verdict in undecided if not _has_bound(verdict)]
-    unfinished = [verdict.rounds_needed for verdict in undecided if _has_bound(verdict)]
+    not_compared = [reason for verdict in undecided if (reason := why_not_compared(verdict))]
+    unfinished = [verdict.rounds_needed for verdict in undecided if not why_not_compared(verdict)]
     known = [rounds for rounds in unfinished if rounds is not None]
     return PromiseSummary(
         status=NO_PROMISE if finding is None else finding.value,
@@ -315,18 +316,13 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
         rounds_needed=max(known, default=None),
         attacker=worst.label if finding is Finding.VIOLATED else None,
         audit=worst.audit,
-        no_bound=without_bound[0].metrics["epsilon"].reason if without_bound else None,
+        no_bound=not_compared[0] if not_compared else None,
     )
 
 
 def _shown_epsilon(verdict: Verdict) -> float:
     epsilon = verdict.metrics.get("epsilon")
     return 0.0 if epsilon is None or epsilon.low is None else epsilon.low
-
-
-def _has_bound(verdict: Verdict) -> bool:
-    """Whether these trials allow a bound on epsilon at all, however small."""
-    return "epsilon" not in verdict.metrics or verdict.metrics["epsilon"].low is not None
 
 
 def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> PromiseStrength:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import promise_tests
-from leakgauge.core.game import Reading, Reals, Trials
+from leakgauge.core.game import Coins, Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import MetricsTable
@@ -24,6 +24,11 @@ from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
+
+MEMBERSHIP_GIVEN = (
+    "membership was given, not drawn at random, so members and non-members may differ even without the "
+    "release; if a fair coin decided each of them, say so (coins fair)"
+)
 
 
 class Finding(StrEnum):
@@ -170,7 +175,11 @@ def judge_trials(
         about=about,
         corrected_for=n_verdicts,
         rounds_needed=promise_tests.rounds_needed(
-            answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
+            None if trials.coins is Coins.GIVEN else answers,
+            guarantee,
+            n_verdicts,
+            schedule,
+            trials_per_round=len(trials) / n_rounds,
         ),
         stopped_early=stopped_early,
         roc=_roc_points(trials),
@@ -227,6 +236,14 @@ def _notes(trials: Trials) -> list[str]:
     return notes
 
 
+def why_not_compared(verdict: Verdict) -> str | None:
+    """Why these trials cannot be compared with a promise, however many there are; nothing if they can."""
+    if verdict.coins == Coins.GIVEN:
+        return MEMBERSHIP_GIVEN
+    bound = verdict.metrics.get("epsilon")
+    return bound.reason if bound is not None and bound.low is None else None
+
+
 def decide_finding(
     trials: Trials,
     guarantee: Guarantee,
@@ -250,8 +267,11 @@ def compare_with_promise(
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
     the rates share the other half equally; where trials share rounds and coins are fair, also with the
     one-run test of the curve. A violation shown by these alone is about the curve. Undecided means that not
-    even scores without a single error would do.
+    even scores without a single error would do; so it is where membership was given, since members and others
+    may differ even without the release.
     """
+    if trials.coins is Coins.GIVEN:
+        return Finding.UNDECIDED, None
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = promise_tests.curve_checks(guarantee, schedule)
     share = error / 2 if rates else error

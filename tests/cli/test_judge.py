@@ -25,11 +25,19 @@ def scores(tmp_path):
 
 def test_judges_a_score_file(call, scores):
     assert call("judge", scores).code == 3  # nothing was asked
-    assert call("judge", scores, "--epsilon", "2").code == 0
-    violated = call("judge", scores, "--epsilon", "1")
+    assert call("judge", scores, "--epsilon", "2", "--coins", "fair").code == 0
+    violated = call("judge", scores, "--epsilon", "1", "--coins", "fair")
     assert violated.code == 1
     assert "Promise broken" in violated.out
-    assert call("judge", scores, "--epsilon", "9").code == 3
+    assert call("judge", scores, "--epsilon", "9", "--coins", "fair").code == 3
+
+
+def test_given_membership_is_not_compared_with_a_promise(call, scores):
+    outcome = call("judge", scores, "--epsilon", "1")
+    assert outcome.code == 3
+    assert "Promise not tested" in outcome.out
+    assert "membership was given" in outcome.out
+    assert "coins fair" in outcome.out
 
 
 def test_membership_counts_as_given_unless_declared_random(call, scores):
@@ -41,7 +49,7 @@ def test_membership_counts_as_given_unless_declared_random(call, scores):
 
 @pytest.mark.parametrize("settings", [{}, {"epsilon": 1.0}, {"epsilon": 1.7, "coins": "fair"}])
 def test_python_and_command_line_find_the_same(call, scores, tmp_path, settings):
-    """At epsilon 1.7 fair coins prove a violation and given membership does not: the default matters."""
+    """Fair coins can prove a violation, given membership cannot: the default matters."""
     members, said = np.loadtxt(tmp_path / scores, delimiter=",", skiprows=1).T
     direct = leakgauge.judge(members, said, **settings)
     options = [str(part) for name, value in settings.items() for part in (f"--{name}", value)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta, norm
+from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from known_trials import coins, trials
@@ -63,25 +63,24 @@ def scored(n, rng, n_targets=1, threshold=0.3, given=False):
     return trials(members, scores, reading, Coins.GIVEN if given else Coins.FAIR, n_targets)
 
 
-def effective_interval(rate, variance, n_independent, n_most):
-    """Clopper and Pearson at the effective number of trials of Korn and Graubard (1998), at 95 %."""
-    n = rate * (1 - rate) / variance * (norm.ppf(0.975) / student.ppf(0.975, n_independent - 1)) ** 2
-    n = min(n, n_most)
-    hits = rate * n
-    return beta.ppf(0.025, hits, n - hits + 1), beta.ppf(0.975, hits + 1, n - hits)
+def weighted_interval(pseudo, lowest, highest):
+    """Quantiles of random weighted means of the pseudo-values and one value at the end; 95 % in all."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(pseudo) + 1), 200_000)
+    low, high = (weights @ np.append(pseudo, end) for end in (lowest, highest))
+    return np.quantile(low, 0.025), np.quantile(high, 0.975)
 
 
 @pytest.mark.parametrize("world", [True, False])
 def test_independent_own_rate_has_closed_form(world):
-    """The jackknife variance of a share p of n is p (1 - p) / (n - 1)."""
+    """The pseudo-values of a share are its zeros and ones: Clopper and Pearson (1934)."""
     rows = scored(300, np.random.default_rng(5))
     of = rows.members == world
     answer = own_threshold_rate(rows, of, world, 0.95)
     said = [score >= 0.3 for score in rows.scores[of]]
     n, rate = len(said), sum(choice == world for choice in said) / len(said)
     assert answer.value == pytest.approx(rate)
-    low, high = effective_interval(rate, rate * (1 - rate) / (n - 1), n, n)
-    assert (answer.low, answer.high) == pytest.approx((low, high))
+    exact = binomtest(round(rate * n), n).proportion_ci(0.95, "exact")
+    assert (answer.low, answer.high) == pytest.approx((exact.low, exact.high), abs=1e-4)
 
 
 def test_shared_own_rate_matches_explicit_jackknife():
@@ -92,8 +91,12 @@ def test_shared_own_rate_matches_explicit_jackknife():
     left_out = np.array([said[rounds != number].mean() for number in np.unique(rounds)])
     variance = (left_out.size - 1) / left_out.size * np.square(left_out - left_out.mean()).sum()
     assert answer.value == pytest.approx(said.mean())
-    low, high = effective_interval(said.mean(), variance, left_out.size, said.size)
-    assert (answer.low, answer.high) == pytest.approx((low, high))
+    pseudo = said.mean() + (left_out.size - 1) * (left_out.mean() - left_out)
+    largest = left_out.size * np.bincount(rounds).max() / said.size  # one round has the most members
+    expected = weighted_interval(
+        pseudo, said.mean() * (1 - largest), said.mean() + (1 - said.mean()) * largest
+    )
+    assert (answer.low, answer.high) == pytest.approx(expected, abs=0.002)
     alone = said.mean() * (1 - said.mean()) / (said.size - 1)
     assert variance > 1.3 * alone  # taking the trials for independent would be too narrow
 
@@ -143,12 +146,23 @@ def test_own_advantage_matches_explicit_jackknife():
 
     everything = accuracy(np.full(len(rows), True))
     left_out = np.array([accuracy(rows.rounds != number) for number in range(60)])
-    variance = 59 / 60 * np.square(left_out - left_out.mean()).sum()
-    scarcer = min(np.unique(rows.rounds[world]).size for world in (rows.members, ~rows.members))
-    fewer = min(rows.members.sum(), (~rows.members).sum())
-    low, high = effective_interval(everything, variance, scarcer, 2 * fewer)
+    pseudo = everything + 59 * (left_out.mean() - left_out)
+
+    def largest_change(outcome):
+        """How much one round can change the accuracy, times rounds, if all its decisions were this one."""
+        says = rows.scores >= 0.3
+        changes = np.zeros(60)
+        for world in (True, False):
+            mine = rows.members == world
+            rate = (says == world)[mine].mean()
+            changes += 30 * np.bincount(rows.rounds[mine], minlength=60) / mine.sum() * (outcome - rate)
+        return changes
+
+    low, high = weighted_interval(
+        pseudo, everything + largest_change(0).min(), everything + largest_change(1).max()
+    )
     assert answer.value == pytest.approx(2 * everything - 1)
-    assert (answer.low, answer.high) == pytest.approx((2 * low - 1, 2 * high - 1))
+    assert (answer.low, answer.high) == pytest.approx((2 * low - 1, 2 * high - 1), abs=0.004)
 
 
 def test_no_own_rate_without_threshold_or_trials():
@@ -165,13 +179,3 @@ def test_no_own_rate_without_threshold_or_trials():
     assert (answer.value, answer.reason) == (None, "no trial of that world")
     with pytest.raises(BadInput, match="advantage_own needs members and non-members"):
         own_threshold_advantage(members_only, 0.9)
-
-
-def test_effective_sample_size_is_at_most_the_trials():
-    """Of two members in a round nearly always exactly one is found: rounds vary less than trials would."""
-    scores = np.tile([1.0, 0.0], 100)
-    scores[1:20:2] = 1.0  # both, in the first ten rounds
-    rows = trials(np.ones(200, bool), scores, Reading(threshold=0.5), n_targets=2)
-    answer = own_threshold_rate(rows, rows.members, True, 0.95)
-    assert answer.value == 110 / 200
-    assert (answer.low, answer.high) == pytest.approx((beta.ppf(0.025, 110, 91), beta.ppf(0.975, 111, 90)))

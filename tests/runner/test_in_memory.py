@@ -1,15 +1,22 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Adversary, play
+from leakgauge.core.game import Adversary, Coins, Reading, Trials, play
+from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
 from leakgauge.domains.blackbox.knowledge import SimulatorKnowledge
+from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics.epsilon_one_run import Metric
 from leakgauge.runner.in_memory import audit_mechanism, judge, judge_file
+from leakgauge.summary import summarise_run
+from leakgauge.theory import gdp
+from leakgauge.verdict import compare_with_promise
 
 
 def randomized_response(epsilon, n, seed=5):
@@ -36,7 +43,7 @@ def test_no_promise_gives_no_finding():
 
 
 def test_too_few_trials_are_undecided():
-    verdict = judge([1, 0, 1, 0], [1, 0, 1, 0], epsilon=5.0)
+    verdict = judge([1, 0, 1, 0], [1, 0, 1, 0], epsilon=5.0, coins="fair")
     assert verdict.finding == "undecided"
     assert verdict.rounds_needed > 4
 
@@ -47,6 +54,25 @@ def test_membership_counts_as_given_unless_declared_random():
     assert verdict == judge(members, scores, coins="given")
     assert verdict.coins == "given"
     assert "Clopper-Pearson" in verdict.metrics["epsilon"].method
+
+
+def test_given_membership_is_not_compared_with_a_promise():
+    """Members of one hospital and others of another: they differ, whatever the release says."""
+    rng = np.random.default_rng(6)
+    members = np.arange(2000) < 1000
+    scores = members * 3.0 + rng.normal(size=2000)
+    given = judge(members, scores, epsilon=0.5)
+    assert given.metrics["epsilon"].low > 2.0  # the bound is shown, with what it assumes
+    assert "would score alike" in given.metrics["epsilon"].method
+    assert (given.finding, given.rounds_needed) == ("undecided", None)
+    summary = summarise_run([given])
+    assert summary.exit_code == 3
+    assert "membership was given" in summary.reasons[0]
+    curve = Guarantee(epsilon=0.5, curve=gdp.curve(0.3))
+    rows = Trials(np.arange(2000), np.zeros(2000, int), members, scores, Coins.GIVEN, Reading(threshold=1.5))
+    assert compare_with_promise(rows, curve, MetricsTable(), 1, None) == ("undecided", None)
+    drawn = replace(rows, coins=Coins.FAIR)
+    assert compare_with_promise(drawn, curve, MetricsTable(), 1, None)[0] == "violated"
 
 
 def test_trials_of_one_round_are_shared():

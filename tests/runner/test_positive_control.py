@@ -208,6 +208,6 @@ def test_function_of_two_equal_inputs_needs_no_control():
 
 def test_scores_have_no_control():
     members = np.arange(2000) % 2 == 0
-    found = judge(members, members * 1.0, epsilon=1.0)
+    found = judge(members, members * 1.0, epsilon=1.0, coins="fair")
     assert control(found)["status"] == "not possible"
     assert found.finding == "violated"

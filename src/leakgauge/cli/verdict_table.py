@@ -49,6 +49,7 @@ def _reading_note(verdicts: "Sequence[Verdict]") -> str:
 
 def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
     from leakgauge.report.headline import all_promises_too_weak
+    from leakgauge.verdict import why_not_compared
 
     undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
     if undecided and all_promises_too_weak(undecided):
@@ -59,6 +60,8 @@ def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
         return f"No bound on ε: {'; '.join(sorted(reasons))}."
     if not undecided:
         return ""
+    if reasons := {reason for verdict in undecided if (reason := why_not_compared(verdict))}:
+        return f"Not compared with the promise: {'; '.join(sorted(reasons))}."
     needed = [verdict.rounds_needed for verdict in undecided]
     if None in needed:
         return "Undecided: for some promises no number of rounds would do."

@@ -9,7 +9,8 @@ from numpy.random import Generator
 from scipy.special import bdtr
 
 from leakgauge.core.game import Bits, Coins, Trials
-from leakgauge.referee.intervals import FEWEST_ROUNDS, jackknife_variance, rate_high, rate_interval, rate_low
+from leakgauge.referee.bounded_mean import mean_low
+from leakgauge.referee.intervals import FEWEST_ROUNDS, rate_high, rate_low
 from leakgauge.referee.jackknife import rate_estimate, round_numbers
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric
@@ -120,7 +121,7 @@ def all_scores_equal(trials: Trials) -> bool:
 def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float, float]:
     """Accuracy and its lower bound; balanced where membership was given and not drawn by coins.
 
-    Exact (Clopper and Pearson 1934) where no two trials share a round, else by the jackknife over rounds.
+    Exact (Clopper and Pearson 1934) where no two trials share a round, else that of the mean over rounds.
     """
     if trials.coins is Coins.GIVEN:
         balanced = rate_estimate(jackknife_accuracy(trials, says_member), 1 - 2 * CONTROL_ERROR, "")
@@ -130,11 +131,7 @@ def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float,
         return float(right.mean()), float(rate_low(right.sum(), right.size, CONTROL_ERROR))
     rounds = round_numbers(trials)
     hits, sizes = np.bincount(rounds, right), np.bincount(rounds)
-    without = (hits.sum() - hits) / np.maximum(sizes.sum() - sizes, 1)
-    value = float(right.mean())
-    variance = jackknife_variance(without) if sizes.size > 1 else 0.0
-    low, _ = rate_interval(value, variance, sizes.size, right.size, 2 * CONTROL_ERROR)
-    return value, low
+    return float((hits / sizes).mean()), max(0.0, mean_low(hits / sizes, 0.0, CONTROL_ERROR))
 
 
 def _failure(trials: Trials, accuracy: float, low: float, needed: float, rounds: int) -> str:

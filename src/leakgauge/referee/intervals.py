@@ -1,10 +1,10 @@
-"""Intervals for rates: exact where trials are independent, by jackknife over rounds where they are not."""
+"""Intervals for rates: exact where trials are independent, by Student's t for a few whole experiments."""
 
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, stdtrit
 
 Numbers: TypeAlias = npt.ArrayLike
 
@@ -34,23 +34,6 @@ def jackknife_variance(left_out: npt.NDArray[np.float64]) -> float:
     """Variance of a statistic from its values with one round (or group of rounds) left out (Tukey 1958)."""
     n = left_out.size
     return float((n - 1) / n * np.square(left_out - left_out.mean()).sum())
-
-
-def rate_interval(
-    value: float, variance: float, n_independent: float, n_most: float, error: float
-) -> tuple[float, float]:
-    """Two-sided interval of a rate whose trials are correlated, ``error`` in all.
-
-    Clopper-Pearson at the effective number of trials (Korn and Graubard 1998): value (1 - value) / variance,
-    reduced by the degrees of freedom of the variance, and never more than ``n_most`` trials. Where nothing
-    varies, as many are assumed as there are independent ones.
-    """
-    n = n_independent
-    if 0 < value < 1 and variance > 1e-15:  # less is rounding
-        n = value * (1 - value) / variance
-        n *= float(ndtri(error / 2) / stdtrit(n_independent - 1, error / 2)) ** 2
-        n = min(n, n_most)
-    return float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))
 
 
 def repeat_interval(

@@ -1,4 +1,10 @@
-"""Statistics with one round left out, for the jackknife over rounds."""
+"""Statistics with one round left out, for the jackknife over rounds.
+
+A round has a pseudo-value (Tukey 1958): the statistic of all n rounds times n, less that without the round
+times n - 1. Pseudo-values of independent rounds are nearly independent, their mean is the statistic, and they
+cannot leave a known range, so the bounds on a mean of bounded values apply. Few rounds with many targets tell
+little about what a rare bad round does: a variance estimated from rounds that all went well is too small.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -6,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.game import Coins, Reals, Trials
+from leakgauge.referee.bounded_mean import mean_high, mean_low
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import (
     FEWEST_IN_A_REPEAT,
@@ -13,19 +20,20 @@ from leakgauge.referee.intervals import (
     FEWEST_REPEATS,
     FEWEST_ROUNDS,
     jackknife_variance,
-    rate_interval,
     repeat_interval,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class JackknifeStatistic:
-    """A statistic, its value with each round left out, and the number of trials it is based on."""
+    """A statistic, its value with each round left out, its range, and the number of trials it is based on."""
 
     value: float
     values: Reals
     n_independent: int  # rounds of the scarcer world
     n_most: int  # trials it could be worth at most: twice those of the scarcer world
+    most_lost: float  # by how much the pseudo-value of a round in which all goes wrong is below the value
+    most_won: float  # by how much that of a round in which all goes right is above it
     repeats: bool = False  # each round repeats a whole experiment with many trials of both worlds
 
 
@@ -34,11 +42,26 @@ def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
     return np.unique(trials.rounds, return_inverse=True)[1].astype(np.int64)
 
 
-def jackknife_statistic(trials: Trials, value: float, values: Reals) -> JackknifeStatistic:
-    """Add to a statistic how many trials it is based on."""
+def jackknife_statistic(
+    trials: Trials, value: float, values: Reals, weights: Reals, rates: "Reals | float"
+) -> JackknifeStatistic:
+    """Add to a statistic its range, and how many trials it is based on.
+
+    ``weights`` says by trial how much the statistic changes between the worst and the best outcome of this
+    trial, and ``rates`` how good its outcome is on average, from 0 to 1.
+    """
     ins, outs = trials.rounds[trials.members], trials.rounds[~trials.members]
     n_independent = min(np.unique(ins).size, np.unique(outs).size)
-    return JackknifeStatistic(value, values, n_independent, 2 * min(ins.size, outs.size), are_repeats(trials))
+    n_most = 2 * min(ins.size, outs.size)
+    lost, won = largest_influences(trials, weights, rates)
+    return JackknifeStatistic(value, values, n_independent, n_most, lost, won, are_repeats(trials))
+
+
+def largest_influences(trials: Trials, weights: Reals, rates: "Reals | float") -> tuple[float, float]:
+    """How far a pseudo-value can be below and above the statistic, in the round with the largest weight."""
+    rounds = round_numbers(trials)
+    lost, won = np.bincount(rounds, weights * rates), np.bincount(rounds, weights * (1 - rates))
+    return float(lost.size * lost.max()), float(won.size * won.max())
 
 
 def are_repeats(trials: Trials) -> bool:
@@ -73,14 +96,17 @@ def rate_estimate(left_out: JackknifeStatistic, confidence: float, method: str) 
             method=method,
             reason=_too_few(left_out),
         )
-    low, high = rate_interval(
-        left_out.value,
-        jackknife_variance(left_out.values),
-        left_out.n_independent,
-        left_out.n_most,
-        1 - confidence,
-    )
+    low, high = pseudo_value_bounds(left_out, (1 - confidence) / 2)
     return Estimate(value=left_out.value, low=low, high=high, confidence=confidence, method=method)
+
+
+def pseudo_value_bounds(left_out: JackknifeStatistic, error: float) -> tuple[float, float]:
+    """Bounds on a rate, each wrong with a chance of ``error``, from its values with each round left out."""
+    value, n = left_out.value, left_out.values.size
+    pseudo = value + (n - 1) * (left_out.values.mean() - left_out.values)
+    low = mean_low(pseudo, value - left_out.most_lost, error)
+    high = mean_high(pseudo, value + left_out.most_won, error)
+    return min(max(low, 0.0), value), max(min(high, 1.0), value)
 
 
 def _too_few(left_out: JackknifeStatistic) -> str:

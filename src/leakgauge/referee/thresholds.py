@@ -12,6 +12,7 @@ from leakgauge.referee.jackknife import (
     advantage_estimate,
     are_repeats,
     jackknife_statistic,
+    largest_influences,
     rate_estimate,
     round_numbers,
 )
@@ -61,7 +62,10 @@ def jackknife_accuracy(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     value = float((tallies[0].sum() / tallies[1].sum() + tallies[2].sum() / tallies[3].sum()) / 2)
     enough = (ins > 0) & (outs > 0)
     values = np.where(enough, (hits / np.maximum(ins, 1) + silences / np.maximum(outs, 1)) / 2, value)
-    return jackknife_statistic(trials, value, values)
+    n_right, n_in, n_quiet, n_out = (float(tally.sum()) for tally in tallies)
+    weights = np.where(trials.members, 0.5 / n_in, 0.5 / n_out)
+    rates = np.where(trials.members, n_right / n_in, n_quiet / n_out)
+    return jackknife_statistic(trials, value, values, weights, rates)
 
 
 def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStatistic:
@@ -82,7 +86,9 @@ def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStati
         + (silences[targets] - (~kept.members & right)) / np.maximum(n_out, 1)
     ) / 2
     values = jackknife_target_means(kept, targets, accuracy, without, lasts)
-    return jackknife_statistic(kept, float(accuracy.mean()), values)
+    weights = 0.5 / np.where(kept.members, ins[targets], outs[targets]) / ins.size
+    rates = np.where(kept.members, (hits / ins)[targets], (silences / outs)[targets])
+    return jackknife_statistic(kept, float(accuracy.mean()), values, weights, rates)
 
 
 def too_few_per_round(trials: Trials, fewest: int) -> str | None:
@@ -125,7 +131,8 @@ def mean_over_rounds(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     each = (hits + silences) / 2
     value = float(each.mean())
     values = (each.sum() - each) / (each.size - 1) if each.size > 1 else each
-    return jackknife_statistic(trials, value, values)
+    weights = np.where(trials.members, 0.5 / ins[rounds], 0.5 / outs[rounds]) / each.size
+    return jackknife_statistic(trials, value, values, weights, value)
 
 
 def _second_halves(trials: Trials) -> Bits:
@@ -165,7 +172,8 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
     value = float(right.sum() / n.sum())
     rest = n.sum() - n
     values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
-    left_out = JackknifeStatistic(value, values, n.size, int(n.sum()), are_repeats(trials))
+    lost, won = largest_influences(chosen, np.full(len(chosen), 1 / len(chosen)), value)
+    left_out = JackknifeStatistic(value, values, n.size, int(n.sum()), lost, won, are_repeats(trials))
     return rate_estimate(left_out, confidence, _OWN_THRESHOLD_METHOD)
 
 

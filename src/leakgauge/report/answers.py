@@ -51,7 +51,7 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             text = text if promise.no_bound is None else f"It was not tested: {promise.no_bound}."
             return Answer("bad", "Promise too weak to protect", (*worth, text))
         case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
-            text = f"No bound on ε is possible here: {promise.no_bound}."
+            text = f"The promise cannot be compared with these trials: {promise.no_bound}."
             return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.UNDECIDED:
             rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"

@@ -11,7 +11,7 @@ from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.baseline import TOLERANCE, BaselineComparison, BaselineResult
 from leakgauge.summary import RunResult
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.verdict import Finding, Verdict, why_not_compared
 
 
 def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
@@ -56,6 +56,8 @@ def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
             return "error", "no attacker recognised anybody even without protection"
         case Finding.UNDECIDED if verdict.rounds_needed is not None:
             return "error", f"too few rounds; {verdict.rounds_needed:,} could show a violation"
+        case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
+            return "error", f"the promise was not tested: {reason}"
         case Finding.UNDECIDED:
             return "error", "the promise is too weak to test"
     return None

@@ -80,4 +80,5 @@ def _jackknife_auc(trials: Trials) -> JackknifeStatistic:
     pairs = (n_in - ins) * (n_out - outs)
     value = float(total / (n_in * n_out))
     values = np.where(pairs > 0, (total - wins + own) / np.maximum(pairs, 1), value)
-    return jackknife_statistic(trials, value, values)
+    weights = np.where(trials.members, 1 / n_in, 1 / n_out)
+    return jackknife_statistic(trials, value, values, weights, value)

@@ -40,5 +40,6 @@ class Metric(RateMetric):
         lasts = (n_in > 0) & (n_out > 0)
         without = (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1)
         values = jackknife_target_means(kept, targets, auc, without, lasts)
-        left_out = jackknife_statistic(kept, float(auc.mean()), values)
+        weights = 1 / np.where(kept.members, ins[targets], outs[targets]) / ins.size
+        left_out = jackknife_statistic(kept, float(auc.mean()), values, weights, auc[targets])
         return rate_estimate(left_out, self.confidence, "mean over targets, jackknife over rounds")

@@ -12,7 +12,7 @@ from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.report.text_formats import table_cells
 from leakgauge.summary import PromiseStrength, is_control, promise_strength
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.verdict import Finding, Verdict, why_not_compared
 
 ORDER = 10
 MOST_ROWS, MOST_NAMES = 80, 4
@@ -114,6 +114,8 @@ def meaning_of(verdict: Verdict) -> str:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
         case Finding.UNTESTABLE:
             return "Nothing was tested: this attack identified nobody even without protection."
+        case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
+            return f"Not compared with the promise: {reason}."
         case Finding.UNDECIDED if verdict.rounds_needed is None:
             whom = " to all records of a release together" if _to_a_group(verdict) else ""
             return f"More simulated releases cannot help: the promise{whom} allows any success rate."
