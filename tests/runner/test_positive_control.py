@@ -11,10 +11,11 @@ from leakgauge.limits import Limits
 from leakgauge.plan import plan_of
 from leakgauge.runner import positive_control, run
 from leakgauge.runner.in_memory import audit_mechanism, judge
-from leakgauge.runner.manifest import NAME, _digest
+from leakgauge.runner.manifest import NAME
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.summary import summarise_run
+from leakgauge.support.files import json_digest
 
 HEALTHY = "{ promised = 1.0, unprotected = 20.0 }"
 BROKEN = "{ promised = 1.0, unprotected = 0.0 }"
@@ -102,7 +103,7 @@ def test_run_from_before_controls_is_judged(plan, tmp_path):
     path = tmp_path / "out" / NAME
     content = json.loads(path.read_bytes())
     del content["checksum"], content["facts"]["coin"]["control"]
-    path.write_text(json.dumps({**content, "checksum": _digest(content)}))
+    path.write_text(json.dumps({**content, "checksum": json_digest(content)}))
     (found,) = judge_folder(tmp_path / "out")
     assert control(found)["status"] == "not possible"
     assert "made before" in control(found)["reason"]
