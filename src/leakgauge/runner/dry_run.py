@@ -75,7 +75,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
     setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, prepared)
-        refuse_unjudgeable(audit, metadata_of(prepared))
+        refuse_unjudgeable(audit, metadata_of(prepared), plan.limits)
         prepared.challenger.refuse_dry_run()
     study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
