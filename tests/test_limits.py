@@ -106,8 +106,9 @@ def test_unknown_attackers_and_points_are_refused():
         plan_of({"limits": {}, "audit": [AUDIT]})
     with pytest.raises(BadInput, match="publish: no audit is called 'x'"):
         plan_of({"publish": "x", "audit": [AUDIT]})
-    with pytest.raises(BadInput, match="write stop = 'rounds'"):
-        plan_of({"limits": {"accuracy": 0.6}, "audit": [{**AUDIT, "stop": "decided"}]})
+    with pytest.raises(BadInput, match=r"limits\.auc: stop = 'decided' may end .* write stop = 'rounds'"):
+        plan_of({"limits": {"accuracy": 0.6, "auc": 0.6}, "audit": [{**AUDIT, "stop": "decided"}]})
+    assert plan_of({"limits": {"accuracy": 0.6}, "audit": [{**AUDIT, "stop": "decided"}]}).limits.metrics
 
 
 def test_a_policy_file_replaces_the_limits_of_a_plan(tmp_path):

@@ -169,9 +169,25 @@ def test_rounds_that_a_limit_needs_are_about_right(name, limit, truth):
     assert many > needed
 
 
-def test_rounds_added_after_a_look_leave_the_risk_undecided():
+def test_rounds_added_after_a_look_need_bounds_for_any_time():
+    looked = {"looked": "rounds were added", "block": 50}
     trials = answers(0.9, 1000, 1, np.random.default_rng(6))
-    found = risk(trials, obstacle="rounds were added")
+    found, planned = risk(trials, **looked), risk(trials)
+    assert found.status is RiskStatus.OVER
+    assert found.low < planned.low
+    trials = answers(0.52, 4000, 1, np.random.default_rng(7))
+    assert risk(trials, **looked).status is RiskStatus.WITHIN
+    trials = answers(0.9, 1000, 1, np.random.default_rng(6))
+    estimates = {"auc_mean": KNOWN, "auc": KNOWN}
+    found = assess_risk(
+        trials,
+        estimates,
+        limits=Limits(metrics={"auc": LIMIT}),
+        attacker="it",
+        counted=True,
+        n_rounds=1000,
+        context=RiskContext(confidence=0.95, **looked),
+    )
     assert (found.status, found.reason) == (RiskStatus.UNDECIDED, "rounds were added")
 
 

@@ -191,6 +191,16 @@ def metrics_under_limit(name: str) -> tuple[tuple[str, ...], str]:
     return tuple(other for other, metric in _rate_metrics().items() if metric().limited_as == name), name
 
 
+def has_sequence(name: str) -> bool:
+    """Whether all metrics to which the limit on a metric applies have bounds that may be read at any time.
+
+    >>> has_sequence("accuracy"), has_sequence("auc")
+    (True, False)
+    """
+    others, itself = metrics_under_limit(name)
+    return all(_rate_metrics()[metric]().has_sequence for metric in (*others, itself))
+
+
 def _rate_metrics() -> "dict[str, Callable[..., RateMetric]]":
     from leakgauge.referee.metric_evaluation import rate_metrics
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy, require_stated
+from leakgauge.limits import NO_LIMITS, Limits, has_sequence, read_limits, read_policy, require_stated
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
@@ -275,11 +275,13 @@ def check_limits(plan: Plan) -> None:
     able = any(catalog.get_domain(audit.domain).exposure is not None for audit in plan.audits)
     if plan.limits.recognised is not None and not able:
         raise BadInput(f"{where}.recognised: people cannot be counted in this domain; limit accuracy instead")
-    if plan.limits.metrics and any(audit.stop is Stop.DECIDED for audit in plan.audits):
-        raise BadInput(
-            f"{where}: need a fixed number of rounds, but stop = 'decided' may end an audit early; "
-            "write stop = 'rounds', or remove the limits"
-        )
+    if any(audit.stop is Stop.DECIDED for audit in plan.audits):
+        for name in plan.limits.metrics:
+            if not has_sequence(name):
+                raise BadInput(
+                    f"{where}.{name}: stop = 'decided' may end an audit early, and bounds on {name} need a "
+                    "fixed number of rounds; write stop = 'rounds', or limit accuracy only"
+                )
 
 
 def with_policy(plan: Plan, policy: str | Path | None) -> Plan:

@@ -16,7 +16,13 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS
-from leakgauge.referee.metric_evaluation import evaluate_rate, is_one_release, rate_metrics, threshold_loss
+from leakgauge.referee.metric_evaluation import (
+    evaluate_rate,
+    evaluate_sequence,
+    is_one_release,
+    rate_metrics,
+    threshold_loss,
+)
 
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
@@ -84,14 +90,17 @@ class RiskContext:
         comparisons: Audits times attackers times limited metrics: the error of `over` is divided by it.
         sweep_points: How many settings were compared: the error of `within` is divided by it.
         optimum: What the best possible attacker reaches, by metric, where the noise distribution is known.
-        obstacle: Why these trials allow no confidence bound, such as rounds added after a look at the result.
+        looked: Why bounds for a fixed number of rounds do not hold, such as rounds added after a look at the
+            result; then those are used that may be read at any time, where a metric has them.
+        block: After how many rounds at a time such bounds are read.
     """
 
     confidence: float
     comparisons: int = 1
     sweep_points: int = 1
     optimum: Mapping[str, float] | None = None
-    obstacle: str | None = None
+    looked: str | None = None
+    block: int = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,8 +172,6 @@ def _compared(
     exact = None if context.optimum is None or over else _exact_check(limits, context.optimum)
     if exact is not None:  # unless the trials contradict it
         return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
-    if context.obstacle is not None:
-        return _risk(RiskStatus.UNDECIDED, max(checks, key=_margin), attacker, reason=context.obstacle)
     if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
     if all(check.within for check in checks):
@@ -276,17 +283,17 @@ def _limit_checks(
     trials: Trials, estimates: Mapping[str, Estimate], limits: Limits, context: RiskContext
 ) -> list[_LimitCheck]:
     error = 1 - context.confidence
-    known = rate_metrics()
     checks = []
     for name, limit in limits.metrics.items():
         for metric in _applicable(name, estimates):
             # bounds on one side: a two-sided interval spends half of its error there
             below, above = (
-                evaluate_rate(known[metric](confidence=1 - 2 * share), trials, 1 - 2 * share)
+                _bounds(metric, trials, 1 - 2 * share, context)
                 for share in (error / context.comparisons, error / context.sweep_points)
             )
             # somebody who places thresholds better is at most so much more often right
-            loss = 0.0 if above.high is None else threshold_loss(known[metric](), trials)
+            fixed = context.looked is None and above.high is not None
+            loss = threshold_loss(rate_metrics()[metric](), trials) if fixed else 0.0
             checks.append(
                 _LimitCheck(
                     metric=metric,
@@ -298,6 +305,24 @@ def _limit_checks(
                 )
             )
     return checks
+
+
+def _bounds(metric: str, trials: Trials, confidence: float, context: RiskContext) -> Estimate:
+    """The estimate with bounds for the planned rounds, or for any time where looks decided on the rounds."""
+    known = rate_metrics()[metric](confidence=confidence)
+    if context.looked is None:
+        return evaluate_rate(known, trials, confidence)
+    if known.has_sequence:
+        return evaluate_sequence(known, trials, context.block, confidence)
+    return replace(evaluate_rate(known, trials, confidence), low=None, high=None, reason=context.looked)
+
+
+def is_limit_decided(trials: Trials, limits: Limits, context: RiskContext) -> bool:
+    """Whether one attacker is over a limit or within all of them, by bounds that may be read at any time."""
+    names = {name for limit in limits.metrics for name in (*metrics_under_limit(limit)[0], limit)}
+    estimates = {name: _bounds(name, trials, context.confidence, context) for name in names}
+    checks = _limit_checks(trials, estimates, limits, context)
+    return any(check.over for check in checks) or all(check.within for check in checks)
 
 
 def _applicable(name: str, estimates: Mapping[str, Estimate]) -> list[str]:

@@ -16,7 +16,7 @@ from leakgauge.referee import instrument_check
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_metrics
+from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, evaluate_sequence, rate_metrics
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
@@ -313,8 +313,11 @@ def _estimates(
     }
     if schedule is not None:
         reason = "the audit may stop early, which no interval for a fixed number of rounds survives"
+        known = rate_metrics()
         estimates = {
-            name: replace(estimate, low=None, high=None, reason=reason)
+            name: evaluate_sequence(known[name](confidence=confidence), trials, schedule.block, confidence)
+            if name in known and known[name]().has_sequence
+            else replace(estimate, low=None, high=None, reason=reason)
             for name, estimate in estimates.items()
         }
     return {**estimates, "epsilon": evaluate(epsilon, trials, confidence)}

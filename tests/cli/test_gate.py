@@ -82,8 +82,16 @@ def test_an_incomplete_run_does_not_pass(call, folder, tmp_path):
     assert call("gate", folder).code == 3
 
 
-def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, tmp_path):
+def test_rounds_added_after_a_look_need_bounds_for_any_time(call, folder, plan, tmp_path):
+    """Accuracy has such bounds, AUC has none."""
     path = policy(tmp_path, "[limits]\naccuracy = 0.95\n")
+    call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder)
+    outcome = call("gate", folder, "--policy", path)
+    assert outcome.code == 0, outcome.out
+
+
+def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, tmp_path):
+    path = policy(tmp_path, "[limits]\nauc = 0.95\n")
     assert call("gate", folder, "--policy", path).code == 0
     call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder)
     outcome = call("gate", folder, "--policy", path)

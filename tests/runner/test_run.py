@@ -10,10 +10,12 @@ import pytest
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
+from leakgauge.limits import Limits
 from leakgauge.runner import manifest, run
 from leakgauge.runner.block_store import BlockStore, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.run import EngineOptions, run_plan, set_up_run
+from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.verdict import verdicts_to_json
@@ -304,6 +306,23 @@ def test_stopping_point_does_not_depend_on_workers(plan, tmp_path, monkeypatch):
     assert one == seven
 
 
+@pytest.mark.parametrize(("limit", "status"), [(0.9, "within"), (0.6, "over")])
+def test_early_stopping_ends_where_the_limit_is_decided(plan, tmp_path, limit, status):
+    """Right with a chance of .73: both limits are decided long before the last round."""
+    settings = {"stop": '"decided"', "rounds": 4000, "block": 50, "challenger": "{ }"}
+    given = plan(top=f"limits.accuracy = {limit}", **settings)
+    result = run_plan(given, tmp_path / "out")
+    [found] = result
+    assert found.stopped_early
+    assert found.rounds < 2000
+    assert found.risk.status == status
+    assert found.metrics["accuracy_own"].low is not None
+    assert "confidence sequence" in found.metrics["accuracy_own"].method
+    assert found.metrics["auc"].low is None
+    other = judge_folder(tmp_path / "out", Limits(metrics={"accuracy": found.risk.value}))
+    assert [(each.rounds, each.risk.status) for each in other] == [(found.rounds, "undecided")]
+
+
 def test_undecided_audit_runs_all_rounds(plan, tmp_path):
     [verdict] = run_plan(plan(stop='"decided"'), tmp_path / "out")
     assert not verdict.stopped_early
@@ -314,7 +333,7 @@ def test_undecided_audit_runs_all_rounds(plan, tmp_path):
 @pytest.mark.parametrize(
     ("challenger", "message"),
     [
-        ("{ }", "there is no promise"),
+        ("{ }", "there is neither a promise nor a limit"),
         ('{ promised = 1.0, coins = "given" }', "needs membership assigned at random"),
         ("{ promised = 1.0, delta = 1e-5, targets = 2 }", "needs one target per round"),
     ],

@@ -69,6 +69,11 @@ def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Esti
     return replace(answer, method=f"{_of_records(answer.method)}, {ONE_RELEASE_SCOPE}", reason=reason)
 
 
+def evaluate_sequence(metric: RateMetric, trials: Trials, block: int, confidence: float) -> Estimate:
+    """Evaluate a rate metric with bounds that may be read at any time; the reason says where it has none."""
+    return evaluate(lambda rows: metric.sequence(rows, block), trials, confidence)
+
+
 def threshold_loss(metric: RateMetric, trials: Trials) -> float:
     """At most how much a metric loses by thresholds chosen on few rounds, or on few records."""
     return metric.threshold_loss(_record_by_record(trials) if is_one_release(trials) else trials)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Trials
 from leakgauge.referee.estimate import Estimate
 
@@ -78,7 +79,14 @@ class RateMetric(MetricDescription, Protocol):
     pools_trials: ClassVar[bool] = False
     """Whether it takes all trials together, without comparing releases or following targets over rounds."""
 
+    has_sequence: ClassVar[bool] = False
+    """Whether it has bounds that may be read at any time, also when the result decides on more rounds."""
+
     def __call__(self, trials: Trials) -> Estimate: ...
+
+    def sequence(self, trials: Trials, block: int) -> Estimate:
+        """The estimate with bounds that may be read after every block of so many rounds."""
+        raise BadInput("it has no bounds that may be read at any time")
 
     def threshold_loss(self, trials: Trials) -> float:
         """At most how much is lost by thresholds that were chosen on few rounds; 0 where none is chosen."""

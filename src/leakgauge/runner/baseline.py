@@ -16,7 +16,8 @@ from leakgauge.runner.early_stop import BlockSequence
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.plan_difference import as_list, audit_differences, only_in
 from leakgauge.runner.positive_control import counted_contenders
-from leakgauge.runner.run_verdicts import changed_rounds, collect_blocks
+from leakgauge.runner.risk_context import changed_rounds
+from leakgauge.runner.run_verdicts import collect_blocks
 from leakgauge.summary import RunSummary
 
 TOLERANCE = 0.02  # an increase of accuracy that still counts as no worse

@@ -123,7 +123,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, prepared)
-        refuse_unjudgeable(audit, metadata_of(prepared))
+        refuse_unjudgeable(audit, metadata_of(prepared), plan.limits)
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
     prepared = replace(prepared, challenger=challenger.rehearsal())
     with counting_work() as study_work:

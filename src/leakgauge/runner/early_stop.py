@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
@@ -10,8 +9,10 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Stop
 from leakgauge.promise_tests import StoppingSchedule, promise_refuted
+from leakgauge.risk import is_limit_decided
 from leakgauge.runner.block_store import BlockStore, RoundBlock
 from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.risk_context import risk_context
 
 
 @dataclass(eq=False)
@@ -22,13 +23,15 @@ class BlockSequence:
     """
 
     labels: tuple[str, ...]
-    decided: Callable[[Trials], bool] | None  # nothing: the audit runs all its rounds
+    decided: Callable[[str, Trials], bool] | None  # by label; nothing: the audit runs all its rounds
     parts: list[Mapping[str, Trials]] = field(default_factory=list)
 
     def add(self, trials: Mapping[str, Trials]) -> bool:
         """Add the next block; return whether every contender is decided now."""
         self.parts.append(trials)
-        return self.decided is not None and all(map(self.decided, map(self.trials, self.labels)))
+        return self.decided is not None and all(
+            self.decided(label, self.trials(label)) for label in self.labels
+        )
 
     def trials(self, label: str) -> Trials:
         """Return the trials of one contender."""
@@ -57,17 +60,35 @@ class BlockSequence:
 def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
     """Return the sequence of an audit before its first block."""
     labels = tuple(contender.label for contender in audit.contenders)
-    schedule = stopping_schedule(audit)
-    if schedule is None:
-        return BlockSequence(labels, None)
-    is_decided = partial(
-        promise_refuted,
-        guarantee=run.metadata[audit.name].guarantee,
-        metrics=audit.metrics,
-        n_verdicts=run.n_verdicts,
-        schedule=schedule,
-    )
-    return BlockSequence(labels, is_decided)
+    return BlockSequence(labels, None if audit.stop is Stop.ROUNDS else _StoppingRule(audit, run))
+
+
+@dataclass(frozen=True, eq=False)
+class _StoppingRule:
+    """Whether all that was asked about a contender is decided: its promise refuted, its limits settled."""
+
+    audit: Audit
+    run: Manifest
+
+    def __call__(self, label: str, trials: Trials) -> bool:
+        return self._is_promise_refuted(trials) and self._is_limit_decided(label, trials)
+
+    def _is_promise_refuted(self, trials: Trials) -> bool:
+        guarantee = self.run.metadata[self.audit.name].guarantee
+        return guarantee is None or promise_refuted(
+            trials,
+            guarantee=guarantee,
+            metrics=self.audit.metrics,
+            n_verdicts=self.run.n_verdicts,
+            schedule=StoppingSchedule(block=self.audit.block),
+        )
+
+    def _is_limit_decided(self, label: str, trials: Trials) -> bool:
+        limits = self.run.plan.limits
+        (knowledge,) = (who.knowledge for who in self.audit.contenders if who.label == label)
+        if not limits.metrics or not limits.counts(knowledge, label):
+            return True
+        return is_limit_decided(trials, limits, risk_context(self.audit, self.run))
 
 
 def stopping_schedule(audit: Audit) -> StoppingSchedule | None:

@@ -92,7 +92,7 @@ def set_up_run(
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
             metadata[audit.name] = metadata_of(prepared, without_control)
-            refuse_unjudgeable(audit, metadata[audit.name])
+            refuse_unjudgeable(audit, metadata[audit.name], plan.limits)
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
     return make_manifest(plan, metadata), kept

@@ -12,15 +12,16 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Coins, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import Limits
-from leakgauge.plan import Audit, Contender, Plan, sweep_size
+from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.risk import RiskContext, RiskStatus, assess_risk, count_comparisons
+from leakgauge.risk import RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import counted_contenders, stored_control
+from leakgauge.runner.risk_context import changed_rounds, risk_context
 from leakgauge.summary import (
     CONTROL_PASSED,
     RunResult,
@@ -47,18 +48,20 @@ def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
     """
     content = manifest.load(folder)
     with lock_folder(folder):
-        return judge_run(_with_limits(manifest.from_json(content, folder), limits), content, folder)
+        return judge_run(manifest.from_json(content, folder), content, folder, limits)
 
 
 def gate_folder(folder: Path, limits: Limits | None = None) -> RunResult:
     """Judge the trials in a run folder as ``judge_folder`` does, and write nothing."""
     content = manifest.load(folder)
-    return _judge(_with_limits(manifest.from_json(content, folder), limits), content, folder)
+    return _judge(manifest.from_json(content, folder), content, folder, limits)
 
 
-def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
+def judge_run(
+    run: Manifest, content: dict[str, Any], folder: Path, limits: Limits | None = None
+) -> RunResult:
     """Judge a run whose folder is locked; the manifest keeps at which rounds it was looked at."""
-    result = _judge(run, content, folder)
+    result = _judge(run, content, folder, limits)
     looks = {
         audit.name: list(dict.fromkeys([*run.looks.get(audit.name, ()), audit.rounds]))
         for audit in run.plan.audits
@@ -74,26 +77,24 @@ def _verdicts_digest(content: Any) -> str:
     return json_digest(json.loads(json.dumps(content, default=str)))
 
 
-def _with_limits(run: Manifest, limits: Limits | None) -> Manifest:
-    return run if limits is None else replace(run, plan=replace(run.plan, limits=limits))
-
-
-def _judge(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
+def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limits | None) -> RunResult:
+    """Judge a run against its own limits, or against others; where it ended follows from its own."""
+    run = played if limits is None else replace(played, plan=replace(played.plan, limits=limits))
     verdicts: list[Verdict] = []
     blind_over = set()
     for audit in run.plan.audits:
-        sequence = collect_blocks(audit, run, content, folder)
+        sequence = collect_blocks(audit, played, content, folder)
         judged = _judge_audit(audit, run, sequence, folder)
         blind_over |= {found.audit for found in judged if is_control(found) and _is_over(found)}
         verdicts += apply_controls([_without_control_risk(found) for found in judged])
-    limits, publish = run.plan.limits, run.plan.publish
+    stated, publish = run.plan.limits, run.plan.publish
     covered = [audit.name for audit in run.plan.audits if publish in (None, audit.name)]
     summary = summarise_run(
         verdicts,
-        limits=limits,
+        limits=stated,
         publish=publish,
         blind_over=blind_over,
-        recognised=recognised_risk(read_exposure_summary(folder), covered, limits),
+        recognised=recognised_risk(read_exposure_summary(folder), covered, stated),
         changed_rounds=any(changed_rounds(audit, run) for audit in run.plan.audits),
     )
     return RunResult(tuple(verdicts), summary)
@@ -111,15 +112,15 @@ def _without_control_risk(found: Verdict) -> Verdict:
     return replace(found, risk=replace(found.risk, status=RiskStatus.NO_LIMIT, limit=None, reason=reason))
 
 
-def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata) -> None:
+def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata, limits: Limits) -> None:
     """Stop before the first round if the trials could not be judged as the plan requires."""
     schedule, metrics = stopping_schedule(audit), audit.metrics
     try:
         metric = promise_tests.epsilon_metric(metrics, metadata.guarantee, schedule, metrics.confidence)
         if schedule is None:
             return
-        if metadata.guarantee is None:
-            raise BadInput("there is no promise to decide on")
+        if metadata.guarantee is None and not limits.metrics:
+            raise BadInput("there is neither a promise nor a limit to decide on")
         rounds, targets = (places.ravel() for places in np.indices((2, metadata.n_targets)))
         metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), metadata.coins))
     except BadInput as error:
@@ -175,34 +176,6 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
     return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
-
-
-def changed_rounds(audit: Audit, run: Manifest) -> int | None:
-    """The number of rounds of the first result of an audit, if it has another number now; else nothing."""
-    looks = run.looks.get(audit.name, ())
-    return looks[0] if looks and looks[0] != audit.rounds else None
-
-
-def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) -> RiskContext:
-    """How the error of comparisons with limits is divided over the run, and what stands in their way."""
-    limits, obstacle = run.plan.limits, None
-    if first := changed_rounds(audit, run):
-        obstacle = (
-            f"the number of rounds was changed after the result of {first:,} rounds was known, so no "
-            "interval holds; start over with --fresh and another --seed (in Python: fresh=True, seed=...)"
-        )
-    counted = sum(
-        limits.counts(contender.knowledge, contender.label)
-        for audit in run.plan.audits
-        for contender in audit.contenders
-    )
-    return RiskContext(
-        confidence=audit.metrics.confidence,
-        comparisons=count_comparisons(limits, counted),
-        sweep_points=sweep_size(audit, run.plan),
-        optimum=optimum,
-        obstacle=obstacle,
-    )
 
 
 def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:

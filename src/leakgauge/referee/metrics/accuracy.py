@@ -7,6 +7,7 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
+from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
@@ -27,6 +28,7 @@ class Metric(RateMetric):
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5
     pools_trials: ClassVar[bool] = True
+    has_sequence: ClassVar[bool] = True
 
     confidence: float = 0.95
 
@@ -49,3 +51,7 @@ class Metric(RateMetric):
         threshold = best_thresholds(np.zeros(len(counted), np.int64), counted.scores, counted.members, 1)[0]
         best = jackknife_accuracy(counted, counted.scores >= threshold).value
         return max(0.0, best - (self(trials).value or best))
+
+    def sequence(self, trials: Trials, block: int) -> Estimate:
+        """The share of right decisions at the threshold of earlier blocks, with bounds for any time."""
+        return fitted_sequence_estimate(trials, np.zeros(len(trials), np.int64), block, self.confidence)

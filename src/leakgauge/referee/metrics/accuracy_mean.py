@@ -8,6 +8,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
+from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
@@ -30,6 +31,7 @@ class Metric(RateMetric):
     rank: ClassVar[int] = 110
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5
+    has_sequence: ClassVar[bool] = True
 
     confidence: float = 0.95
 
@@ -55,3 +57,9 @@ class Metric(RateMetric):
         thresholds = best_thresholds(targets, counted.scores, counted.members, names.size)
         best = jackknife_mean_accuracy(counted, counted.scores >= thresholds[targets]).value
         return max(0.0, best - (self(trials).value or best))
+
+    def sequence(self, trials: Trials, block: int) -> Estimate:
+        """The share of right decisions at the thresholds of earlier blocks, with bounds for any time."""
+        need_lasting_targets(trials, "accuracy_mean")
+        targets = np.unique(trials.targets, return_inverse=True)[1].astype(np.int64)
+        return fitted_sequence_estimate(trials, targets, block, self.confidence)

@@ -6,6 +6,7 @@ from typing import ClassVar
 from leakgauge.core.game import Trials
 from leakgauge.referee import thresholds
 from leakgauge.referee.assumptions import need_both_worlds
+from leakgauge.referee.confidence_sequence import sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
@@ -30,6 +31,7 @@ class Metric(RateMetric):
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5
     pools_trials: ClassVar[bool] = True
+    has_sequence: ClassVar[bool] = True
 
     confidence: float = 0.95
 
@@ -47,4 +49,12 @@ class Metric(RateMetric):
             thresholds.jackknife_accuracy(trials, says_member),
             self.confidence,
             "balanced accuracy at the attack's own threshold, jackknife over rounds",
+        )
+
+    def sequence(self, trials: Trials, block: int) -> Estimate:
+        """The share of right decisions, with bounds that may be read at any time."""
+        if (says_member := thresholds.own_decisions(trials)) is None:
+            return thresholds.without_own_threshold(self.confidence)
+        return sequence_estimate(
+            trials, says_member, self.confidence, "right decisions at the attack's own threshold"
         )

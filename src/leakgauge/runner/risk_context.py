@@ -1,0 +1,36 @@
+"""How the error of comparisons with limits is divided over a run, and whether looks decided on its rounds."""
+
+from leakgauge.plan import Audit, Stop, sweep_size
+from leakgauge.risk import RiskContext, count_comparisons
+from leakgauge.runner.manifest import Manifest
+
+
+def changed_rounds(audit: Audit, run: Manifest) -> int | None:
+    """The number of rounds of the first result of an audit, if it has another number now; else nothing."""
+    looks = run.looks.get(audit.name, ())
+    return looks[0] if looks and looks[0] != audit.rounds else None
+
+
+def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None = None) -> RiskContext:
+    """How the error of comparisons with limits is divided over the run, and which bounds hold in it."""
+    limits, looked = run.plan.limits, None
+    if audit.stop is Stop.DECIDED:
+        looked = "the audit may stop early, which no interval for a fixed number of rounds survives"
+    elif first := changed_rounds(audit, run):
+        looked = (
+            f"the number of rounds was changed after the result of {first:,} rounds was known, so no "
+            "interval holds; start over with --fresh and another --seed (in Python: fresh=True, seed=...)"
+        )
+    counted = sum(
+        limits.counts(contender.knowledge, contender.label)
+        for audit in run.plan.audits
+        for contender in audit.contenders
+    )
+    return RiskContext(
+        confidence=audit.metrics.confidence,
+        comparisons=count_comparisons(limits, counted),
+        sweep_points=sweep_size(audit, run.plan),
+        optimum=optimum,
+        looked=looked,
+        block=audit.block,
+    )
