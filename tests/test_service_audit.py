@@ -41,7 +41,7 @@ own_service = true
 [audit.challenger.service]
 url = "http://127.0.0.1:%d"
 token = "LEAKGAUGE_TOKEN"
-control = false
+control = "none"
 rate = 5000.0
 timeout = 60.0
 """

@@ -55,7 +55,7 @@ def service(tmp_path_factory):
 class Line:
     """Stands between audit and service, and may replace the replies to questions."""
 
-    def __init__(self, service, replace=lambda answer: answer):
+    def __init__(self, service, replace=lambda answer: answer, ignores_absent=False):
         self.n_requests, self.lock = 0, threading.Lock()
         line = self
 
@@ -67,6 +67,9 @@ class Line:
                 content = self.rfile.read(int(self.headers.get("content-length") or 0))
                 with line.lock:
                     line.n_requests += 1
+                if self.path == "/rounds" and ignores_absent:
+                    content = b'{"absent": []}'
+                    del self.headers["content-length"]
                 connection = http.client.HTTPConnection(service, timeout=60)
                 connection.request(self.command, self.path, content or None, dict(self.headers))
                 answer = connection.getresponse()
@@ -98,8 +101,8 @@ def audit(service, tmp_path, monkeypatch):
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
 
-    def run(*replace, settings=""):
-        line = Line(service, *replace)
+    def run(*replace, settings="", ignores_absent=False):
+        line = Line(service, *replace, ignores_absent=ignores_absent)
         try:
             Path("plan.toml").write_text(PLAN % (line.port, settings))
             code = main(["run", "plan.toml", "--out", "out"])
@@ -140,6 +143,13 @@ def test_same_answer_to_every_question_is_untestable(replace, audit):
     code, _, verdict = audit(replace)
     assert code == 3
     assert verdict["finding"] == "untestable"
+    assert verdict["instrument"]["control"]["status"] == "failed"
+
+
+def test_service_that_leaves_nobody_out_is_untestable(audit):
+    """Without this check every attack would be right in half of the rounds, and the release look harmless."""
+    code, _, verdict = audit(ignores_absent=True)
+    assert (code, verdict["finding"]) == (3, "untestable")
     assert verdict["instrument"]["control"]["status"] == "failed"
 
 

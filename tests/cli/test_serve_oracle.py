@@ -29,8 +29,8 @@ def served(monkeypatch):
     """What would be served, and whether nobody serves it."""
     found = []
 
-    def serve(table, rules, token, door):
-        found.append((table, rules, token))
+    def serve(rounds, token, door):
+        found.append((rounds._table, rounds._rules, token))
         door.close()
 
     monkeypatch.setattr(server, "serve", serve)

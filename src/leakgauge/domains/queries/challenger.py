@@ -27,7 +27,7 @@ from leakgauge.domains.queries.remote.control_oracle import (
     ControlQuestions,
     RemoteControlBlock,
 )
-from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
+from leakgauge.domains.queries.remote.plan_tables import ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
 from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock
 from leakgauge.mechanisms import name_of
@@ -156,9 +156,10 @@ class Challenger(ChallengerDefaults):
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
         questions = None
         if self.adapter is not None:
-            if not self.adapter.service.control:
-                return NoControl(reason="the plan sets service.control = false")
-            questions = ControlQuestions(table, self.table, self.query, rules)
+            kind = self.adapter.service.control or ControlKind.QUESTIONS
+            if kind is ControlKind.NONE:
+                return NoControl(reason='the plan sets service.control = "none"')
+            questions = ControlQuestions(table, self.table, self.query, rules, kind)
             if questions.scales < LEAST_SCALES:
                 return NoControl(
                     reason="the service adds its own noise, and the records of the table together change an "
@@ -216,10 +217,23 @@ def build(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
             *opendp_notes(rules.noise),
             *(() if table.service is None else (SERVICE_NOTE,)),
-            *(() if table.service is None or not table.service.control else (CONTROL_NOTE,)),
+            *(_control_notes(table.service)),
         ),
         adapter=None if table.service is None else ServiceAdapter(table.service),
     )
+
+
+def _control_notes(service: QueriesServiceTable | None) -> tuple[str, ...]:
+    """What a positive control does not show."""
+    return (CONTROL_NOTE,) if service is not None and service.control is ControlKind.QUESTIONS else ()
+
+
+def control_group(challenger: Challenger) -> Ints:
+    """The records that the positive control of an audit leaves out of a service with the first target."""
+    table = OracleTable(challenger.table.records, challenger.table.targets[:1])
+    return ControlQuestions(
+        table, challenger.table, challenger.query, challenger.rules, ControlKind.ABSENT
+    ).group
 
 
 def _require_an_answer(control: Challenger) -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import NoControl
-from leakgauge.domains.queries.challenger import build
+from leakgauge.domains.queries.challenger import build, control_group
 from leakgauge.domains.queries.oracle import cache_key
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.control_oracle import ControlQuestions
-from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
+from leakgauge.domains.queries.remote.plan_tables import AskRequest, ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.service.server import ServiceRounds
 from positive_control_play import played
 
@@ -20,8 +20,11 @@ class DirectAdapter:
     """Passes requests to the rounds of a server in this process; ``change`` may change each answer."""
 
     def __init__(self, challenger, change=lambda answer: answer, **settings):
-        self.service = QueriesServiceTable(url="http://127.0.0.1:1", **settings)
-        self.rounds, self.change = ServiceRounds(challenger.table, challenger.rules), change
+        kind = {name: ControlKind(settings.pop(name)) for name in list(settings) if name == "control"}
+        self.service = QueriesServiceTable(url="http://127.0.0.1:1", **settings, **kind)
+        group = control_group(challenger)
+        self.rounds = ServiceRounds(challenger.table, challenger.rules, control_group=group)
+        self.change = change
         self.sent, self.absent, self.questions, self.n_opened = 0, [], [], 0
 
     def take(self):
@@ -45,7 +48,7 @@ class DirectAdapter:
         self.take()
         self.questions.append(question)
         query = Query(
-            kind=question["kind"],
+            kind=QueryKind(question["kind"]),
             column=question["column"],
             bound=question["bound"],
             where=question["predicate"],
@@ -79,6 +82,10 @@ def remote(folder, *, change=lambda answer: answer, service=None, mechanism=None
 SUM = {"kind": "sum", "column": "age", "bound": 60.0}
 
 
+BOTH = pytest.mark.parametrize("kind", ["absent", "questions"])
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("attack", "parameters"),
     [
@@ -90,21 +97,23 @@ SUM = {"kind": "sum", "column": "age", "bound": 60.0}
         ("combined", {"queries": 3}),
     ],
 )
-def test_attack_recognises_target_through_service(attack, parameters, tmp_path):
-    control = remote(tmp_path, targets=3).control()
+def test_attack_recognises_target_through_service(attack, parameters, kind, tmp_path):
+    control = remote(tmp_path, targets=3, service={"control": kind}).control()
     assert played("queries", control, attack, **parameters)["status"] == "passed"
 
 
 @pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
 @pytest.mark.parametrize("query", [{}, SUM])
-def test_every_noise_and_query(name, query, tmp_path):
+@BOTH
+def test_every_noise_and_query(name, query, kind, tmp_path):
     noise = {"name": name, "epsilon": 0.5} | ({"delta": 1e-5} if name == "gaussian" else {})
-    control = remote(tmp_path, mechanism=noise, query=query, records=400).control()
+    control = remote(tmp_path, mechanism=noise, query=query, records=400, service={"control": kind}).control()
     assert played("queries", control, "split_likelihood", queries=2)["status"] == "passed"
 
 
-def test_refusals_tell_members_only_where_the_accountant_is_unsound(tmp_path):
-    accounts = {"budget": 1.0, "cache": "canonical"}
+@BOTH
+def test_refusals_tell_members_only_where_the_accountant_is_unsound(kind, tmp_path):
+    accounts = {"budget": 1.0, "cache": "canonical", "service": {"control": kind}}
     for accountant, status in {
         "per_row": "passed",
         "per_predicate": "failed",
@@ -115,8 +124,9 @@ def test_refusals_tell_members_only_where_the_accountant_is_unsound(tmp_path):
 
 
 @pytest.mark.parametrize("change", [lambda answer: 100.0, lambda answer: -answer, lambda answer: answer / 50])
-def test_wrong_answers_fail_it(change, tmp_path):
-    control = remote(tmp_path, change=change).control()
+@BOTH
+def test_wrong_answers_fail_it(change, kind, tmp_path):
+    control = remote(tmp_path, change=change, service={"control": kind}).control()
     assert played("queries", control, "split_likelihood", queries=2)["status"] == "failed"
 
 
@@ -133,17 +143,26 @@ def test_service_that_answers_nothing_is_refused(tmp_path):
         played("queries", control, "split_likelihood", queries=2)
 
 
+def test_service_that_ignores_who_is_absent_fails(tmp_path):
+    """Only where records are left out: questions that differ show nothing about that, and a note says so."""
+    for kind, status in {"absent": "failed", "questions": "passed"}.items():
+        challenger = remote(tmp_path, service={"control": kind})
+        rounds, open_round = challenger.adapter.rounds, challenger.adapter.rounds.open
+        rounds.open = lambda absent, open_round=open_round: open_round(())
+        assert played("queries", challenger.control(), "split_likelihood", queries=2)["status"] == status
+
+
 def test_service_that_refuses_large_questions_is_refused(tmp_path):
-    challenger = remote(tmp_path)
+    challenger = remote(tmp_path, service={"control": "questions"})
     adapter, ask = challenger.adapter, challenger.adapter.ask_one
     adapter.ask_one = lambda values, asked: None if len(asked["ids"]) > 20 else ask(values, asked)
-    with pytest.raises(BadInput, match=r"records more, by which .* service.control = false"):
+    with pytest.raises(BadInput, match=r"records more, by which .* service.control = .none."):
         played("queries", challenger.control(), "split_likelihood", queries=2)
 
 
 def test_without_control(tmp_path):
-    none = remote(tmp_path, service={"control": False}).control()
-    assert none == NoControl(reason="the plan sets service.control = false")
+    none = remote(tmp_path, service={"control": "none"}).control()
+    assert none == NoControl(reason='the plan sets service.control = "none"')
 
 
 def test_small_table_has_no_control(tmp_path):
@@ -152,30 +171,41 @@ def test_small_table_has_no_control(tmp_path):
     assert "change an answer by 7.5 noise scales only, where 10 are needed" in none.reason
 
 
-def test_true_answers_differ_by_twenty_scales_and_questions_stay_different(tmp_path):
-    challenger = remote(tmp_path, targets=3)
+@BOTH
+def test_true_answers_differ_by_twenty_scales_and_questions_stay_different(kind, tmp_path):
+    challenger = remote(tmp_path, targets=3, service={"control": kind})
     questions = challenger.control().control_questions
     target = challenger.table.records.ids[challenger.table.targets[0]]
     others = [name for name in challenger.table.records.ids if name != target][:40]
     seen = set()
     for number, other in enumerate(others):
         query = Query(ids=(target, other))
-        wide = questions.widen(query, number)
-        with_target, without = (questions.table.ask(one) for one in (wide.query, query))
-        difference = with_target.total + with_target.shifts[0] - without.total
-        assert difference == 80.0 == 1 / wide.ratio  # 20 scales of 4
-        assert not with_target.targets[1:].any()
-        seen.add(cache_key(challenger.rules.cache, with_target))
+        pair = questions.pair(query, number)
+        truth = {}
+        for present, asked in pair.queries.items():
+            records = set(range(len(challenger.table.records)))
+            absent = {
+                row for row, here in zip(questions.rounds.targets, questions.members(present)) if not here
+            }
+            here = {challenger.table.records.ids[row] for row in records - absent}
+            truth[present] = len(here & set(asked.ids))
+        assert truth[False] == pair.bases[False]
+        assert 79 <= truth[True] - truth[False] <= 81  # 20 scales of 4, and at most one record more or less
+        assert pair.ratio == 1 / (truth[True] - truth[False])
+        seen.add(cache_key(challenger.rules.cache, questions.rounds.ask(pair.queries[True])))
     assert len(seen) == len(others)
 
 
-def test_only_the_first_target_is_ever_absent(tmp_path):
-    challenger = remote(tmp_path, targets=3)
+@BOTH
+def test_of_the_targets_only_the_first_is_ever_absent(kind, tmp_path):
+    challenger = remote(tmp_path, targets=3, service={"control": kind})
     played("queries", challenger.control(), "split_likelihood", queries=2)
-    first = challenger.table.records.ids[challenger.table.targets[0]]
-    assert {tuple(absent) for absent in challenger.adapter.absent} == {(), (first,)}
-    others = {challenger.table.records.ids[row] for row in challenger.table.targets[1:].tolist()}
-    assert not others & {name for asked in challenger.adapter.questions for name in asked["ids"][2:]}
+    first, *others = (challenger.table.records.ids[row] for row in challenger.table.targets.tolist())
+    absent = {name for absent in challenger.adapter.absent for name in absent}
+    assert first in absent
+    assert len(absent) == (1 if kind == "questions" else 1 + 80)
+    assert not absent & set(others)
+    assert not set(others) & {name for asked in challenger.adapter.questions for name in asked["ids"][2:]}
 
 
 def test_sums_use_records_of_the_sign_of_the_target():
@@ -187,12 +217,13 @@ def test_sums_use_records_of_the_sign_of_the_target():
 
     income = np.array([-50.0, 10.0, -20.0, 30.0, -40.0, 5.0, -60.0, 7.0, -8.0, 9.0])
     table = OracleTable(records(income=income), np.array([0]))
-    query = Query(kind="sum", column="income", bound=100.0)
+    query = Query(kind=QueryKind.SUM, column="income", bound=100.0)
     rules = OracleRules(noise=laplace.Mechanism(scale=5.0, sensitivity=100.0))
     questions = ControlQuestions(table, table, query, rules)
-    wide = questions.widen(query.on((0, 1)), 0)
-    assert wide.query.ids == (0, 1, 6)  # -50 - 60 is more than 20 scales of 5
-    assert wide.ratio == pytest.approx(-50 / -110)
+    pair = questions.pair(query.on((0, 1)), 0)
+    assert pair.queries[False].ids == (0, 1)
+    assert pair.queries[True].ids == (0, 1, 6)  # -50 - 60 is more than 20 scales of 5
+    assert pair.ratio == pytest.approx(-50 / -110)
 
 
 @pytest.mark.parametrize("extra", [0, -1])
@@ -224,3 +255,10 @@ def test_rehearsal_counts_what_is_sent(tmp_path):
     assert challenger.adapter.sent == 0
     challenger.adapter.service = replace(challenger.adapter.service, close=None)
     assert requests_per_round(challenger, studied.adversaries["it"], 1) == 7 + 1
+
+
+def test_service_that_cannot_be_told_who_is_absent_has_no_such_control():
+    world = {"url": "http://127.0.0.1:1/{world}", "ask": AskRequest(path="/ask", json={"sql": "{sql}"})}
+    assert QueriesServiceTable(**world).control is ControlKind.QUESTIONS
+    with pytest.raises(BadInput, match="must be told which records to leave out"):
+        QueriesServiceTable(**world, control=ControlKind.ABSENT)

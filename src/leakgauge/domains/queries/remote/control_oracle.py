@@ -1,8 +1,9 @@
 """The positive control of a service: questions whose true answers in the two worlds are far apart.
 
-The noise of a service cannot be turned off from here. In rounds without the target every question of an
-attack is sent as it is; in rounds with the target it selects other records too, so that the two true answers
-differ by 20 noise scales. Scaled down to the target's own contribution, the answers have little noise.
+The noise of a service cannot be turned off from here. Instead every question of an attack selects other
+records too, so many that the true answers in the two worlds differ by 20 noise scales: either the service
+leaves these records out in the rounds without the target, or the question selects them only in the rounds
+with it. Scaled down to the target's own contribution, the answers have little noise.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.oracle import NOISE_SCALES, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import Ints, OracleTable
+from leakgauge.domains.queries.remote.plan_tables import ControlKind
 from leakgauge.domains.queries.remote.remote_oracle import HttpOracle, ServiceAdapter
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
@@ -28,22 +30,24 @@ CONTROL_NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class WideQuestion:
-    """An attack's question about further records; ``ratio`` turns its difference into that of the target."""
+class QuestionPair:
+    """What is asked in place of an attack's question, in rounds without the target and with it."""
 
-    query: Query
+    queries: dict[bool, Query]  # by whether the target is in the table
     n_added: int
-    ratio: float
+    bases: dict[bool, float]  # of each world: the true answer that stands for one without the target
+    ratio: float  # of the target's contribution to the difference of the true answers
 
 
 @dataclass(frozen=True, eq=False)
 class ControlQuestions:
-    """Widens the questions of attacks by other records, which are in the table of every round."""
+    """Widens the questions of attacks by other records of the table."""
 
     table: OracleTable  # with the target of the control only
-    opened: OracleTable  # the table as the service knows it, with all targets; all but the first stay in it
+    opened: OracleTable  # with all targets of the audit; all but the first are in the table of every round
     query: Query  # the query that is audited
     rules: OracleRules  # of the service, with its noise
+    kind: ControlKind = ControlKind.QUESTIONS
 
     @cached_property
     def wanted(self) -> float:
@@ -57,22 +61,59 @@ class ControlQuestions:
         reached = abs(self._shift) + float(np.abs(values).sum())
         return NOISE_SCALES * min(reached / self.wanted, 1.0)
 
-    def widen(self, query: Query, number: int) -> WideQuestion:
-        """Add as many records as needed to question ``number``; each question starts at another record.
+    @cached_property
+    def group(self) -> Ints:
+        """The records that are left out with the target: one more than needed, as questions omit one."""
+        if self.kind is not ControlKind.ABSENT:
+            return self._rows[:0]
+        values = np.abs(self.table.records.values(self.query, self._rows))
+        enough = int(np.searchsorted(abs(self._shift) + values.cumsum(), self.wanted)) + 2
+        return self._rows[: min(enough, MOST_ADDED)]
 
-        Different questions stay different, as a cache must see them. A question that does not select the
-        target stays as it is.
+    @cached_property
+    def rounds(self) -> OracleTable:
+        """The table whose records are opened as absent or present: the targets, then the group."""
+        return OracleTable(self.opened.records, np.concatenate([self.opened.targets, self.group]))
+
+    def members(self, present: bool) -> Bits:
+        """Who is in the table of a round: without the target, the group is left out as well."""
+        members = np.ones(self.rounds.targets.size, dtype=bool)
+        members[0] = present
+        members[self.opened.targets.size :] = present
+        return members
+
+    def pair(self, query: Query, number: int) -> QuestionPair:
+        """Widen question ``number`` of an attack; a question that does not select the target stays as it is.
+
+        Every number adds other records: different questions stay different, as a cache must see them.
         """
-        resolved, records = self.table.ask(query), self.table.records
-        shift = float(resolved.shifts[0])
+        shift = float(self.table.ask(query).shifts[0])
         if shift == 0:
-            return WideQuestion(query, 0, abs(self._shift) / self.wanted)
+            true = {present: self._true(query, present) for present in (False, True)}
+            return QuestionPair({False: query, True: query}, 0, true, abs(self._shift) / self.wanted)
+        rows = self._added(query, number)
+        wide = self._or_rows(query, rows)
+        narrow = wide if self.kind is ControlKind.ABSENT else query
+        base = self._true(narrow, False)
+        ratio = shift / (self._true(wide, True) - base)
+        return QuestionPair(
+            {False: narrow, True: wide}, int(rows.size), dict.fromkeys((False, True), base), ratio
+        )
+
+    def _added(self, query: Query, number: int) -> Ints:
+        """The records that question ``number`` selects in addition to its own."""
+        own = self.table.ask(query)
+        if self.kind is ControlKind.ABSENT:
+            rows = self.group[~np.isin(self.group, own.others)]
+            return np.delete(rows, number % rows.size) if rows.size > 1 else rows
         rows = np.roll(self._rows, -number)
-        rows = rows[~np.isin(rows, resolved.others)][:MOST_ADDED]
-        values = records.values(query, rows)
-        enough = np.searchsorted(abs(shift) + np.abs(values).cumsum(), self.wanted) + 1
-        rows, values = rows[:enough], values[:enough]
-        return WideQuestion(self._or_rows(query, rows), int(rows.size), shift / (shift + float(values.sum())))
+        rows = rows[~np.isin(rows, own.others)][:MOST_ADDED]
+        values = np.abs(self.table.records.values(query, rows))
+        return rows[: np.searchsorted(abs(float(own.shifts[0])) + values.cumsum(), self.wanted) + 1]
+
+    def _true(self, query: Query, present: bool) -> float:
+        resolved = self.rounds.ask(query)
+        return resolved.total + float(self.members(present) @ resolved.shifts)
 
     @cached_property
     def _shift(self) -> float:
@@ -111,14 +152,14 @@ class ControlOracle:
 
     def ask(self, query: Query) -> Reals:
         first = not self._numbers
-        wide = self._questions.widen(query, self._numbers.setdefault(query, len(self._numbers)))
+        pair = self._questions.pair(query, self._numbers.setdefault(query, len(self._numbers)))
         answers = np.empty(self.n_rounds)
         for present, oracle in self._halves.items():
-            answers[self._present == present] = oracle.ask(wide.query if present else query)
+            answers[self._present == present] = oracle.ask(pair.queries[present])
         if first:
-            self._require_answers(answers, wide)
-        total = self._questions.table.ask(query).total
-        narrow = total + (answers - total) * wide.ratio
+            self._require_answers(answers, pair.n_added)
+        bases = np.where(self._present, pair.bases[True], pair.bases[False])
+        narrow = self._questions.table.ask(query).total + (answers - bases) * pair.ratio
         return np.rint(narrow) if self._questions.rules.whole else narrow
 
     @property
@@ -137,7 +178,7 @@ class ControlOracle:
                 believed[name][self._present == present] = epsilon
         return believed
 
-    def _require_answers(self, answers: Reals, wide: WideQuestion) -> None:
+    def _require_answers(self, answers: Reals, n_added: int) -> None:
         """Refuse a service that does not answer the first question, before any budget can be used up."""
         answered = ~np.isnan(answers)
         if not answered.any():
@@ -147,8 +188,8 @@ class ControlOracle:
             )
         if len(self._halves) > 1 and not answered[self._present].any():
             raise BadInput(
-                f"challenger.service: it refuses questions about {wide.n_added} records more, by which the "
-                "positive control is played; allow them, or set service.control = false to go without it"
+                f"challenger.service: it refuses questions about {n_added} records more, by which the "
+                'positive control is played; allow them, or set service.control = "none" to go without it'
             )
 
 
@@ -167,8 +208,7 @@ class RemoteControlBlock:
         halves = {}
         for world in np.unique(present).tolist():
             rounds = np.flatnonzero(present == world)
-            members = np.ones((rounds.size, questions.opened.targets.size), dtype=bool)
-            members[:, 0] = world
+            members = np.tile(questions.members(world), (rounds.size, 1))
             seeds = [self.seeds[i] for i in rounds.tolist()]
-            halves[world] = HttpOracle(self.adapter, questions.opened, questions.rules, members, seeds)
+            halves[world] = HttpOracle(self.adapter, questions.rounds, questions.rules, members, seeds)
         return ControlOracle(questions, present, halves)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from ipaddress import ip_address
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -100,6 +101,14 @@ class RefusalRule:
             )
 
 
+class ControlKind(StrEnum):
+    """How the positive control makes the true answers of the two worlds differ by 20 noise scales."""
+
+    ABSENT = "absent"  # the service leaves out further records with the target
+    QUESTIONS = "questions"  # questions select further records in rounds with the target
+    NONE = "none"  # there is no positive control
+
+
 SERVE_ORACLE_REQUESTS = {
     "open": OpenRequest(path="/rounds", json={"absent": "{absent}"}),
     "ask": AskRequest(
@@ -123,8 +132,8 @@ class QueriesServiceTable:
     """The owner's service; by default one started with ``leakgauge serve-oracle``, otherwise ``ask`` is set.
 
     ``token`` names an environment variable. ``rate`` is requests per second, ``total`` the requests of an
-    audit each time it is started, ``tries`` how often one request is sent at most. Without ``control`` the
-    positive control is left out, which asks about many records at once.
+    audit each time it is started, ``tries`` how often one request is sent at most. ``control`` is by
+    default "absent" for ``leakgauge serve-oracle``, else "questions".
     """
 
     url: str
@@ -134,7 +143,7 @@ class QueriesServiceTable:
     connections: int = 4
     timeout: float = 10.0
     tries: int = 5
-    control: bool = True
+    control: ControlKind | None = None
     worlds: tuple[str, str] = ("without", "with")
     table: str = "records"
     open: OpenRequest | None = None
@@ -155,6 +164,9 @@ class QueriesServiceTable:
             raise BadInput(f"url: {{{place}}} is not allowed here; only {{world}} is")
         for world in self.worlds:
             require_safe_url(self.url_of(world))
+        if self.control is None:
+            default = ControlKind.ABSENT if self.ask is None else ControlKind.QUESTIONS
+            object.__setattr__(self, "control", default)
         if self.ask is None:
             for name in ("open", "close", "refused"):
                 if getattr(self, name) is not None:
@@ -165,6 +177,11 @@ class QueriesServiceTable:
             object.__setattr__(self, "refused", RefusalRule(status=403))
         self._require_worlds()
         self._require_question()
+        if self.control is ControlKind.ABSENT and "absent" not in self._places:
+            raise BadInput(
+                'control = "absent": the service must be told which records to leave out; use {absent}, or '
+                'control = "questions"'
+            )
         if self.token is None and "token" in self._places:
             raise BadInput(
                 "a header uses {token}, but there is none; set token to the name of an environment variable"

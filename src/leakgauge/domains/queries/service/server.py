@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.challenger import Challenger
+from leakgauge.domains.queries.challenger import Challenger, control_group
 from leakgauge.domains.queries.oracle import LocalOracle, OracleRules
 from leakgauge.domains.queries.query import Id, Query
-from leakgauge.domains.queries.records import OracleTable
+from leakgauge.domains.queries.records import Ints, OracleTable
 from leakgauge.support.table_reader import read_dataclass
 
 if TYPE_CHECKING:
@@ -58,8 +58,16 @@ class _Round:
 class ServiceRounds:
     """Opens, queries and closes rounds, one at a time: the database is not used concurrently."""
 
-    def __init__(self, table: OracleTable, rules: OracleRules, most_open: int = MOST_OPEN) -> None:
+    def __init__(
+        self,
+        table: OracleTable,
+        rules: OracleRules,
+        most_open: int = MOST_OPEN,
+        control_group: Ints | None = None,  # records that may be absent besides the targets
+    ) -> None:
         self._table, self._rules, self._most_open = table, rules, most_open
+        group = table.targets[:0] if control_group is None else np.setdiff1d(control_group, table.targets)
+        self._with_group = OracleTable(table.records, np.concatenate([table.targets, group]))
         self._open: OrderedDict[str, _Round] = OrderedDict()  # the round idle for longest comes first
         self._lock = Lock()
 
@@ -68,8 +76,10 @@ class ServiceRounds:
 
     def open(self, absent: tuple[Id, ...]) -> str:
         """Open a round without some of the targets, with noise from a secret seed."""
-        members = ~np.isin(self._table.targets, [self._row(name) for name in absent])
-        oracle = LocalOracle(self._table, self._rules, members[None, :], secrets.randbits(63))
+        rows = [self._row(name) for name in absent]
+        table = self._table if np.isin(rows, self._table.targets).all() else self._with_group
+        members = ~np.isin(table.targets, rows)
+        oracle = LocalOracle(table, self._rules, members[None, :], secrets.randbits(63))
         name = secrets.token_hex(12)
         with self._lock:
             while len(self._open) >= self._most_open:
@@ -104,10 +114,10 @@ class ServiceRounds:
 
     def _row(self, name: Id) -> int:
         row = self._table.records.row_of.get(name)
-        if row is None or row not in self._table.targets:
+        if row is None or row not in self._with_group.targets:
             raise BadInput(
-                f"absent: {name!r} is not a target of the served plan, and only targets can be absent; "
-                "audit with the same plan and seed"
+                f"absent: {name!r} is not a target of the served plan, and only targets and the records of "
+                "its positive control can be absent; audit with the same plan and seed"
             )
         return row
 
@@ -278,15 +288,16 @@ def serve_challenger(
     listener = listen(port)
     host, free_port = listener.getsockname()
     announce(f"http://{host}:{free_port}", token if generated else None)
-    serve(challenger.table, challenger.rules, token, listener)
+    rounds = ServiceRounds(challenger.table, challenger.rules, control_group=control_group(challenger))
+    serve(rounds, token, listener)
 
 
-def serve(table: OracleTable, rules: OracleRules, token: str, listener: socket.socket) -> None:
+def serve(rounds: ServiceRounds, token: str, listener: socket.socket) -> None:
     """Answer until Ctrl-C or SIGTERM; nothing is stored."""
     import uvicorn
 
     config = uvicorn.Config(
-        build_app(ServiceRounds(table, rules), token),
+        build_app(rounds, token),
         log_level="warning",
         access_log=False,
         lifespan="off",
