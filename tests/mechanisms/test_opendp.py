@@ -202,10 +202,18 @@ def test_matching_distribution_is_accepted(make, law):
             laplace.Mechanism(scale=3.0),
             "do not follow the distribution",
         ),
-        (many(dp.m.make_laplace, REAL, 2.0), gaussian.Mechanism(sigma=2.0, delta=0.1), "distribution 'gaussian'"),
+        (
+            many(dp.m.make_laplace, REAL, 2.0),
+            gaussian.Mechanism(sigma=2.0, delta=0.1),
+            "distribution 'gaussian'",
+        ),
         (many(dp.m.make_laplace, REAL, 2.0), geometric.Mechanism(scale=2.0), "not a whole number"),
         (many(dp.m.make_laplace, WHOLE, 1.0), laplace.Mechanism(scale=1.0), "distribution 'laplace'"),
-        (many(dp.m.make_gaussian, WHOLE, 1.0), gaussian.Mechanism(sigma=1.0, delta=0.1), "distribution 'gaussian'"),
+        (
+            many(dp.m.make_gaussian, WHOLE, 1.0),
+            gaussian.Mechanism(sigma=1.0, delta=0.1),
+            "distribution 'gaussian'",
+        ),
     ],
 )
 def test_rejects_mismatched_distribution(make, law, said):
