@@ -42,6 +42,6 @@ def test_ten_answers_allow_less_than_their_epsilon():
         0.675, abs=5e-4
     )
     assert (
-        "add up to 3, which\nwould allow 95% right guesses, and the distribution of their noise allows 67.5%"
+        "add up to 3, which\nwould allow 95% correct identifications, but the distribution of their noise allows only 67.5%"
         in PAGE
     )

@@ -41,9 +41,10 @@ def city(tmp_path):
 def test_expose_writes_names_to_csv_only(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("city: Of 30 people, in random groups of 6, informed would recognise ")
+    assert outcome.out.startswith("city: Of 30 people, in random groups of 6, ")
+    assert "by the attacker who knows everyone else's data (informed)" in outcome.out
     assert "Median / 95th percentile / maximum over all people:" in outcome.out
-    assert "Informed is a ceiling under add_remove" in outcome.out
+    assert "Informed is an upper bound on any attacker" in outcome.out
     assert "Person-" not in outcome.out
     folder = tmp_path / "here"
     people = folder / "exposure.csv"
@@ -127,7 +128,7 @@ def test_data_notes_are_printed_once_per_sweep(call, city, tmp_path):
     assert outcome.code == 0
     assert outcome.out.count(": Of 30 people, ") == 3
     assert outcome.out.count("rows read") == 1
-    assert outcome.out.count("nobody can do better") == 1
+    assert outcome.out.count("no attacker can do better") == 1
     assert (tmp_path / "here" / "exposure.html").read_text().count("rows read") == 1
 
 
@@ -143,13 +144,13 @@ def log(tmp_path):
 def test_expose_log_writes_names_to_csv_only(call, log, tmp_path):
     outcome = call("expose", "--query-log", log)
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("asked: Of 2 records, informed would recognise 0 (0%)")
+    assert outcome.out.startswith("asked: Of 2 records, 0 (0%) can be recognised by the attacker 'informed'")
     assert "Median / 95th percentile / maximum over all records:" in outcome.out
     assert "Answers that contain them: 2 / 2 / 2" in outcome.out
     assert "by sequential composition: 1.30 / 1.30 / 1.30" in outcome.out
     assert "fresh noise" in outcome.out
     assert "(the same release, counted once): 1." in outcome.out
-    assert "Records, for the owner of the data alone: runs/asked/exposure.csv" in outcome.out
+    assert "Individuals (keep this file private): runs/asked/exposure.csv" in outcome.out
     folder = tmp_path / "runs" / "asked"
     assert {path.name for path in folder.iterdir()} == {"exposure.csv", "exposure.json", "exposure.html"}
     assert (folder / "exposure.csv").stat().st_mode & 0o777 == 0o600
@@ -181,7 +182,7 @@ def test_log_page_says_records(call, log, tmp_path):
     assert "How exposed is every record?" in text
     assert "How many records could be recognised?" in text
     assert "Spent so far on the records (median / 95th percentile / maximum):" in text
-    assert "would identify each record, computed" in text
+    assert "would identify each record with the best threshold for each, computed" in text
 
 
 def test_predicates_need_table_and_its_ids(call, tmp_path):

@@ -64,8 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print_audit(audit)
     for line in exposure_notes(summary["audits"]):
         print(line)
-    unit = "People" if arguments.query_log is None else "Records"
-    print(f"{unit}, for the owner of the data alone: {files['people']}")
+    print(f"Individuals (keep this file private): {files['people']}")
     print(f"Page: {files['page']}")
     return 0
 
@@ -102,11 +101,11 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:
-    from leakgauge.report.metric_text import describe_metric
     from leakgauge.report.number_format import number
     from leakgauge.report.sections.exposure import (
         epsilon_quantiles,
         exposure_answer,
+        exposure_title,
         metric_quantiles,
         nominal_promise,
         part_noun,
@@ -118,7 +117,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
     names = list(audit["adversaries"][0]["metrics"])
-    rows = [["", *(describe_metric(name).title for name in names), "error"]]
+    rows = [["", *(exposure_title(name) for name in names), "error"]]
     for attacker in audit["adversaries"]:
         cells = [metric_quantiles(name, attacker["metrics"][name]["quantiles"]) for name in names]
         rows.append([attacker["adversary"], *cells, number(attacker["error"])])
@@ -128,8 +127,8 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     if promised := audit["promised"]:
         print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
-            ("kairouz", f"by what is promised to each {part_noun(audit)}"),
-            ("tight", "by the noise distribution"),
+            ("kairouz", f"from the promise to each {part_noun(audit)}"),
+            ("tight", "from the noise distribution"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
     for line in spent_lines(audit):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leakgauge import catalog
-from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import count, lower, number, percent
-from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus
+from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus, leading_metric
 from leakgauge.summary import TOO_WEAK_ACCURACY, WEAK_ACCURACY, PromiseStrength, PromiseSummary, RunSummary
 from leakgauge.verdict import Finding, Verdict
 
@@ -143,9 +143,19 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
         toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
         how = "" if exact else _assumption(risk.metric)
         right = percent(risk.value)
-        return (f"{subject} is right {right} of the time{interval}{how}{toss}{limit}.", *compared)
+        where = "" if found is None or exact else _setting(found, verdicts)
+        return (f"{subject} is right {right} of the time{interval}{where}{how}{toss}{limit}.", *compared)
     title = catalog.metric_descriptions()[risk.metric].title
     return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{interval}{limit}.", *compared)
+
+
+def _setting(found: Verdict, verdicts: Sequence[Verdict]) -> str:
+    """Which of several audits a number is from; a point of a sweep goes by what was swept."""
+    if len({verdict.audit for verdict in verdicts}) == 1:
+        return ""
+    point = found.audit.partition("@")[2]
+    one_sweep = len({verdict.audit.partition("@")[0] for verdict in verdicts}) == 1
+    return f" with {clip(point)}" if point and one_sweep else f" in {clip(found.audit)}"
 
 
 def _compared_bounds(risk: Risk) -> tuple[str, ...]:
@@ -228,10 +238,19 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         shown = lower(bound, above=stated)
         return (
             f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
-            f"ε = {number(stated)} was promised."
+            f"ε = {number(stated)} was promised.{_rare_outputs(found)}"
         )
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
     return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
+
+
+def _rare_outputs(found: Verdict) -> str:
+    """Why a promise is broken though the attacker is right no more often than it allows on average."""
+    name, allowed = leading_metric(found.metrics), found.bounds.get("accuracy")
+    value = None if name is None else found.metrics[name].value
+    if value is None or allowed is None or value > allowed:
+        return ""
+    return " Some outputs reveal more than it allows, though the attacker's average success stays below."
 
 
 def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:

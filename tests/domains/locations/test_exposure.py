@@ -267,10 +267,10 @@ def test_rejects_unknown_adversaries():
 def test_ceiling_is_stated_only_where_exact():
     city = town(n_people=100)
     added, replaced = (expose(game(city, relation=relation)) for relation in ("add_remove", "replace_one"))
-    assert "nobody can do better" in added.against[0].basis
-    assert any("is a ceiling" in note for note in added.notes)
+    assert "no attacker can do better" in added.against[0].basis
+    assert any("is an upper bound on any attacker" in note for note in added.notes)
     assert "not an upper bound" in replaced.against[0].basis
-    assert not any("is a ceiling" in note for note in replaced.notes)
+    assert not any("is an upper bound on any attacker" in note for note in replaced.notes)
 
 
 def test_exposure_is_reproducible():

@@ -27,15 +27,17 @@ def audit(name="city", *, notes=(), adversaries=()):
 def test_answer_gives_recognised_people_and_worst_case():
     three = [against("informed", 1234, 0.99999), against("auxiliary", 1, 0.9421), against("zero", 0, 0.8)]
     assert exposure_answer(audit(adversaries=three)) == (
-        "Of 2,000 people, informed would recognise 1,234 (61.7%), auxiliary 1 (0.05%) and zero 0 (0%): right "
-        "about them at least 90% of the time, and about the most exposed one >99.9%, 94.2% and 80.0%."
+        "Of 2,000 people, 1,234 (61.7%) can be recognised by the attacker 'informed', 1 (0.05%) by the "
+        "attacker 'auxiliary' and 0 (0%) by the attacker 'zero': right about them at least 90% of the time, "
+        "and about the most exposed one >99.9%, 94.2% and 80.0%."
     )
 
 
 def test_single_attacker_needs_no_list():
-    assert exposure_answer(audit(adversaries=[against("informed", 20, 1.0)])) == (
-        "Of 2,000 people, informed would recognise 20 (1.0%): right about them at least 90% of the time, and "
-        "about the most exposed one 100.0%."
+    one = {**audit(adversaries=[against("informed", 20, 1.0)]), "domain": "locations"}
+    assert exposure_answer(one) == (
+        "Of 2,000 people, 20 (1.0%) can be recognised by the attacker who knows everyone else's data "
+        "(informed): right about them at least 90% of the time, and about the most exposed one 100.0%."
     )
 
 
@@ -140,8 +142,9 @@ def test_every_attacker_has_a_panel():
 def test_answer_comes_first(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert text.startswith(
-        " How many people could be recognised? Of 250 people, informed would recognise 50 (20.0%) and zero "
-        "50 (20.0%): right about them at least 90% of the time, and about the most exposed one >99.9%."
+        " How many people could be recognised? Of 250 people, 50 (20.0%) can be recognised by the attacker "
+        "who knows everyone else's data (informed) and 50 (20.0%) by the attacker who has only the release "
+        "(zero): right about them at least 90% of the time, and about the most exposed one >99.9%."
     )
 
 

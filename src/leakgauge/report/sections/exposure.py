@@ -31,8 +31,9 @@ _TEMPLATE = """
 {% endfor %}
 </div>
 {% endif %}
-<p>How well attackers would identify each {{ one }}, computed from the noise distribution without simulation.
-<code>exposure.csv</code> lists individuals: keep it private. This page names nobody. {{ omitted }}</p>
+<p>How well attackers would identify each {{ one }} with the best threshold for each, computed from the noise
+distribution. <code>exposure.csv</code> lists individuals: keep it private. This page names nobody.
+{{ omitted }}</p>
 {% for audit in audits %}
 <h3>{{ audit.title }}: {{ audit.text }}</h3>
 <div class="row">
@@ -115,7 +116,7 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
         one="record" if any(unit_plural(audit) == "records" for audit in shown) else "person",
         answers=[(clip(audit["audit"]), exposure_answer(audit)) for audit in shown if exposure_answer(audit)],
         audits=panels,
-        metrics=[(describe_metric(name).title, describe_metric(name).meaning) for name in _metrics(audits)],
+        metrics=[(exposure_title(name), describe_metric(name).meaning) for name in _metrics(audits)],
         notes=exposure_notes(shown),
         omitted=omitted,
     )
@@ -194,9 +195,9 @@ def _chart(
         level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
         most=most,
         colour=colour,
-        x_title="correct identifications" if metric == "accuracy" else describe_metric(metric).title,
+        x_title=exposure_title(metric),
         caption=f"{against['adversary']}: {reached or half}",
-        alternative=f"{describe_metric(metric).title} of {against['adversary']}: {half}",
+        alternative=f"{exposure_title(metric)} of {against['adversary']}: {half}",
         who=unit_plural(audit),
     )
 
@@ -249,13 +250,13 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     against = audit["adversaries"]
     if not against or any("recognised" not in attacker for attacker in against):
         return ""
-    first, *others = against
-    people = [f"{first['adversary']} would recognise {_people_share(audit, first)}"]
-    people += [f"{attacker['adversary']} {_people_share(audit, attacker)}" for attacker in others]
+    first, *others = (f"by the {_who(audit, attacker)}" for attacker in against)
+    people = [f"{_people_share(audit, against[0])} can be recognised {first}"]
+    people += [f"{_people_share(audit, attacker)} {who}" for attacker, who in zip(against[1:], others)]
     most = [
         rounded_value(attacker["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for attacker in against
     ]
-    sure = level(first["recognised"]["accuracy"])
+    sure = level(against[0]["recognised"]["accuracy"])
     worst = most[0] if len(set(most)) == 1 else _joined(most)
     return (
         f"Of {count(audit['people'])} {unit_plural(audit)}, {_setting(audit)}{_joined(people)}: right about "
@@ -266,6 +267,18 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
 def _setting(audit: Mapping[str, Any]) -> str:
     """Where the numbers hold, if not for the table of everyone."""
     return f"{audit['setting']}, " if audit.get("setting") else ""
+
+
+def exposure_title(name: str) -> str:
+    """The title of a metric of exposure, which is at the best threshold for each person."""
+    return "Correct identifications" if name == "accuracy" else describe_metric(name).title
+
+
+def _who(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
+    """Who attacks, by what they know, and the name that tables use."""
+    title = catalog.knowledge_term(audit.get("domain", ""), against["adversary"]).title
+    name = against["adversary"]
+    return f"attacker '{name}'" if title == name else f"{title} ({name})"
 
 
 def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:

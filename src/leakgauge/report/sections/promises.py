@@ -31,14 +31,12 @@ RELATIONS: Mapping[str, str] = {
 _EQUALS = "\u00a0=\u00a0"  # keeps an equation in one line
 
 _TEMPLATE = """
-<p>A promise protects one unit: a person, or only one of a person's many visits or days. The plan may
-state ε for
-a smaller unit; below, ε is converted to the unit that this audit is about. Where the noise distribution is
-known exactly, a column gives the ε that it really achieves.
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. Below, ε is converted
+to the unit of this audit. Where the noise distribution is known, a column gives the ε that it really
+achieves.
 {% if composed %}
-Where the plan protects a part of what a person owns, the last columns give ε for the most active person, with
-a little more δ: composed from the promise to each part (Kairouz et al. 2015), and, tighter, from the noise
-distribution.
+The last columns give ε for the most active person, with a little more δ: from the promise to each part
+(Kairouz et al. 2015), and, tighter, from the noise distribution.
 {% endif %}</p>
 {% for text in meanings %}
 <p>{{ text }}</p>

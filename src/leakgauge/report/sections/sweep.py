@@ -16,9 +16,8 @@ MOST_SWEEPS, MOST_LINES = 3, 8
 PROMISED = "promised"
 
 _TEMPLATE = """
-<p>The same audit at several settings. All settings share their random numbers, so differences between
-them are
-more precise than each point by itself.</p>
+<p>The same audit at several settings, with the same random numbers: differences are more precise than single
+points.</p>
 <p class="note">{{ omitted }}</p>
 {% for title, charts in sweeps %}
 <h3>{{ title }}</h3>

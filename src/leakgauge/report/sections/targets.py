@@ -17,10 +17,8 @@ MOST_COMPARED, MOST_TARGETS = 80, 10
 PREFERRED = ("accuracy_own", "accuracy", "auc", "advantage", "tpr_at_fpr_0.01", "epsilon")
 
 _TEMPLATE = """
-<p>People whose data stand out are easier to identify. Targets are numbered by their position in the run; this
-report holds no name and no identifier. The top-ranked target is partly chance: the interval of the most
-exposed target, which holds for all targets together, is in “The numbers”. verdicts.json holds the targets of
-all attackers.</p>
+<p>Targets are numbered by their position in the run; this report holds no name and no identifier. The
+top-ranked target is partly chance: an interval that holds for all targets together is in “The numbers”.</p>
 {{ chart.figure }}
 """
 
