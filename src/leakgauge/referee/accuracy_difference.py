@@ -5,14 +5,8 @@ from scipy.special import stdtrit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Trials
-from leakgauge.referee import intervals, jackknife, per_target, sample_split
+from leakgauge.referee import intervals, jackknife, per_target, sample_split, thresholds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.thresholds import (
-    best_thresholds,
-    jackknife_accuracy,
-    jackknife_mean_accuracy,
-    own_decisions,
-)
 
 
 def accuracy_difference(new: Trials, old: Trials, confidence: float) -> Estimate:
@@ -53,7 +47,11 @@ def accuracy_difference(new: Trials, old: Trials, confidence: float) -> Estimate
 
 def _paired_margin(trials: Trials, right_now: Bits, right_before: Bits, confidence: float) -> float:
     """Half the width of the interval of the jackknife over rounds of the difference itself."""
-    statistic = jackknife_mean_accuracy if per_target.has_lasting_targets(trials) else jackknife_accuracy
+    statistic = (
+        thresholds.jackknife_mean_accuracy
+        if per_target.has_lasting_targets(trials)
+        else thresholds.jackknife_accuracy
+    )
     now, before = (
         statistic(trials, np.where(right, trials.members, ~trials.members)).values
         for right in (right_now, right_before)
@@ -64,21 +62,27 @@ def _paired_margin(trials: Trials, right_now: Bits, right_before: Bits, confiden
 
 def _right(trials: Trials) -> tuple[Trials, Bits]:
     """The trials that count, and on which of them the attacker is right."""
-    if (says_member := own_decisions(trials)) is None:
+    if (says_member := thresholds.own_decisions(trials)) is None:
         counted = ~sample_split.selection_half(trials)
         if counted.all() or not counted.any():
             raise BadInput("a difference of accuracies needs at least two rounds: one to choose a threshold")
         lasting = per_target.has_lasting_targets(trials)
         groups = np.unique(trials.targets, return_inverse=True)[1] if lasting else np.zeros(len(trials), int)
         choose = trials.where(~counted)
-        thresholds = best_thresholds(groups[~counted], choose.scores, choose.members, int(groups.max()) + 1)
-        says_member = (trials.scores >= thresholds[groups])[counted]
+        cutoffs = thresholds.best_thresholds(
+            groups[~counted], choose.scores, choose.members, int(groups.max()) + 1
+        )
+        says_member = (trials.scores >= cutoffs[groups])[counted]
         trials = trials.where(counted)
     return trials, says_member == trials.members
 
 
 def _rate(trials: Trials, happened: Bits, confidence: float) -> Estimate:
     """How often something happened, members and non-members weighted equally, averaged over targets."""
-    statistic = jackknife_mean_accuracy if per_target.has_lasting_targets(trials) else jackknife_accuracy
+    statistic = (
+        thresholds.jackknife_mean_accuracy
+        if per_target.has_lasting_targets(trials)
+        else thresholds.jackknife_accuracy
+    )
     as_decision = np.where(happened, trials.members, ~trials.members)
     return jackknife.rate_estimate(statistic(trials, as_decision), confidence, "jackknife over rounds")
