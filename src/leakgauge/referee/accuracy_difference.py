@@ -7,17 +7,8 @@ from scipy.special import stdtrit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Trials
+from leakgauge.referee import intervals, jackknife, per_target, sample_split, thresholds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import jackknife_variance
-from leakgauge.referee.jackknife import rate_estimate
-from leakgauge.referee.per_target import has_lasting_targets
-from leakgauge.referee.sample_split import selection_half
-from leakgauge.referee.thresholds import (
-    best_thresholds,
-    jackknife_accuracy,
-    jackknife_mean_accuracy,
-    own_decisions,
-)
 
 
 class Pairing(Enum):
@@ -94,32 +85,42 @@ def _common_rounds(new: Trials, old: Trials) -> tuple[Trials, Trials] | None:
 
 def _paired_margin(trials: Trials, right_now: Bits, right_before: Bits, confidence: float) -> float:
     """Half the width of the interval of the jackknife over rounds of the difference itself."""
-    statistic = jackknife_mean_accuracy if has_lasting_targets(trials) else jackknife_accuracy
+    statistic = (
+        thresholds.jackknife_mean_accuracy
+        if per_target.has_lasting_targets(trials)
+        else thresholds.jackknife_accuracy
+    )
     now, before = (
         statistic(trials, np.where(right, trials.members, ~trials.members)).values
         for right in (right_now, right_before)
     )
-    spread = float(np.sqrt(jackknife_variance(now - before)))
+    spread = float(np.sqrt(intervals.jackknife_variance(now - before)))
     return -float(stdtrit(now.size - 1, (1 - confidence) / 2)) * spread
 
 
 def _right(trials: Trials) -> tuple[Trials, Bits]:
     """The trials that count, and on which of them the attacker is right."""
-    if (says_member := own_decisions(trials)) is None:
-        counted = ~selection_half(trials)
+    if (says_member := thresholds.own_decisions(trials)) is None:
+        counted = ~sample_split.selection_half(trials)
         if counted.all() or not counted.any():
             raise BadInput("a difference of accuracies needs at least two rounds: one to choose a threshold")
-        lasting = has_lasting_targets(trials)
+        lasting = per_target.has_lasting_targets(trials)
         groups = np.unique(trials.targets, return_inverse=True)[1] if lasting else np.zeros(len(trials), int)
         choose = trials.where(~counted)
-        thresholds = best_thresholds(groups[~counted], choose.scores, choose.members, int(groups.max()) + 1)
-        says_member = (trials.scores >= thresholds[groups])[counted]
+        cutoffs = thresholds.best_thresholds(
+            groups[~counted], choose.scores, choose.members, int(groups.max()) + 1
+        )
+        says_member = (trials.scores >= cutoffs[groups])[counted]
         trials = trials.where(counted)
     return trials, says_member == trials.members
 
 
 def _rate(trials: Trials, happened: Bits, confidence: float) -> Estimate:
     """How often something happened, members and non-members weighted equally, averaged over targets."""
-    statistic = jackknife_mean_accuracy if has_lasting_targets(trials) else jackknife_accuracy
+    statistic = (
+        thresholds.jackknife_mean_accuracy
+        if per_target.has_lasting_targets(trials)
+        else thresholds.jackknife_accuracy
+    )
     as_decision = np.where(happened, trials.members, ~trials.members)
-    return rate_estimate(statistic(trials, as_decision), confidence, "jackknife over rounds")
+    return jackknife.rate_estimate(statistic(trials, as_decision), confidence, "jackknife over rounds")

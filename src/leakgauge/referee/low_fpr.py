@@ -11,8 +11,7 @@ from scipy.special import betainc, expit, logit, stdtrit
 
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.core.randomness import Role, stream
-from leakgauge.referee.intervals import FEWEST_REPEATS, rate_high, rate_low
-from leakgauge.referee.jackknife import are_repeats, round_numbers
+from leakgauge.referee import intervals, jackknife
 
 LOW_FPRS = (0.1, 0.01, 0.001)
 FEWEST_ALARMS = 10  # non-members of each repeat that are accused; fewer do not determine a threshold
@@ -51,10 +50,10 @@ def exact_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float,
     low, high = 0.0, 1.0
     if surely_below.size:
         hits = np.count_nonzero(members > others[surely_below[-1]])
-        low = float(rate_low(hits, members.size, error / 4))
+        low = float(intervals.rate_low(hits, members.size, error / 4))
     if surely_above.size:
         hits = np.count_nonzero(members > others[surely_above[0]])
-        high = float(rate_high(hits, members.size, error / 4))
+        high = float(intervals.rate_high(hits, members.size, error / 4))
     return low, high
 
 
@@ -75,10 +74,10 @@ def fewest_others(fpr: float, error: float) -> int:
 
 def has_enough_repeats(trials: Trials, fpr: float) -> bool:
     """Whether there are enough repeats, with enough non-members in each."""
-    if not are_repeats(trials):
+    if not jackknife.are_repeats(trials):
         return False
-    others = np.bincount(round_numbers(trials), ~trials.members)
-    return others.size >= FEWEST_REPEATS and bool(others.min() * fpr >= FEWEST_ALARMS - 1e-9)
+    others = np.bincount(jackknife.round_numbers(trials), ~trials.members)
+    return others.size >= intervals.FEWEST_REPEATS and bool(others.min() * fpr >= FEWEST_ALARMS - 1e-9)
 
 
 def repeated_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float, float, float]:
@@ -93,7 +92,11 @@ def repeated_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[flo
     value = float(rates.mean())
     if not rates.var() > 1e-15:  # nothing varies: as if all members were trials of their own
         n = int(trials.members.sum())
-        return value, float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))
+        return (
+            value,
+            float(intervals.rate_low(value * n, n, error / 2)),
+            float(intervals.rate_high(value * n, n, error / 2)),
+        )
     low, high = _on_log_odds(rates, error)
     return value, low, max(high, _on_log_odds(corrected, error)[1])
 
@@ -112,7 +115,7 @@ def _rates(trials: Trials, fpr: float) -> tuple[Reals, Reals]:
     chance = stream(0, Role.TIES, 2).random((2, len(trials)))
     ranks = np.empty(len(trials), np.int64)
     ranks[np.lexsort((chance[0], trials.scores))] = np.arange(len(trials))
-    rounds = round_numbers(trials)
+    rounds = jackknife.round_numbers(trials)
     order = np.lexsort((chance[1], rounds))
     rates, corrected = [], []
     for rows in np.split(order, np.flatnonzero(np.diff(rounds[order])) + 1):

@@ -12,9 +12,8 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
-from leakgauge.report import page, sections
+from leakgauge.report import number_format, page, sections
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.number_format import times
 from leakgauge.summary import RunSummary, summarise_run
 from leakgauge.verdict import Finding, Verdict
 
@@ -83,8 +82,9 @@ def _section_modules() -> list[ModuleType]:
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
     audits = {verdict.audit: verdict.rounds for verdict in verdicts}
-    releases = times(sum(audits.values()), "simulated release")
-    return f"{times(len(verdicts), 'attacker')}, {times(len(audits), 'audit')}, {releases}"
+    releases = number_format.times(sum(audits.values()), "simulated release")
+    attackers = number_format.times(len(verdicts), "attacker")
+    return f"{attackers}, {number_format.times(len(audits), 'audit')}, {releases}"
 
 
 def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:

@@ -8,11 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
+from leakgauge.report import metric_text, number_format, run_report
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
-from leakgauge.report.metric_text import describe_metric, interval_text, low_text, value_text
-from leakgauge.report.number_format import NOTHING, number
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note, report_origin, report_title
 from leakgauge.risk import leading_metric
 from leakgauge.support import files
 from leakgauge.verdict import Verdict, json_value, verdicts_to_json
@@ -37,7 +35,7 @@ _CSV_COLUMNS = (
 )
 
 
-def write_text_report(run: JudgedRun, style: str, path: Path) -> Path:
+def write_text_report(run: run_report.JudgedRun, style: str, path: Path) -> Path:
     """Write the report in one of the formats of ``WRITERS``."""
     if style not in WRITERS:
         raise BadInput(f"no report format {style!r}; known: html, {', '.join(WRITERS)}")
@@ -45,12 +43,12 @@ def write_text_report(run: JudgedRun, style: str, path: Path) -> Path:
     return path
 
 
-def markdown_text(run: JudgedRun) -> str:
+def markdown_text(run: run_report.JudgedRun) -> str:
     """The decision, and a table with one line per attacker."""
     decision = decision_of(run)
     parts = [
-        f"# {plain_markdown(report_title(run))}",
-        plain_markdown(report_origin(run)),
+        f"# {plain_markdown(run_report.report_title(run))}",
+        plain_markdown(run_report.report_origin(run)),
         _answers(decision),
         *(f"**{plain_markdown(alert)}**" for alert in decision.alerts),
         plain_markdown(decision.people),
@@ -72,8 +70,8 @@ def _answers(decision: Decision) -> str:
     return "\n".join([*lines, f"- **{decision.promise.words}.** {plain_markdown(decision.promise.text)}"])
 
 
-def _table(run: JudgedRun) -> str:
-    shown = most_severe(run.verdicts, MOST_ROWS)
+def _table(run: run_report.JudgedRun) -> str:
+    shown = run_report.most_severe(run.verdicts, MOST_ROWS)
     lines = [
         "| Attacker | Promise | Risk | Correct identifications | ε shown | ε promised |",
         "|---|---|---|---|---|---|",
@@ -81,7 +79,9 @@ def _table(run: JudgedRun) -> str:
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
         cells = (name, *table_cells(verdict))
         lines.append("| " + " | ".join(plain_markdown(cell) for cell in cells) + " |")
-    return "\n".join([*lines, "", omission_note(len(shown), len(run.verdicts), "attackers")]).rstrip()
+    return "\n".join(
+        [*lines, "", run_report.omission_note(len(shown), len(run.verdicts), "attackers")]
+    ).rstrip()
 
 
 def table_cells(verdict: Verdict) -> tuple[str, str, str, str, str]:
@@ -93,21 +93,29 @@ def table_cells(verdict: Verdict) -> tuple[str, str, str, str, str]:
     return (
         str(verdict.finding or "no promise"),
         str(verdict.risk.status) if verdict.risk else "no limit",
-        NOTHING
+        number_format.NOTHING
         if estimate is None
-        else f"{value_text(name, estimate.value)} ({interval_text(name, estimate)})",
-        f"≥ {low_text('epsilon', epsilon, verdict.bounds.get('epsilon'))}" if epsilon and shown else NOTHING,
-        NOTHING if promised is None else "∞" if promised["epsilon"] is None else number(promised["epsilon"]),
+        else f"{metric_text.value_text(name, estimate.value)} ({metric_text.interval_text(name, estimate)})",
+        f"≥ {metric_text.low_text('epsilon', epsilon, verdict.bounds.get('epsilon'))}"
+        if epsilon and shown
+        else number_format.NOTHING,
+        number_format.NOTHING
+        if promised is None
+        else "∞"
+        if promised["epsilon"] is None
+        else number_format.number(promised["epsilon"]),
     )
 
 
-def csv_text(run: JudgedRun) -> str:
+def csv_text(run: run_report.JudgedRun) -> str:
     """One line for each metric of each attacker; missing values are empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
     writer.writeheader()
     for verdict in run.verdicts:
-        for name, estimate in sorted(verdict.metrics.items(), key=lambda item: describe_metric(item[0]).rank):
+        for name, estimate in sorted(
+            verdict.metrics.items(), key=lambda item: metric_text.describe_metric(item[0]).rank
+        ):
             writer.writerow(
                 {
                     "audit": _cell(verdict.audit),
@@ -130,10 +138,10 @@ def csv_text(run: JudgedRun) -> str:
     return text.getvalue()
 
 
-def json_text(run: JudgedRun) -> str:
+def json_text(run: run_report.JudgedRun) -> str:
     """The decision in words, the two answers as values, and all verdicts."""
     content = {
-        "title": report_title(run),
+        "title": run_report.report_title(run),
         "decision": asdict(decision_of(run)),
         "summary": json_value(asdict(run.summary)),
         **verdicts_to_json(run.verdicts),
@@ -153,4 +161,8 @@ def _cell(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-WRITERS: Mapping[str, Callable[[JudgedRun], str]] = {"md": markdown_text, "csv": csv_text, "json": json_text}
+WRITERS: Mapping[str, Callable[[run_report.JudgedRun], str]] = {
+    "md": markdown_text,
+    "csv": csv_text,
+    "json": json_text,
+}

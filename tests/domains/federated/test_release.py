@@ -82,7 +82,7 @@ def test_answers_are_reproducible_and_differ_between_clients():
 
 def test_all_adversaries_meet_same_rows_and_noise(monkeypatch):
     """Whatever they send: a larger network takes more noise on its gradient, and shifts nothing."""
-    import leakgauge.domains.federated.release as module
+    import leakgauge.domains.federated.clients.gradients as module
 
     met = {}
 
@@ -131,7 +131,7 @@ def test_rows_are_perturbed_anew_in_every_iteration():
 
 def test_noise_is_never_reused(monkeypatch):
     """Not in a batch, nor in a group, nor in two iterations, targets or rounds."""
-    import leakgauge.domains.federated.release as module
+    import leakgauge.domains.federated.clients.gradients as module
 
     on_rows, on_gradients = [], []
 

@@ -15,23 +15,21 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.federated.knowledge import ServerKnowledge
-from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise
-from leakgauge.domains.federated.neurons.network import CraftedNeuron
-from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
+from leakgauge.domains.federated.neurons import feature_distributions, network, perturbed_rows
 from leakgauge.domains.federated.release import ClientTraining
 from leakgauge.support.parallel import parallel_map
 from leakgauge.theory import hoeffding_certificate
 
 UnitIndices: TypeAlias = npt.NDArray[np.intp]
 
-CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[CraftedNeuron]]
+CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[network.CraftedNeuron]]
 
 CERTIFICATE_ERROR = 1e-8  # error probability of each bound (delta of Nguyen et al.)
 DRAWS = 4_000  # of the perturbed target (Nguyen et al., section 5)
 EPSILONS = tuple(range(1, 11))
 
 
-def value_range(crafted: CraftedNeuron, low: Reals, high: Reals) -> tuple[float, float]:
+def value_range(crafted: network.CraftedNeuron, low: Reals, high: Reals) -> tuple[float, float]:
     """Return bounds on the value over all rows in a box, one interval per feature; ends may be infinite.
 
     The range of all units of one feature is exact: their sum is piecewise linear in that feature, so its
@@ -57,7 +55,7 @@ def _units_by_feature(used: Bits, single: Bits) -> list[tuple[int, UnitIndices]]
 
 
 def _range_of_one_feature(
-    crafted: CraftedNeuron, units: UnitIndices, place: int, low: float, high: float
+    crafted: network.CraftedNeuron, units: UnitIndices, place: int, low: float, high: float
 ) -> tuple[float, float]:
     """Return the exact range of the sum of the units of one feature."""
     slopes, biases, weights = (
@@ -78,7 +76,7 @@ def _range_of_one_feature(
 
 
 def _range_of_many_features(
-    crafted: CraftedNeuron, units: Bits, low: Reals, high: Reals
+    crafted: network.CraftedNeuron, units: Bits, low: Reals, high: Reals
 ) -> tuple[float, float]:
     """Return bounds on the sum of units that use several features, or none."""
     matrix, biases, weights = (
@@ -203,15 +201,15 @@ class NeuronCertifier:
                 "leave out certify or gradient_noise"
             )
 
-    def __call__(self, task: tuple[int, CraftedNeuron, int]) -> NeuronCertificate:
+    def __call__(self, task: tuple[int, network.CraftedNeuron, int]) -> NeuronCertificate:
         place, crafted, seed = task
         knowledge, training, rng = self.knowledge, self.knowledge.training, np.random.default_rng(seed)
         least, most = value_range(crafted, *feature_bounds(knowledge))
         mechanism = training.mechanism
-        own = perturbed_values(crafted, knowledge.targets[[place]], self.draws, mechanism, rng)
+        own = perturbed_rows.perturbed_values(crafted, knowledge.targets[[place]], self.draws, mechanism, rng)
         own = np.resize(own, self.draws)  # without noise there is one value; repeat it
         passes = range(self.often if mechanism is not None else 1)
-        others = [perturbed_values(crafted, knowledge.rows, 1, mechanism, rng) for _ in passes]
+        others = [perturbed_rows.perturbed_values(crafted, knowledge.rows, 1, mechanism, rng) for _ in passes]
         return NeuronCertificate.of(own, np.concatenate(others), most - least, training, self.error)
 
 
@@ -224,14 +222,14 @@ def feature_bounds(knowledge: ServerKnowledge) -> tuple[Reals, Reals]:
     if mechanism is None:
         rows = np.concatenate([knowledge.rows, knowledge.targets]).astype(np.float64)
         return rows.min(axis=0), rows.max(axis=0)
-    if isinstance(mechanism, TabulatedNoise):
+    if isinstance(mechanism, feature_distributions.TabulatedNoise):
         levels = mechanism.encoding.levels
         return np.full(n_features, levels[0]), np.full(n_features, levels[-1])
     return np.full(n_features, -np.inf), np.full(n_features, np.inf)
 
 
 def certify_neurons(
-    knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator, often: int = 1
+    knowledge: ServerKnowledge, crafted: Sequence[network.CraftedNeuron], rng: Generator, often: int = 1
 ) -> list[NeuronCertificate]:
     """Certify the neuron of each target, on the available workers."""
     seeds = rng.integers(2**63, size=len(crafted)).tolist()
@@ -241,7 +239,7 @@ def certify_neurons(
 
 
 def certified_rates(
-    knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
+    knowledge: ServerKnowledge, crafted: Sequence[network.CraftedNeuron], rng: Generator
 ) -> dict[str, float]:
     """Return means over targets of the certified numbers, by name."""
     certificates = certify_neurons(knowledge, crafted, rng)

@@ -3,13 +3,12 @@
 from math import ceil
 
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.models.training.noise_calibration import DpTraining
+from leakgauge.domains.models.training import noise_calibration
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
-from leakgauge.theory import composition
-from leakgauge.theory.metric_bounds import humphries_advantage
+from leakgauge.theory import composition, metric_bounds
 
 
-def training_group_guarantee(noise: DpTraining, schedule: TrainingSchedule) -> Guarantee:
+def training_group_guarantee(noise: noise_calibration.DpTraining, schedule: TrainingSchedule) -> Guarantee:
     """The promise to all rows of a training together; the promise to one row becomes the nominal one.
 
     All rows are replaced, so the sum of a step changes by two clips for each row in the batch; a Poisson
@@ -33,7 +32,7 @@ def training_group_guarantee(noise: DpTraining, schedule: TrainingSchedule) -> G
 
 def dependent_records_note(record: Guarantee, group: Guarantee, size: int, dependence: str) -> str:
     """Why the promise to a single record does not describe the risk, as a note for reports."""
-    bound = float(humphries_advantage(record.epsilon, record.delta))
+    bound = float(metric_bounds.humphries_advantage(record.epsilon, record.delta))
     return (
         f"The bound for independent records does not describe this risk: {dependence}. For independent "
         f"records epsilon = {record.epsilon:.3g} would keep the advantage (TPR - FPR) at or below "
@@ -48,5 +47,5 @@ def _rounded_up(bound: float) -> str:
 
 
 def _allowed_advantage(group: Guarantee) -> str:
-    bound = float(humphries_advantage(group.epsilon, group.delta))
+    bound = float(metric_bounds.humphries_advantage(group.epsilon, group.delta))
     return "any advantage" if not bound < 1 - 1e-3 else _rounded_up(bound)

@@ -8,11 +8,8 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.data.dataset import as_tuple
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
-from leakgauge.domains.models.training.optimizers import OptimizerName
-from leakgauge.domains.models.training.schedule import BatchSampling
+from leakgauge.domains.models.data import dataset, preprocessing
+from leakgauge.domains.models.training import noise_calibration, optimizers, schedule
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, find_trainer, read_trainer
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
@@ -20,7 +17,7 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
-TRAINING_MECHANISMS: Mapping[str, OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
+TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 DEFAULT_TARGETS = 100
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
@@ -85,14 +82,14 @@ class ModelsFileDataTable:
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     impute: bool = False
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     def __post_init__(self) -> None:
-        for name in as_tuple(self.group):
+        for name in dataset.as_tuple(self.group):
             if name == self.label:
                 raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
         for name in self.drop:
-            if name in (self.label, *as_tuple(self.group)):
+            if name in (self.label, *dataset.as_tuple(self.group)):
                 raise BadInput(
                     f"drop: {name!r} is the label or a group, which are never features; leave it out"
                 )
@@ -138,7 +135,7 @@ class ModelsChallengerTable:
     batch: int | None = None
     hidden: tuple[int, ...] | None = None
     rate: float | None = None
-    sampling: BatchSampling | None = None
+    sampling: schedule.BatchSampling | None = None
 
     def __post_init__(self) -> None:
         for name, minimum in (("members", 2), ("others", 1), ("validation", 0)):
@@ -206,7 +203,7 @@ def read_challenger_table(table: Mapping[str, Any]) -> ModelsChallengerTable:
 class _NoNoiseTable:
     """The options of training without noise: the optimizer, and what an absent target leaves behind."""
 
-    optimizer: OptimizerName | None = None
+    optimizer: optimizers.OptimizerName | None = None
     relation: Relation = Relation.REPLACE_ONE
 
 
@@ -225,7 +222,7 @@ def mechanism_lines() -> dict[str, str | None]:
     }
 
 
-def read_training_mechanism(mechanism: Mapping[str, Any]) -> TrainingMechanism:
+def read_training_mechanism(mechanism: Mapping[str, Any]) -> noise_calibration.TrainingMechanism:
     """Read the mechanism of a training."""
     parameters = dict(mechanism)
     name = parameters.pop("name", None)
@@ -235,8 +232,10 @@ def read_training_mechanism(mechanism: Mapping[str, Any]) -> TrainingMechanism:
     require_known(name, known, "mechanism: none")
     if name == NO_NOISE:
         plain = read_dataclass(_NoNoiseTable, parameters, "mechanism 'none'")
-        return TrainingMechanism(name=name, noise=None, relation=plain.relation, optimizer=plain.optimizer)
-    noise = read_dataclass(DpTraining, parameters, f"mechanism {name!r}")
-    return TrainingMechanism(
+        return noise_calibration.TrainingMechanism(
+            name=name, noise=None, relation=plain.relation, optimizer=plain.optimizer
+        )
+    noise = read_dataclass(noise_calibration.DpTraining, parameters, f"mechanism {name!r}")
+    return noise_calibration.TrainingMechanism(
         name=name, noise=noise, relation=noise.relation, optimizer=TRAINING_MECHANISMS[name]
     )

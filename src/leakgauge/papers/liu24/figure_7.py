@@ -14,9 +14,8 @@ from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, 
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, density_chart
 from leakgauge.report.page import Chart, Stroke
-from leakgauge.theory import threshold_attacks
+from leakgauge.theory import loss_composition, threshold_attacks
 from leakgauge.theory.asymmetric_composition import DistributionPair, best_attack
-from leakgauge.theory.loss_composition import BestAttack
 from leakgauge.verdict import Verdict
 
 _RARE = 1e-18  # counts less likely than this are left out
@@ -76,7 +75,7 @@ class BusyCell:
         alarm, hit = self.vote_chances
         return float(threshold_attacks.vote_accuracy([alarm] * n, [hit] * n))
 
-    def optimum(self, n: int) -> BestAttack:
+    def optimum(self, n: int) -> loss_composition.BestAttack:
         """The best attack on n cells; outputs of a sixteenth of a count are taken together."""
         return _optimum(self, n)
 
@@ -99,7 +98,7 @@ def noise_at_least(x: Reals) -> Reals:
 
 
 @lru_cache(maxsize=64)
-def _optimum(cell: BusyCell, n: int) -> BestAttack:
+def _optimum(cell: BusyCell, n: int) -> loss_composition.BestAttack:
     return best_attack([(cell.pair, n)])
 
 

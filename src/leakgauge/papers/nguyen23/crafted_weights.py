@@ -5,9 +5,7 @@ from functools import cache
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.attacks.trained_neuron import Attack
-from leakgauge.domains.federated.neurons import stealth
-from leakgauge.domains.federated.neurons.network import CraftedNeuron, honest_layer
-from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer
+from leakgauge.domains.federated.neurons import network, neuron_training, stealth
 from leakgauge.papers import paper
 from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
@@ -45,14 +43,16 @@ def _weights(scope: paper.Scope, label: str, epsilon: int) -> CraftedWeights:
     setup = setup_without_games(scope, FACES, FeatureForm.NON_NEGATIVE, noise_table("bitrand", epsilon))
     rng = setup.rng()
     if label == LIKELIHOOD:
-        crafted: CraftedNeuron = setup.craft(1)[1][0]
+        crafted: network.CraftedNeuron = setup.craft(1)[1][0]
     else:
         options = Attack(neurons=NEURONS).options(noisy=True)
-        crafted = NeuronTrainer.of(setup.server, options, rng)((0, int(rng.integers(2**63)))).neuron
+        crafted = neuron_training.NeuronTrainer.of(setup.server, options, rng)(
+            (0, int(rng.integers(2**63)))
+        ).neuron
     units, features = crafted.first.shape
     return CraftedWeights(
         stealth.flat_weights((crafted.first, crafted.first_bias)),
-        stealth.flat_weights(honest_layer(features, units, rng)),
+        stealth.flat_weights(network.honest_layer(features, units, rng)),
         stealth.first_layer_stealth(crafted, rng),
         stealth.chosen_neuron_stealth(crafted, rng),
     )

@@ -4,13 +4,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge.core.game import Trials
-from leakgauge.referee import thresholds
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.confidence_sequence import sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.per_target import has_lasting_targets
+from leakgauge.referee.thresholds import (
+    jackknife_accuracy,
+    jackknife_mean_accuracy,
+    own_decisions,
+    without_own_threshold,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +41,17 @@ class Metric(RateMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        if (says_member := thresholds.own_decisions(trials)) is None:
-            return thresholds.without_own_threshold(self.confidence)
+        if (says_member := own_decisions(trials)) is None:
+            return without_own_threshold(self.confidence)
         need_both_worlds(trials, "accuracy_own")
         if has_lasting_targets(trials):
             return rate_estimate(
-                thresholds.jackknife_mean_accuracy(trials, says_member),
+                jackknife_mean_accuracy(trials, says_member),
                 self.confidence,
                 "mean over targets at the attack's own threshold, jackknife over rounds",
             )
         return rate_estimate(
-            thresholds.jackknife_accuracy(trials, says_member),
+            jackknife_accuracy(trials, says_member),
             self.confidence,
             "balanced accuracy at the attack's own threshold, jackknife over rounds",
         )

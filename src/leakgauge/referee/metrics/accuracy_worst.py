@@ -7,11 +7,9 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
+from leakgauge.referee import intervals, per_target, sample_split
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import rate_high, rate_low
 from leakgauge.referee.metric_protocol import RateMetric
-from leakgauge.referee.per_target import has_lasting_targets, split_targets
-from leakgauge.referee.sample_split import selection_half
 from leakgauge.referee.thresholds import best_thresholds, own_decisions
 
 
@@ -38,16 +36,18 @@ class Metric(RateMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        if not has_lasting_targets(trials):
+        if not per_target.has_lasting_targets(trials):
             raise BadInput("accuracy_worst follows each target over rounds, but every target is in one round")
         says_member, counted = _decisions(trials)
         right = says_member == trials.members
-        kept, targets, ins, outs = split_targets(_marked(trials, right).where(counted), "accuracy_worst")
+        kept, targets, ins, outs = per_target.split_targets(
+            _marked(trials, right).where(counted), "accuracy_worst"
+        )
         hits = np.bincount(targets, kept.members * kept.scores, ins.size)
         silences = np.bincount(targets, ~kept.members * kept.scores, ins.size)
         error = (1 - self.confidence) / 2 / (2 * ins.size)  # one side, two rates of each target
-        low = (rate_low(hits, ins, error) + rate_low(silences, outs, error)) / 2
-        high = (rate_high(hits, ins, error) + rate_high(silences, outs, error)) / 2
+        low = (intervals.rate_low(hits, ins, error) + intervals.rate_low(silences, outs, error)) / 2
+        high = (intervals.rate_high(hits, ins, error) + intervals.rate_high(silences, outs, error)) / 2
         n_one_sided = np.unique(trials.targets).size - ins.size
         return Estimate(
             value=float(((hits / ins + silences / outs) / 2).max()),
@@ -63,7 +63,7 @@ def _decisions(trials: Trials) -> "tuple[np.ndarray, np.ndarray]":
     """What the attacker says of each trial, and which trials count."""
     if (own := own_decisions(trials)) is not None:
         return own, np.ones(len(trials), bool)
-    counted = ~selection_half(trials)
+    counted = ~sample_split.selection_half(trials)
     if counted.all() or not counted.any():
         raise BadInput("accuracy_worst needs at least two rounds: one to choose a threshold, one to count")
     names, targets = np.unique(trials.targets, return_inverse=True)

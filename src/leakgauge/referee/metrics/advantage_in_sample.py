@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from leakgauge.core.game import Trials
+from leakgauge.referee import jackknife, thresholds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import advantage_estimate, round_numbers
 from leakgauge.referee.metric_protocol import RateMetric
-from leakgauge.referee.thresholds import in_sample_decisions, mean_over_rounds, too_few_per_round
 
 _BEST = "TPR - FPR at the best threshold of the counted trials (biased upwards), jackknife over rounds"
 
@@ -45,7 +44,7 @@ class Metric(RateMetric):
         return "the most over all thresholds, chosen on the counted trials: too high by design"
 
     def __call__(self, trials: Trials) -> Estimate:
-        if reason := too_few_per_round(trials, 1):
+        if reason := thresholds.too_few_per_round(trials, 1):
             return Estimate(value=None, confidence=self.confidence, method=_BEST, reason=reason)
         if self.null:
             return Estimate(
@@ -54,12 +53,14 @@ class Metric(RateMetric):
                 method="sqrt(pi / 8) sqrt(1 / n + 1 / m)",
                 reason="a formula: it has no interval",
             )
-        return advantage_estimate(
-            mean_over_rounds(trials, in_sample_decisions(trials)), self.confidence, _BEST
+        return jackknife.advantage_estimate(
+            thresholds.mean_over_rounds(trials, thresholds.in_sample_decisions(trials)),
+            self.confidence,
+            _BEST,
         )
 
 
 def _without_a_leak(trials: Trials) -> float:
-    rounds = round_numbers(trials)
+    rounds = jackknife.round_numbers(trials)
     n, m = np.bincount(rounds, trials.members), np.bincount(rounds, ~trials.members)
     return float(np.sqrt(np.pi / 8 * (1 / n + 1 / m)).mean())

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge.core.game import Trials
+from leakgauge.referee import jackknife, thresholds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import advantage_estimate
 from leakgauge.referee.metric_protocol import RateMetric
-from leakgauge.referee.thresholds import cross_fitted_decisions, mean_over_rounds, too_few_per_round
 
 FEWEST = 20  # members, and others, in each round
 
@@ -31,8 +30,10 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         method = "TPR - FPR at thresholds chosen on the other half of each release, jackknife over rounds"
-        if reason := too_few_per_round(trials, FEWEST):
+        if reason := thresholds.too_few_per_round(trials, FEWEST):
             return Estimate(value=None, confidence=self.confidence, method=method, reason=reason)
-        return advantage_estimate(
-            mean_over_rounds(trials, cross_fitted_decisions(trials)), self.confidence, method
+        return jackknife.advantage_estimate(
+            thresholds.mean_over_rounds(trials, thresholds.cross_fitted_decisions(trials)),
+            self.confidence,
+            method,
         )

@@ -6,12 +6,10 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
-from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee import assumptions, intervals, sample_split
 from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.metric_protocol import EpsilonMetric
-from leakgauge.referee.sample_split import selection_half
 
 MOST_THRESHOLDS = 500  # tried by the half that chooses
 
@@ -29,11 +27,11 @@ class Metric(EpsilonMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        need_independent_rounds(trials, "clopper_pearson")
-        chooses = selection_half(trials)
+        assumptions.need_independent_rounds(trials, "clopper_pearson")
+        chooses = sample_split.selection_half(trials)
         choose, count = trials.where(chooses), trials.where(~chooses)
-        need_both_worlds(choose, "clopper_pearson")
-        need_both_worlds(count, "clopper_pearson")
+        assumptions.need_both_worlds(choose, "clopper_pearson")
+        assumptions.need_both_worlds(count, "clopper_pearson")
         error = (1 - self.confidence) / 2
         thresholds = np.unique(choose.scores)
         thresholds = thresholds[:: -(-thresholds.size // MOST_THRESHOLDS)]
@@ -55,8 +53,8 @@ class Metric(EpsilonMetric):
     def _bound(self, trials: Trials, thresholds: Reals, error: float) -> Reals:
         hits, alarms = counts_at(trials, thresholds)
         n_members = int(trials.members.sum())
-        fnr = rate_high(n_members - hits, n_members, error)
-        fpr = rate_high(alarms, len(trials) - n_members, error)
+        fnr = intervals.rate_high(n_members - hits, n_members, error)
+        fpr = intervals.rate_high(alarms, len(trials) - n_members, error)
         return epsilon_from_rates(fpr, fnr, self.delta)
 
 
@@ -94,8 +92,8 @@ def errors_bound(hits: int, misses: int, alarms: int, silences: int, *, delta: f
     """Bound on epsilon from the counts of one threshold, each rate at its own error."""
     if not hits + misses or not alarms + silences:
         return 0.0
-    fpr = rate_high(alarms, alarms + silences, error)
-    fnr = rate_high(misses, hits + misses, error)
+    fpr = intervals.rate_high(alarms, alarms + silences, error)
+    fnr = intervals.rate_high(misses, hits + misses, error)
     return float(epsilon_from_rates(fpr, fnr, delta))
 
 

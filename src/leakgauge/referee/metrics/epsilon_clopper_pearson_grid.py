@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Trials
-from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee import assumptions, intervals
 from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics.epsilon_clopper_pearson import counts_at, errors_bound
 
@@ -24,18 +23,18 @@ class Metric(EpsilonMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        need_independent_rounds(trials, "clopper_pearson_grid")
+        assumptions.need_independent_rounds(trials, "clopper_pearson_grid")
         sets_grid = np.zeros(len(trials), bool)
         sets_grid[np.argsort(trials.rounds, kind="stable")[::GRID_SHARE]] = True
         count = trials.where(~sets_grid)
-        need_both_worlds(count, "clopper_pearson_grid")
+        assumptions.need_both_worlds(count, "clopper_pearson_grid")
         shares = np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)
         thresholds = np.unique(np.quantile(trials.scores[sets_grid], shares, method="higher"))
         error = (1 - self.confidence) / 2 / thresholds.size
         hits, alarms = counts_at(count, thresholds)
         n_members = int(count.members.sum())
-        fpr = rate_high(alarms, len(count) - n_members, error)
-        fnr = rate_high(n_members - hits, n_members, error)
+        fpr = intervals.rate_high(alarms, len(count) - n_members, error)
+        fnr = intervals.rate_high(n_members - hits, n_members, error)
         return Estimate(
             value=None,
             low=float(epsilon_from_rates(fpr, fnr, self.delta).max()),

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Reals, Trials
-from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee import assumptions, intervals
 from leakgauge.referee.epsilon_from_rates import approximate_level, epsilon_from_rates, local_levels_band
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.roc import roc
 
@@ -40,8 +39,8 @@ class Metric(EpsilonMetric):
 
 def error_bands(trials: Trials, metric: str, alpha: float) -> tuple[Reals, Reals]:
     """Upper bounds of both error rates at every threshold, together at 1 - alpha."""
-    need_independent_rounds(trials, metric)
-    need_both_worlds(trials, metric)
+    assumptions.need_independent_rounds(trials, metric)
+    assumptions.need_both_worlds(trials, metric)
     curve = roc(trials)
     n_members = int(trials.members.sum())
     n_others = len(trials) - n_members
@@ -57,6 +56,6 @@ def band_errors(hits: int, misses: int, alarms: int, silences: int, alpha: float
     """
     if not hits + misses or not alarms + silences:
         return 1.0, 1.0
-    fpr = rate_high(alarms, alarms + silences, approximate_level(alarms + silences, alpha / 2))
-    fnr = rate_high(misses, hits + misses, approximate_level(hits + misses, alpha / 2))
+    fpr = intervals.rate_high(alarms, alarms + silences, approximate_level(alarms + silences, alpha / 2))
+    fnr = intervals.rate_high(misses, hits + misses, approximate_level(hits + misses, alpha / 2))
     return float(fpr), float(fnr)

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from leakgauge.core.game import Bits, Reading, Trials
-from leakgauge.referee import one_run
-from leakgauge.referee.assumptions import need_independent_rounds, unfair_coins
+from leakgauge.referee import assumptions, one_run
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics import epsilon_clopper_pearson
@@ -44,7 +43,7 @@ class Metric(EpsilonMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        if problem := unfair_coins(trials):
+        if problem := assumptions.unfair_coins(trials):
             return epsilon_clopper_pearson.fallback_estimate(trials, self.delta, self.confidence, problem)
         n, shared = len(trials), trials.shared_rounds
         guesses, events = self._events(trials, shared)
@@ -96,7 +95,9 @@ class Metric(EpsilonMetric):
             events.append(_Event(int(guesses.reaching((reading.fraction,), n)[0])))
         if reading.cut is not None:
             if self.delta:
-                need_independent_rounds(trials, "one_run with a strength of evidence and delta > 0")
+                assumptions.need_independent_rounds(
+                    trials, "one_run with a strength of evidence and delta > 0"
+                )
             events.append(_Event(guesses.at_least(reading.cut), by_strength=True))
         return guesses, events
 

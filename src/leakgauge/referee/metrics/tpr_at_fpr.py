@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge.core.game import Trials
-from leakgauge.referee import low_fpr
-from leakgauge.referee.assumptions import need_both_worlds
+from leakgauge.referee import assumptions, low_fpr
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import RateMetric
 
@@ -41,7 +40,7 @@ class Metric(RateMetric):
         return f"members recognised while accusing 1 non-member in {round(1 / self.fpr):,}"
 
     def __call__(self, trials: Trials) -> Estimate:
-        need_both_worlds(trials, "tpr_at_fpr")
+        assumptions.need_both_worlds(trials, "tpr_at_fpr")
         if low_fpr.has_enough_repeats(trials, self.fpr):
             return self._of_repeats(trials)
         value = low_fpr.tpr_at(trials.scores, trials.members, self.fpr)

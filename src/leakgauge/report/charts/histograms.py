@@ -6,11 +6,10 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.report import number_format, page
 from leakgauge.report.charts import chart_style
-from leakgauge.report.number_format import brief, percent
-from leakgauge.report.page import Chart, LegendEntry, Stroke
 
-LINE_STROKES = (Stroke.LINE, Stroke.DASHED, Stroke.DOTTED)
+LINE_STROKES = (page.Stroke.LINE, page.Stroke.DASHED, page.Stroke.DOTTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class DensityCurve:
     label: str
     places: Reals
     heights: Reals
-    stroke: Stroke
+    stroke: page.Stroke
     colour: str
 
     def __post_init__(self) -> None:
@@ -58,13 +57,13 @@ def density_chart(
     y_title: str,
     caption: str,
     alternative: str,
-) -> Chart:
+) -> page.Chart:
     """Draw transparent bars, and lines over them."""
     import altair as alt
 
     keys = (
-        *(LegendEntry(each.label, each.colour, Stroke.BAR) for each in bars),
-        *(LegendEntry(each.label, each.colour, each.stroke) for each in densities),
+        *(page.LegendEntry(each.label, each.colour, page.Stroke.BAR) for each in bars),
+        *(page.LegendEntry(each.label, each.colour, each.stroke) for each in densities),
     )
     if not keys:
         raise BadInput(f"chart {name}: there is nothing to draw")
@@ -89,12 +88,17 @@ def density_chart(
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales", encodings=["x"]))
     data = alt.Data(values=[*_boxes(bars), *_points(densities)])
     chart = alt.layer(*layers, data=data).properties(height=260)
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 
 def _boxes(bars: Sequence[HistogramBars]) -> list[dict[str, Any]]:
     return [
-        {"label": each.label, "x": brief(left), "x2": brief(right), "y": brief(height)}
+        {
+            "label": each.label,
+            "x": number_format.brief(left),
+            "x2": number_format.brief(right),
+            "y": number_format.brief(height),
+        }
         for each in bars
         for left, right, height in zip(
             each.edges[:-1].tolist(), each.edges[1:].tolist(), each.heights.tolist(), strict=True
@@ -104,7 +108,7 @@ def _boxes(bars: Sequence[HistogramBars]) -> list[dict[str, Any]]:
 
 def _points(densities: Sequence[DensityCurve]) -> list[dict[str, Any]]:
     return [
-        {"label": each.label, "x": brief(place), "y": brief(height)}
+        {"label": each.label, "x": number_format.brief(place), "y": number_format.brief(height)}
         for each in densities
         for place, height in zip(each.places.tolist(), each.heights.tolist(), strict=True)
     ]
@@ -126,14 +130,19 @@ def people_chart(
     caption: str,
     alternative: str,
     who: str = "people",
-) -> Chart:
+) -> page.Chart:
     """Draw a low panel, to be stacked with others: ``most`` is the share at the top of their common axis."""
     import altair as alt
 
     if not edges.size == shares.size + 1 > 1:
         raise BadInput(f"chart {name}: {shares.size} shares, {edges.size} edges; give one more edge")
     rows = [
-        {"x": brief(left), "x2": brief(right), "y": brief(share), "read": percent(share)}
+        {
+            "x": number_format.brief(left),
+            "x2": number_format.brief(right),
+            "y": number_format.brief(share),
+            "read": number_format.percent(share),
+        }
         for left, right, share in zip(edges[:-1].tolist(), edges[1:].tolist(), shares.tolist(), strict=True)
     ]
     across = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)
@@ -163,10 +172,10 @@ def people_chart(
     layers = [bars]
     if level is not None:
         mark = alt.Chart(alt.Data(values=[{"x": level}])).mark_rule(
-            color=chart_style.CHANCE, strokeDash=chart_style.DASHES[Stroke.DASHED], tooltip=None
+            color=chart_style.CHANCE, strokeDash=chart_style.DASHES[page.Stroke.DASHED], tooltip=None
         )
         layers.append(mark.encode(x=alt.X("x:Q", scale=across)))
-    return Chart(
+    return page.Chart(
         name,
         caption,
         alternative,

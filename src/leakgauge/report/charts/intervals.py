@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leakgauge.report import number_format, page
 from leakgauge.report.adversary_names import SEPARATOR
 from leakgauge.report.charts import chart_style
-from leakgauge.report.number_format import brief
-from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 _LABEL_LINES = f"split(datum.label, '{SEPARATOR}')"
 MEASURED, ALLOWED = "measured", "most the promise allows"
@@ -41,7 +40,7 @@ def interval_chart(
     chance: float | None = None,
     share: bool = False,
     step: int = 34,
-) -> Chart:
+) -> page.Chart:
     """Draw one row per label (one line in it per series), and a mark where the promise ends.
 
     ``span`` fixes the axis, ``chance`` is where a coin toss stands, a ``share`` is written as a percentage,
@@ -94,7 +93,7 @@ def interval_chart(
         layers.append(rule.encode(x=along("chance")))
     data = alt.Data(values=[_values(row) for row in rows])
     height = (20 * len(series) + 8 if several else step) * len({row.label for row in rows})
-    return Chart(
+    return page.Chart(
         name,
         caption,
         alternative,
@@ -107,10 +106,10 @@ def _values(row: IntervalRow) -> dict[str, Any]:
     return {
         "label": row.label,
         "series": row.series,
-        "value": brief(row.value),
-        "low": brief(row.low),
-        "high": brief(row.high),
-        "allowed": brief(row.allowed),
+        "value": number_format.brief(row.value),
+        "low": number_format.brief(row.low),
+        "high": number_format.brief(row.high),
+        "allowed": number_format.brief(row.allowed),
         "bound": ALLOWED,
         "from": 0,
         "shown": row.shown,
@@ -120,17 +119,21 @@ def _values(row: IntervalRow) -> dict[str, Any]:
 
 def _keys(
     rows: Sequence[IntervalRow], series: Sequence[str], chance: float | None
-) -> tuple[LegendEntry, ...]:
-    stroke = Stroke.BAR if all(row.value is None for row in rows) else Stroke.DOT
+) -> tuple[page.LegendEntry, ...]:
+    stroke = page.Stroke.BAR if all(row.value is None for row in rows) else page.Stroke.DOT
     measured = (
-        LegendEntry(label, colour, stroke)
+        page.LegendEntry(label, colour, stroke)
         for label, colour in zip(series, chart_style.colours(len(series)), strict=True)
     )
-    bounded = any(brief(row.allowed) is not None for row in rows)
+    bounded = any(number_format.brief(row.allowed) is not None for row in rows)
     return (
         *measured,
-        *([LegendEntry(ALLOWED, chart_style.PROMISE, Stroke.TICK)] if bounded else []),
-        *([LegendEntry("coin toss", chart_style.CHANCE, Stroke.DOTTED)] if chance is not None else []),
+        *([page.LegendEntry(ALLOWED, chart_style.PROMISE, page.Stroke.TICK)] if bounded else []),
+        *(
+            [page.LegendEntry("coin toss", chart_style.CHANCE, page.Stroke.DOTTED)]
+            if chance is not None
+            else []
+        ),
     )
 
 
@@ -145,5 +148,5 @@ def _axis_type(rows: Sequence[IntervalRow]) -> str:
 
 
 def _known(rows: Sequence[IntervalRow], *parts: str) -> list[float]:
-    values = (brief(getattr(row, part)) for row in rows for part in parts)
+    values = (number_format.brief(getattr(row, part)) for row in rows for part in parts)
     return [part for part in values if part is not None]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report import number_format
+from leakgauge.report import number_format, page
 from leakgauge.report.charts import chart_style
-from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 MOST_TICKS = 12
 WIDE = 50.0  # a parameter that spans more than this factor gets a logarithmic axis
@@ -43,7 +42,7 @@ def line_chart(
     alternative: str,
     share: bool = False,
     x_share: bool = False,
-) -> Chart:
+) -> page.Chart:
     """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds."""
     import altair as alt
 
@@ -100,7 +99,7 @@ def line_chart(
         layers.append(hollow.transform_filter("datum.kind === 'published'"))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=210)
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 
 def _row(kind: str, label: str, point: ChartPoint, share: bool) -> dict[str, Any]:
@@ -128,7 +127,7 @@ def _read(point: ChartPoint, share: bool) -> str:
 
 def _keys(
     measured: Sequence[ChartLine], allowed: Sequence[ChartLine], published: Sequence[ChartLine]
-) -> tuple[LegendEntry, ...]:
+) -> tuple[page.LegendEntry, ...]:
     """Measured lines by colour; a published one shares the colour of the measured line of the same label."""
     ours = chart_style.unique_labels([line.label for line in measured])
     theirs = [
@@ -136,14 +135,14 @@ def _keys(
     ]
     return (
         *(
-            LegendEntry(label, colour, Stroke.LINE)
+            page.LegendEntry(label, colour, page.Stroke.LINE)
             for label, colour in zip(ours, chart_style.colours(len(ours)), strict=True)
         ),
         *(
-            LegendEntry(label, chart_style.PROMISE, Stroke.DASHED)
+            page.LegendEntry(label, chart_style.PROMISE, page.Stroke.DASHED)
             for label in chart_style.unique_labels([line.label for line in allowed])
         ),
-        *(LegendEntry(label, chart_style.INK, Stroke.DIAMOND) for label in theirs),
+        *(page.LegendEntry(label, chart_style.INK, page.Stroke.DIAMOND) for label in theirs),
     )
 
 

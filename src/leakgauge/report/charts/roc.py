@@ -9,9 +9,8 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.referee.roc import thin_curve
+from leakgauge.report import number_format, page
 from leakgauge.report.charts import chart_style
-from leakgauge.report.number_format import brief
-from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 MOST_POINTS = 110  # of one curve
 LOWEST_FPR, HIGHEST_FLOOR = 1e-5, 1e-2
@@ -46,7 +45,7 @@ def roc_chart(
     log: bool,
     caption: str,
     alternative: str,
-) -> Chart:
+) -> page.Chart:
     """Draw measured curves, what a promise allows, and blind guessing, on linear or logarithmic axes."""
     import altair as alt
 
@@ -96,7 +95,7 @@ def roc_chart(
     zoom = alt.selection_interval(name="zoom", bind="scales")
     names = alt.param(name="names", value=[key.label for key in keys])
     chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=230)
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 
 def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
@@ -117,21 +116,21 @@ def _thinned(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
 def _points(curves: Sequence[RocCurve], floor: float) -> list[dict[str, Any]]:
     """The points, each with the number of its curve instead of its name, which would be repeated often."""
     return [
-        {"curve": place, "fpr": brief(fpr), "tpr": brief(tpr)}
+        {"curve": place, "fpr": number_format.brief(fpr), "tpr": number_format.brief(tpr)}
         for place, curve in enumerate(curves)
         for fpr, tpr in zip(*(resample_curve(curve, floor) if floor else _thinned(curve)), strict=True)
     ]
 
 
-def _keys(curves: Sequence[RocCurve], allowed: Sequence[RocCurve]) -> tuple[LegendEntry, ...]:
+def _keys(curves: Sequence[RocCurve], allowed: Sequence[RocCurve]) -> tuple[page.LegendEntry, ...]:
     colours = chart_style.colours(len(curves))
     return (
         *(
-            LegendEntry(curve.label, colour, Stroke.LINE)
+            page.LegendEntry(curve.label, colour, page.Stroke.LINE)
             for curve, colour in zip(curves, colours, strict=True)
         ),
-        *(LegendEntry(curve.label, chart_style.PROMISE, Stroke.DASHED) for curve in allowed),
-        LegendEntry(CHANCE_CURVE.label, chart_style.CHANCE, Stroke.DOTTED),
+        *(page.LegendEntry(curve.label, chart_style.PROMISE, page.Stroke.DASHED) for curve in allowed),
+        page.LegendEntry(CHANCE_CURVE.label, chart_style.CHANCE, page.Stroke.DOTTED),
     )
 
 

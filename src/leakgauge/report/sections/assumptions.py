@@ -4,11 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge import catalog
+from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import describe_metric, metrics_in
-from leakgauge.report.number_format import NOTHING, confidence, count, times
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 70
@@ -103,51 +100,52 @@ computed elsewhere this cannot be checked.{% endif %}</li>
 """
 
 
-def section(run: JudgedRun) -> Section:
+def section(run: run_report.JudgedRun) -> page.Section:
     """Coins, independence, correction, stopping, and the method of each estimate."""
     verdicts = run.verdicts
-    shown, audits, methods = most_severe(verdicts, MOST_ROWS), by_audit(verdicts), _methods(verdicts)
+    shown, methods = run_report.most_severe(verdicts, MOST_ROWS), _methods(verdicts)
+    audits = run_report.by_audit(verdicts)
     stopped = [verdict for verdict in verdicts if verdict.stopped_early]
     single = [verdict for verdict in verdicts if verdict.rounds == 1 and verdict.n_targets > 1]
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
-        single=times(len(single), "attacker") if single else "",
+        single=number_format.times(len(single), "attacker") if single else "",
         several=len(single) < len(verdicts),
         coins=[COINS.get(coins, clip(coins)) for coins in dict.fromkeys(v.coins for v in verdicts)],
         given=any(verdict.coins == "given" for verdict in verdicts),
-        corrected=count(max(verdict.corrected_for for verdict in verdicts)),
-        stopped=times(len(stopped), "attacker") if stopped else "",
+        corrected=number_format.count(max(verdict.corrected_for for verdict in verdicts)),
+        stopped=number_format.times(len(stopped), "attacker") if stopped else "",
         looks=run.manifest.get("looks"),
         rows=[
             _row(name, verdict) for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
-        omitted=omission_note(len(shown), len(verdicts), "attackers"),
+        omitted=run_report.omission_note(len(shown), len(verdicts), "attackers"),
         methods=methods[:MOST_METHODS],
-        omitted_methods=omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
+        omitted_methods=run_report.omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
         audits=[_settings(audit, rivals[0]) for audit, rivals in list(audits.items())[:MOST_AUDITS]],
-        omitted_audits=omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
+        omitted_audits=run_report.omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
     )
-    return Section("What the numbers are based on", html)
+    return page.Section("What the numbers are based on", html)
 
 
 def _row(name: str, verdict: Verdict) -> dict[str, str]:
-    needed = "never enough" if verdict.finding is Finding.UNDECIDED else NOTHING
+    needed = "never enough" if verdict.finding is Finding.UNDECIDED else number_format.NOTHING
     return {
         "name": name,
         "attack": clip(verdict.attack),
         "knowledge": clip(verdict.knowledge),
         "coins": clip(verdict.coins),
-        "rounds": count(verdict.rounds),
-        "targets": count(verdict.n_targets),
-        "corrected": count(verdict.corrected_for),
+        "rounds": number_format.count(verdict.rounds),
+        "targets": number_format.count(verdict.n_targets),
+        "corrected": number_format.count(verdict.corrected_for),
         "stopped": "yes" if verdict.stopped_early else "no",
-        "needed": count(verdict.rounds_needed) if verdict.rounds_needed is not None else needed,
+        "needed": number_format.count(verdict.rounds_needed) if verdict.rounds_needed is not None else needed,
     }
 
 
 def _methods(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, str]]:
-    present = metrics_in(verdicts)
+    present = metric_text.metrics_in(verdicts)
     known = [name for name in catalog.metric_descriptions() if name in present]
     others = sorted(present - set(known))
     uses: dict[tuple[str, str, str], int] = {}
@@ -155,12 +153,12 @@ def _methods(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, str]]:
         for verdict in verdicts:
             if estimate := verdict.metrics.get(name):
                 key = (
-                    describe_metric(name).title,
+                    metric_text.describe_metric(name).title,
                     clip(estimate.method, 200),
-                    confidence(estimate),
+                    number_format.confidence(estimate),
                 )
                 uses[key] = uses.get(key, 0) + 1
-    return [(*key, count(n)) for key, n in uses.items()]
+    return [(*key, number_format.count(n)) for key, n in uses.items()]
 
 
 def _settings(audit: str, verdict: Verdict) -> tuple[str, str, list[tuple[str, str]]]:
@@ -184,7 +182,7 @@ def _settings_text(values: Any) -> str:
                 f"{clip(key, LONGEST_SETTING)} = {_settings_text(value)}" for key, value in values.items()
             )
         case list() | tuple() if len(values) > 8:
-            return f"({count(len(values))} values)"
+            return f"({number_format.count(len(values))} values)"
         case list() | tuple():
             return "[" + ", ".join(_settings_text(value) for value in values) + "]"
         case _:

@@ -1,8 +1,7 @@
 """How the data behind the audits were read: how many rows were used, and which were skipped."""
 
+from leakgauge.report import page, run_report
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun
 
 ORDER = 65
 MOST_NOTES, MOST_AUDITS, LONGEST = 20, 4, 400
@@ -17,7 +16,7 @@ _TEMPLATE = """
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One line for each file that was read; nothing where there was none."""
     notes = run.manifest.get("notes") or {}
     if not notes:
@@ -28,7 +27,7 @@ def section(run: JudgedRun) -> Section | None:
         if len(shown) > MOST_NOTES
         else ""
     )
-    return Section("The data", render_html(_TEMPLATE, notes=shown[:MOST_NOTES], omitted=omitted))
+    return page.Section("The data", page.render_html(_TEMPLATE, notes=shown[:MOST_NOTES], omitted=omitted))
 
 
 def _names(audits: list[str]) -> str:

@@ -1,9 +1,7 @@
 """The glossary: words of the report and its metrics."""
 
 from leakgauge import catalog
-from leakgauge.report.metric_text import metrics_in
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report import metric_text, page, run_report
 
 ORDER = 100
 
@@ -48,12 +46,12 @@ _TEMPLATE = """
 """
 
 
-def section(run: JudgedRun) -> Section:
+def section(run: run_report.JudgedRun) -> page.Section:
     """General words, then the metrics that occur."""
-    used = metrics_in(run.verdicts)
+    used = metric_text.metrics_in(run.verdicts)
     metrics = [
         (term.title, f"{term.meaning[0].upper()}{term.meaning[1:]}.")
         for name, term in catalog.metric_descriptions().items()
         if name in used
     ]
-    return Section("Words used here", render_html(_TEMPLATE, words=_WORDS, metrics=metrics))
+    return page.Section("Words used here", page.render_html(_TEMPLATE, words=_WORDS, metrics=metrics))

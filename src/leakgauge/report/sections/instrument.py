@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakgauge.report import number_format
+from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.control_text import control_sentences
-from leakgauge.report.metric_text import has_epsilon_bound
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.summary import control_status, is_control
 from leakgauge.verdict import Verdict
 
@@ -65,17 +62,17 @@ have found, is not known.</p>
 """
 
 
-def section(run: JudgedRun) -> Section:
+def section(run: run_report.JudgedRun) -> page.Section:
     """An explanation, then one line per attacker."""
     checked = [verdict for verdict in run.verdicts if verdict.instrument]
-    shown = most_severe(checked, MOST_ROWS)
+    shown = run_report.most_severe(checked, MOST_ROWS)
     sure = max((e.confidence for verdict in run.verdicts for e in verdict.metrics.values()), default=0.95)
     tolerated = round(1 - sure, 9)
     rows = [
         _row(name, verdict, tolerated)
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         confidence=number_format.level(sure),
         tolerated=number_format.level(tolerated),
@@ -83,9 +80,9 @@ def section(run: JudgedRun) -> Section:
         draws=_draws(shown),
         unprotected=_unprotected(shown),
         remarks=any(row["remark"] for row in rows),
-        omitted=omission_note(len(shown), len(checked), "attackers"),
+        omitted=run_report.omission_note(len(shown), len(checked), "attackers"),
     )
-    return Section("Was the audit able to find a leak?", html)
+    return page.Section("Was the audit able to find a leak?", html)
 
 
 def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
@@ -102,9 +99,9 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
             else ""
         ),
         "unprotected": control_status(verdict),
-        "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
+        "seen": _smallest(planted, "epsilon") if metric_text.has_epsilon_bound(verdict) else NO_BOUND,
         "violating": _smallest(planted, "violating_epsilon")
-        if verdict.promised and has_epsilon_bound(verdict)
+        if verdict.promised and metric_text.has_epsilon_bound(verdict)
         else number_format.NOTHING,
         "remark": f"{FALSE_ALARMS if alarming else ''} {control_sentences(verdict)}".strip(),
     }

@@ -1,9 +1,7 @@
 """What the audit did not test."""
 
+from leakgauge.report import number_format, page, run_report
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.number_format import number
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun
 
 ORDER = 80
 MOST_NAMES = 12
@@ -26,15 +24,15 @@ attributes, repeated releases over time, access control, logs and copies of the 
 """
 
 
-def section(run: JudgedRun) -> Section:
+def section(run: run_report.JudgedRun) -> page.Section:
     """What must not be concluded from the report."""
     verdicts = run.verdicts
     tried = list(dict.fromkeys(f"{clip(v.attack)} (knowledge: {clip(v.knowledge)})" for v in verdicts))
     more = f" and {len(tried) - MOST_NAMES} more" if len(tried) > MOST_NAMES else ""
     deltas = [verdict.promised.get("delta") or 0.0 for verdict in verdicts if verdict.promised]
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         names=", ".join(tried[:MOST_NAMES]) + more,
-        delta=number(max(deltas)) if any(deltas) else "",
+        delta=number_format.number(max(deltas)) if any(deltas) else "",
     )
-    return Section("What was not tested", html)
+    return page.Section("What was not tested", html)

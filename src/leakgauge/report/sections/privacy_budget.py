@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
+from leakgauge.report import number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.number_format import NOTHING, number
-from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 27
@@ -20,15 +18,15 @@ _TEMPLATE = """
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One line per attacker whose spending was counted."""
     spending = [verdict for verdict in run.verdicts if verdict.spent]
     if not spending:
         return None
-    shown = most_severe(spending, MOST_ROWS)
+    shown = run_report.most_severe(spending, MOST_ROWS)
     columns = spending_terms(shown)
     rows = [
-        HtmlTableRow(
+        page.HtmlTableRow(
             name,
             tuple(spent_epsilon(verdict, column) for column in columns),
             marked=tuple(
@@ -37,16 +35,16 @@ def section(run: JudgedRun) -> Section | None:
         )
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
-    table = html_table(
+    table = page.html_table(
         "The privacy budget, as spent and as recorded",
         [(term.title, term.meaning) for term in columns.values()],
         rows,
         caption="ε spent in one simulated release; “a to b” where these differ. "
-        + omission_note(len(shown), len(spending), "attackers"),
+        + run_report.omission_note(len(shown), len(spending), "attackers"),
     )
-    notes = [domain.spending_note for domain in domains_of(shown) if domain.spending_note]
-    return Section(
-        "The privacy budget, as spent and as recorded", render_html(_TEMPLATE, notes=notes, table=table)
+    notes = [domain.spending_note for domain in run_report.domains_of(shown) if domain.spending_note]
+    return page.Section(
+        "The privacy budget, as spent and as recorded", page.render_html(_TEMPLATE, notes=notes, table=table)
     )
 
 
@@ -54,7 +52,7 @@ def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The columns that any verdict has: declared ones in the order of their domains, then the others."""
     names = {name for verdict in verdicts for name in verdict.spent or {}}
     declared: dict[str, Term] = {}
-    for domain in domains_of(verdicts):
+    for domain in run_report.domains_of(verdicts):
         declared |= domain.spending
     known = {name: term for name, term in declared.items() if name in names}
     return known | {name: Term(title=clip(name)) for name in sorted(names - set(known))}
@@ -62,14 +60,14 @@ def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
 
 def compared_columns(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The columns that are set against each other: what was obtained, and what was recorded."""
-    compared = {name for domain in domains_of(verdicts) for name in domain.spending_check or ()}
+    compared = {name for domain in run_report.domains_of(verdicts) for name in domain.spending_check or ()}
     return {name: term for name, term in spending_terms(verdicts).items() if name in compared}
 
 
 def spent_epsilon(verdict: Verdict, name: str) -> str:
     """An epsilon that was spent: one number, or from the least to the most of any round."""
     span = (verdict.spent or {}).get(name)
-    return NOTHING if span is None else range_text(span)
+    return number_format.NOTHING if span is None else range_text(span)
 
 
 def range_text(span: Mapping[str, float]) -> str:
@@ -80,14 +78,14 @@ def range_text(span: Mapping[str, float]) -> str:
     >>> range_text({"least": 3.0, "mean": 31.1, "most": 60.0})
     '3 to 60'
     """
-    least, most = number(span["least"]), number(span["most"])
+    least, most = number_format.number(span["least"]), number_format.number(span["most"])
     return most if least == most else f"{least} to {most}"
 
 
 def exceeding_columns(verdict: Verdict) -> set[str]:
     """The columns that exceed the one they must not exceed, in the round where most was spent."""
     spent = verdict.spent or {}
-    checks = [domain.spending_check for domain in domains_of([verdict]) if domain.spending_check]
+    checks = [domain.spending_check for domain in run_report.domains_of([verdict]) if domain.spending_check]
     return {
         first
         for first, second in checks

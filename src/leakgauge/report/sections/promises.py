@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
+from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.metric_text import bound_text
-from leakgauge.report.number_format import NOTHING, count, number, upper
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun, omission_note
 
 ORDER = 25
 MOST_ROWS = 40
@@ -72,7 +69,7 @@ The last columns give ε for the most active person, with a little more δ: from
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One line per audit that promises something."""
     promises = {verdict.audit: verdict.promised for verdict in run.verdicts if verdict.promised}
     if not promises:
@@ -81,8 +78,8 @@ def section(run: JudgedRun) -> Section | None:
     allowed = {verdict.audit: verdict.bounds.get("accuracy") for verdict in run.verdicts}
     composed = any(promised.get("composed") for _, promised in shown)
     rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
-    omitted = omission_note(len(rows), len(promises), "promises")
-    html = render_html(
+    omitted = run_report.omission_note(len(rows), len(promises), "promises")
+    html = page.render_html(
         _TEMPLATE,
         rows=rows,
         composed=composed,
@@ -92,7 +89,7 @@ def section(run: JudgedRun) -> Section | None:
         ),
         dependent=_dependence_notes(run, dict(shown)),
     )
-    return Section("What was promised", html)
+    return page.Section("What was promised", html)
 
 
 def promise_text(promised: Mapping[str, Any]) -> str:
@@ -103,8 +100,8 @@ def promise_text(promised: Mapping[str, Any]) -> str:
     """
     unit, epsilon, delta = str(promised.get("unit") or ""), promised.get("epsilon"), promised.get("delta")
     return (
-        f"ε{_EQUALS}{'∞' if epsilon is None else number(epsilon)}"
-        + (f", δ{_EQUALS}{number(delta)}" if delta else "")
+        f"ε{_EQUALS}{'∞' if epsilon is None else number_format.number(epsilon)}"
+        + (f", δ{_EQUALS}{number_format.number(delta)}" if delta else "")
         + (f" for {UNITS.get(unit, clip(unit))}" if unit else "")
     )
 
@@ -116,7 +113,7 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     'ε\xa0=\xa01 for one person allows an attacker to be right up to 73.1% of the time (coin toss: 50%).'
     """
     text = promise_text({key: promised.get(key) for key in ("epsilon", "unit")})
-    allowed = bound_text("accuracy", allowed_accuracy)
+    allowed = metric_text.bound_text("accuracy", allowed_accuracy)
     right = f"up to {allowed}" if allowed else "all"
     meaning = f"{text} allows an attacker to be right {right} of the time (coin toss: 50%)."
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
@@ -129,7 +126,7 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     return f"{meaning}{origin}"
 
 
-def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
+def _dependence_notes(run: run_report.JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     """Where records depend on one another: what each label would allow if they were independent."""
     bounds = {
         promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
@@ -139,8 +136,8 @@ def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     return [
         "The members of some audits depend on one another, as patients of one hospital do. The label, "
         f"{label}, would keep the advantage (members found minus non-members accused) at or below "
-        f"{upper(bound)} if records were independent. That bound does not apply here: the promise in the "
-        "table is for all records of a release together."
+        f"{number_format.upper(bound)} if records were independent. That bound does not apply here: the "
+        "promise in the table is for all records of a release together."
         for label, bound in bounds.items()
     ]
 
@@ -151,21 +148,24 @@ def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
         return []
     composed = promised.get("composed")
     if not composed:
-        return [NOTHING] * 4
-    tight = upper(composed["tight"]) if composed["tight"] is not None else NOTHING
-    kairouz = upper(composed["kairouz"]) if composed["kairouz"] is not None else "∞"
-    return [count(composed["parts"]), number(composed["delta"]), kairouz, tight]
+        return [number_format.NOTHING] * 4
+    tight = number_format.upper(composed["tight"]) if composed["tight"] is not None else number_format.NOTHING
+    kairouz = number_format.upper(composed["kairouz"]) if composed["kairouz"] is not None else "∞"
+    return [number_format.count(composed["parts"]), number_format.number(composed["delta"]), kairouz, tight]
 
 
 def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
     nominal = promised.get("nominal") or {}
-    unit, relation = str(promised.get("unit") or NOTHING), str(promised.get("relation") or NOTHING)
+    unit, relation = (
+        str(promised.get("unit") or number_format.NOTHING),
+        str(promised.get("relation") or number_format.NOTHING),
+    )
     return {
         "audit": clip(audit),
-        "epsilon": number(promised.get("epsilon")),
-        "delta": number(promised.get("delta")),
+        "epsilon": number_format.number(promised.get("epsilon")),
+        "delta": number_format.number(promised.get("delta")),
         "unit": UNITS.get(unit, clip(unit)),
         "relation": _ALL_REPLACED if unit == Unit.GROUP else RELATIONS.get(relation, clip(relation)),
-        "nominal": promise_text(nominal) if nominal.get("epsilon") is not None else NOTHING,
-        "exact": number(promised.get("exact_epsilon")),
+        "nominal": promise_text(nominal) if nominal.get("epsilon") is not None else number_format.NOTHING,
+        "exact": number_format.number(promised.get("exact_epsilon")),
     }

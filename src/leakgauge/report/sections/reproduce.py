@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from leakgauge.report import number_format, page, run_report
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.number_format import count
-from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun
 
 ORDER = 90
 LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 50_000, 60, 5
@@ -45,7 +43,7 @@ differs each time.</p>
 """
 
 
-def section(run: JudgedRun) -> Section:
+def section(run: run_report.JudgedRun) -> page.Section:
     """Everything that is needed to repeat the run."""
     verdicts = run.verdicts
     name, text = _plan(run.manifest.get("plan"))
@@ -54,7 +52,7 @@ def section(run: JudgedRun) -> Section:
     written = [
         str(seed) for seed in ([run.manifest["seed"]] if run.manifest.get("seed") is not None else seeds)
     ]
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         command=clip(given, 1000) if given else f"leakgauge run {name}" if name else "",
         saved=(_plan_of(str(given)) if given else name) if text else "",
@@ -63,9 +61,9 @@ def section(run: JudgedRun) -> Section:
         data=_by_digest(_pairs(run.manifest.get("data"))),
         versions=_pairs(run.manifest.get("versions")),
         plan=text[:LONGEST_PLAN],
-        cut=count(LONGEST_PLAN) if len(text) > LONGEST_PLAN else "",
+        cut=number_format.count(LONGEST_PLAN) if len(text) > LONGEST_PLAN else "",
     )
-    return Section("How to reproduce it", html)
+    return page.Section("How to reproduce it", html)
 
 
 def _plan(given: object) -> tuple[str, str]:

@@ -1,12 +1,9 @@
 """Risk and utility: how well an attacker does, and how useful the release still is."""
 
 from leakgauge.referee.estimate import Estimate
+from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.metric_text import leading_name
-from leakgauge.report.number_format import NOTHING, percent
-from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 42
@@ -21,35 +18,38 @@ low.</p>
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One point for each attacker of an audit whose utility is known."""
     known = [verdict for verdict in run.verdicts if _main_utility(verdict) is not None]
     if not known:
         return None
-    shown = most_severe(known, MOST_ROWS)
+    shown = run_report.most_severe(known, MOST_ROWS)
     columns = {
         name: term
-        for domain in domains_of(shown)
+        for domain in run_report.domains_of(shown)
         for name, term in domain.utility.items()
         if any(name in (verdict.utility or {}) for verdict in shown)
     }
     chart = _chart(shown)
     rows = [
-        HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, column) for column in columns)))
+        page.HtmlTableRow(
+            name,
+            (number_format.percent(_risk(verdict).value), *(_useful(verdict, column) for column in columns)),
+        )
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
-    table = html_table(
+    table = page.html_table(
         "Risk and utility",
         [("Attacker right", ""), *((term.title, term.meaning) for term in columns.values())],
         rows,
         caption="Right answers of an honest user, and correct identifications of each attacker. "
-        + omission_note(len(shown), len(known), "attackers"),
+        + run_report.omission_note(len(shown), len(known), "attackers"),
     )
-    html = render_html(_TEMPLATE, chart=chart, table=table)
-    return Section("Risk and utility", html, (chart,) if chart else ())
+    html = page.render_html(_TEMPLATE, chart=chart, table=table)
+    return page.Section("Risk and utility", html, (chart,) if chart else ())
 
 
-def _chart(verdicts: list[Verdict]) -> Chart | None:
+def _chart(verdicts: list[Verdict]) -> page.Chart | None:
     labels = list(dict.fromkeys(verdict.label for verdict in verdicts))[:MOST_LINES]
     lines = []
     for label in labels:
@@ -64,8 +64,9 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
         y_title="correct identifications",
         caption="Risk against utility; whiskers are intervals.",
         alternative="; ".join(
-            f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where an honest "
-            f"user is right {percent(point.x)} of the time"
+            f"{line.label}: "
+            f"{number_format.NOTHING if point.value is None else number_format.percent(point.value)} "
+            f"where an honest user is right {number_format.percent(point.x)} of the time"
             for line in lines
             for point in line.points
         ),
@@ -82,13 +83,13 @@ def _point(verdict: Verdict) -> ChartPoint:
 def _main_utility(verdict: Verdict) -> float | None:
     """How useful the release is, by the first known of the measures that its domain prefers."""
     known = verdict.utility or {}
-    preferred = (name for domain in domains_of([verdict]) for name in domain.main_utility)
+    preferred = (name for domain in run_report.domains_of([verdict]) for name in domain.main_utility)
     return next((known[name] for name in preferred if name in known), None)
 
 
 def _useful(verdict: Verdict, name: str) -> str:
-    return percent((verdict.utility or {}).get(name))
+    return number_format.percent((verdict.utility or {}).get(name))
 
 
 def _risk(verdict: Verdict) -> Estimate:
-    return verdict.metrics[leading_name(verdict)]
+    return verdict.metrics[metric_text.leading_name(verdict)]

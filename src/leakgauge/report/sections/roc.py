@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
+from leakgauge.report import metric_text, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.roc import MOST_POINTS, RocCurve, roc_chart
-from leakgauge.report.metric_text import LOW_RATES, bound_text, describe_metric, value_text
-from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note, severest_first
 from leakgauge.verdict import Verdict
 
 ORDER = 30
@@ -35,21 +33,21 @@ targets”.
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """Two views of each audit's curves, linear and logarithmic."""
     verdicts = run.verdicts
     drawable = [verdict for verdict in verdicts if verdict.roc.get("fpr")]
     if not drawable:
         return None
-    audits = by_audit(drawable)
-    first = list(by_audit(severest_first(drawable)))[:MOST_AUDITS]
-    chosen = {audit: most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
+    audits = run_report.by_audit(drawable)
+    first = list(run_report.by_audit(run_report.severest_first(drawable)))[:MOST_AUDITS]
+    chosen = {audit: run_report.most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
     shown = sum(map(len, chosen.values()))
     pairs = [
         (clip(audit), [_chart(place, rivals, log) for log in (False, True)])
         for place, (audit, rivals) in enumerate(chosen.items(), start=1)
     ]
-    html = render_html(
+    html = page.render_html(
         _TEMPLATE,
         audits=pairs,
         most_points=MOST_POINTS,
@@ -57,16 +55,16 @@ def section(run: JudgedRun) -> Section | None:
         together=any(
             verdict.n_targets > 1 and verdict.rounds > 1 for rivals in chosen.values() for verdict in rivals
         ),
-        omitted=omission_note(shown, len(drawable), "curves"),
+        omitted=run_report.omission_note(shown, len(drawable), "curves"),
     )
-    return Section(
+    return page.Section(
         "Members found against non-members accused",
         html,
         tuple(chart for _, charts in pairs for chart in charts),
     )
 
 
-def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
+def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> page.Chart:
     names = adversary_names(rivals, rivals)
     bounds = {
         (tuple(verdict.bound_roc["fpr"]), tuple(verdict.bound_roc["tpr"])): name
@@ -91,14 +89,15 @@ def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
 
 def _alternative(names: Sequence[str], rivals: Sequence[Verdict], log: bool) -> str:
     read = [
-        f"{name}: {describe_metric(metric).title.lower()} {value_text(metric, verdict.metrics[metric].value)}"
+        f"{name}: {metric_text.describe_metric(metric).title.lower()} "
+        f"{metric_text.value_text(metric, verdict.metrics[metric].value)}"
         + (
-            f" (allowed {bound_text(metric, bound)})"
+            f" (allowed {metric_text.bound_text(metric, bound)})"
             if (bound := verdict.bounds.get(metric)) is not None
             else ""
         )
         for name, verdict in zip(names, rivals, strict=True)
-        for metric in LOW_RATES
+        for metric in metric_text.LOW_RATES
         if metric in verdict.metrics
     ]
     axes = "logarithmic" if log else "linear"

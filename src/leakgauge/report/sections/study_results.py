@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
-from leakgauge.report import number_format
+from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import leading_name, value_text
-from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 28
@@ -25,39 +22,39 @@ preparation; beside them is how well the attacker then did.</p>
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One line per attacker that computed something."""
     studious = [verdict for verdict in run.verdicts if verdict.studied]
     if not studious:
         return None
-    shown = most_severe(studious, MOST_ROWS)
+    shown = run_report.most_severe(studious, MOST_ROWS)
     terms = study_terms(shown)
     rows = []
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
-        metric, studied = leading_name(verdict), verdict.studied or {}
+        metric, studied = metric_text.leading_name(verdict), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
-        measured = value_text(metric, estimate.value) if estimate else number_format.NOTHING
+        measured = metric_text.value_text(metric, estimate.value) if estimate else number_format.NOTHING
         numbers = (
             study_value(term, studied[one]) if one in studied else number_format.NOTHING
             for one, term in terms.items()
         )
-        rows.append(HtmlTableRow(name, (measured, *numbers)))
-    table = html_table(
+        rows.append(page.HtmlTableRow(name, (measured, *numbers)))
+    table = page.html_table(
         "Computed by attackers beforehand",
         [("Correct identifications", ""), *((term.title, term.meaning) for term in terms.values())],
         rows,
         caption="What attackers computed beforehand; means over the targets. "
-        + omission_note(len(shown), len(studious), "attackers"),
+        + run_report.omission_note(len(shown), len(studious), "attackers"),
     )
-    html = render_html(_TEMPLATE, table=table, terms=list(terms.values()))
-    return Section("Computed by attackers beforehand", html)
+    html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()))
+    return page.Section("Computed by attackers beforehand", html)
 
 
 def study_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The numbers that any attack computed: declared ones in the order of their domains, then the others."""
     names = {name for verdict in verdicts for name in verdict.studied or {}}
     declared: dict[str, Term] = {}
-    for domain in domains_of(verdicts):
+    for domain in run_report.domains_of(verdicts):
         declared |= domain.studied
     known = {name: term for name, term in declared.items() if name in names}
     others = {

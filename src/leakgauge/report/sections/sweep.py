@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leakgauge.report import metric_text, page, run_report
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.metric_text import LARGEST_LIMIT, describe_metric, interval_text, leading_name
-from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.run_report import JudgedRun, omission_note
 from leakgauge.report.sections.metrics import LARGEST_DRAWN
 from leakgauge.verdict import Verdict
 
@@ -39,7 +37,7 @@ class SweepPoint:
     verdict: Verdict
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """One pair of charts for each sweep; nothing where no numeric parameter was swept."""
     verdicts = run.verdicts
     bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
@@ -60,13 +58,13 @@ def section(run: JudgedRun) -> Section | None:
         filter(
             None,
             [
-                omission_note(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
+                run_report.omission_note(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
                 f"At most {MOST_LINES} lines are drawn in a chart." if lines > MOST_LINES else "",
             ],
         )
     )
-    html = render_html(_TEMPLATE, sweeps=pairs, omitted=omitted)
-    return Section("Settings compared", html, tuple(chart for _, charts in pairs for chart in charts))
+    html = page.render_html(_TEMPLATE, sweeps=pairs, omitted=omitted)
+    return page.Section("Settings compared", html, tuple(chart for _, charts in pairs for chart in charts))
 
 
 def settings(audit: str) -> dict[str, str]:
@@ -103,11 +101,11 @@ def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
     return axis, sorted(points, key=lambda point: point.x)
 
 
-def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
+def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[page.Chart]:
     labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
     kept = [point for point in points if point.label in labels]
     charts = []
-    if any(leading_name(point.verdict) in point.verdict.metrics for point in kept):
+    if any(metric_text.leading_name(point.verdict) in point.verdict.metrics for point in kept):
         charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
     bounds = [point.verdict.bounds.get("epsilon") for point in kept]
     if not charts or all(bound is not None and bound <= LARGEST_DRAWN for bound in bounds):
@@ -115,14 +113,16 @@ def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
     return charts
 
 
-def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[str], metric: str) -> Chart:
+def _chart(
+    name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[str], metric: str
+) -> page.Chart:
     lines = [
         ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
     ]
     bounded = [(p.x, _bound(p.verdict, metric)) for p in points]
-    is_share = describe_metric(metric).is_share
+    is_share = metric_text.describe_metric(metric).is_share
     limiting = [(x, bound) for x, bound in bounded if bound is not None]
-    allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= LARGEST_LIMIT}
+    allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= metric_text.LARGEST_LIMIT}
     one_each = len({x for x, _ in allowed}) == len(allowed)
     bounds = (
         [ChartLine(PROMISED, tuple(ChartPoint(x=x, value=bound) for x, bound in sorted(allowed)))]
@@ -130,10 +130,10 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         else []
     )
     names = {_shown_metric(p.verdict, metric) for p in points}
-    title = describe_metric(names.pop() if len(names) == 1 else metric).title
-    title += " (lower bound)" if describe_metric(metric).is_lower_bound else ""
+    title = metric_text.describe_metric(names.pop() if len(names) == 1 else metric).title
+    title += " (lower bound)" if metric_text.describe_metric(metric).is_lower_bound else ""
     read = "; ".join(
-        f"{axis} {p.x:g}, {p.label}: {interval_text(metric, estimate)}"
+        f"{axis} {p.x:g}, {p.label}: {metric_text.interval_text(metric, estimate)}"
         for p in points
         if (estimate := p.verdict.metrics.get(_shown_metric(p.verdict, metric)))
     )
@@ -154,14 +154,14 @@ def _bound(verdict: Verdict, metric: str) -> float | None:
 
 
 def _shown_metric(verdict: Verdict, metric: str) -> str:
-    return leading_name(verdict) if metric == "accuracy" else metric
+    return metric_text.leading_name(verdict) if metric == "accuracy" else metric
 
 
 def _point(point: SweepPoint, metric: str) -> ChartPoint:
     estimate = point.verdict.metrics.get(_shown_metric(point.verdict, metric))
     if estimate is None:
         return ChartPoint(x=point.x, value=None)
-    if describe_metric(metric).is_lower_bound:
+    if metric_text.describe_metric(metric).is_lower_bound:
         return ChartPoint(x=point.x, value=estimate.low)
     return ChartPoint(x=point.x, value=estimate.value, low=estimate.low, high=estimate.high)
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.referee.estimate import Estimate
+from leakgauge.report import metric_text, page, run_report
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
-from leakgauge.report.metric_text import describe_metric, interval_text, value_text
-from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe
 from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
@@ -23,25 +21,25 @@ top-ranked target is partly chance: an interval that holds for all targets toget
 """
 
 
-def section(run: JudgedRun) -> Section | None:
+def section(run: run_report.JudgedRun) -> page.Section | None:
     """The most exposed targets of the strongest attacker, where rounds have several targets."""
     verdicts = run.verdicts
     concerned = [verdict for verdict in verdicts if verdict.n_targets > 1 and _metric(verdict)]
     if not concerned:
         return None
-    shown = most_severe(concerned, MOST_COMPARED)
+    shown = run_report.most_severe(concerned, MOST_COMPARED)
     names = adversary_names(shown, verdicts)
     ranks = [_ranked(verdict) for verdict in shown]
     worst = max(range(len(shown)), key=lambda place: (not is_control(shown[place]), ranks[place][0][1].value))
     chart = _chart(names[worst], _metric(shown[worst]), ranks[worst])
-    return Section("Who is exposed", render_html(_TEMPLATE, chart=chart), (chart,))
+    return page.Section("Who is exposed", page.render_html(_TEMPLATE, chart=chart), (chart,))
 
 
 def _ranked(verdict: Verdict) -> list[tuple[int, Estimate]]:
     return sorted(_estimates(verdict, _metric(verdict)), key=lambda pair: -(pair[1].value or 0.0))
 
 
-def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> Chart:
+def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> page.Chart:
     ranked, n_all = everybody[:MOST_TARGETS], len(everybody)
     rows = [
         IntervalRow(
@@ -53,7 +51,7 @@ def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> 
         )
         for target, estimate in ranked
     ]
-    title = describe_metric(metric).title
+    title = metric_text.describe_metric(metric).title
     which = (
         f"the {len(rows)} most exposed of {n_all} targets" if len(rows) < n_all else f"all {n_all} targets"
     )
@@ -63,16 +61,16 @@ def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> 
         title=title,
         caption=f"{title} of {who} against {which}",
         alternative="; ".join(f"{row.label}: {row.shown}" for row in rows),
-        span=None if describe_metric(metric).is_lower_bound else _span(rows),
-        chance=describe_metric(metric).chance_level,
-        share=describe_metric(metric).is_share,
+        span=None if metric_text.describe_metric(metric).is_lower_bound else _span(rows),
+        chance=metric_text.describe_metric(metric).chance_level,
+        share=metric_text.describe_metric(metric).is_share,
         step=17,
     )
 
 
 def _shown(metric: str, estimate: Estimate) -> str:
-    value = value_text(metric, estimate.value)
-    return value if estimate.low is None else f"{value} ({interval_text(metric, estimate)})"
+    value = metric_text.value_text(metric, estimate.value)
+    return value if estimate.low is None else f"{value} ({metric_text.interval_text(metric, estimate)})"
 
 
 def _span(rows: Sequence[IntervalRow]) -> tuple[float, float]:

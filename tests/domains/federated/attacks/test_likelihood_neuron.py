@@ -14,6 +14,7 @@ from leakgauge.domains.federated.attacks.likelihood_neuron import (
     clipped_bases,
     peak_neuron,
 )
+from leakgauge.domains.federated.neurons import feature_distributions
 from leakgauge.domains.federated.neurons.feature_distributions import feature_distribution
 
 BITRAND = {"name": "bitrand", "epsilon": 10.0}
@@ -84,12 +85,10 @@ def test_neuron_respects_unit_limit_and_is_active_for_target(units):
 
 
 def test_thresholds_use_held_out_rows(monkeypatch):
-    import leakgauge.domains.federated.attacks.likelihood_neuron as module
-
     _, server = small_server({"name": "none"})
     given = []
     monkeypatch.setattr(
-        module,
+        feature_distributions,
         "feature_distribution",
         lambda rows, *more: given.append(rows) or feature_distribution(rows, *more),
     )

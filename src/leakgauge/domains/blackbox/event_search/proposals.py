@@ -6,14 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.domains.blackbox.event_search import discrete_features, numeric_features
-from leakgauge.domains.blackbox.event_search.candidates import (
-    RatioSum,
-    ScoreCandidate,
-    SharedRatio,
-    SingleFeature,
-    SymbolMemory,
-)
+from leakgauge.domains.blackbox.event_search import candidates, discrete_features, numeric_features
 from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees, FittedScore, WeightedRatios
 from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, FeatureSpec, ShadowSample
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValueKind
@@ -115,16 +108,16 @@ def _frequent_symbols(sample: ShadowSample) -> tuple[int, ...]:
     return tuple(int(known[place]) for place in dict.fromkeys(map(int, chosen)) if often[place])
 
 
-def propose_candidates(sample: ShadowSample) -> list[ScoreCandidate]:
+def propose_candidates(sample: ShadowSample) -> list[candidates.ScoreCandidate]:
     """Return the candidates, given a first sample of shadows."""
     survey = survey_outputs(sample)
     specs = [FeatureSpec(feature) for feature in _discrete_features(survey)]
     specs += [FeatureSpec(feature, bins) for feature in _numeric_features(survey) for bins in (8, 32)]
     ranked = sorted(specs, key=lambda spec: -sample.information(spec))
     return [
-        *map(SingleFeature, ranked[:_MAX_SINGLE]),
+        *map(candidates.SingleFeature, ranked[:_MAX_SINGLE]),
         *map(
-            SymbolMemory,
+            candidates.SymbolMemory,
             [
                 discrete_features.ExactValues(survey.places),
                 *(discrete_features.ExactValues((place,)) for place in survey.places[:4]),
@@ -220,33 +213,35 @@ def _numeric_features(survey: OutputSurvey) -> list[Any]:
     return features
 
 
-def _sums(survey: OutputSurvey) -> list[ScoreCandidate]:
-    sums: list[ScoreCandidate] = [
-        RatioSum(
+def _sums(survey: OutputSurvey) -> list[candidates.ScoreCandidate]:
+    sums: list[candidates.ScoreCandidate] = [
+        candidates.RatioSum(
             tuple(FeatureSpec(discrete_features.ExactValues((place,))) for place in survey.places[:_WIDE])
         )
     ]
     sums += [
-        RatioSum(tuple(FeatureSpec(numeric_features.Coordinate(p), bins) for p in survey.numeric[:_WIDE]))
+        candidates.RatioSum(
+            tuple(FeatureSpec(numeric_features.Coordinate(p), bins) for p in survey.numeric[:_WIDE])
+        )
         for bins in (4, 8, 16, 32)
     ]
     sums += [
-        RatioSum(tuple(FeatureSpec(kind(place)) for place in survey.numeric[:_CLOSE]))
+        candidates.RatioSum(tuple(FeatureSpec(kind(place)) for place in survey.numeric[:_CLOSE]))
         for kind in (discrete_features.LowestBit, discrete_features.FloatGrid)
     ]
     several = tuple(sorted(survey.numeric))
     if len(several) > 1:
-        sums += [SharedRatio(several, bins) for bins in (8, 32, 128)]
+        sums += [candidates.SharedRatio(several, bins) for bins in (8, 32, 128)]
         steps = tuple(
             FeatureSpec(numeric_features.PairSum(after, before, -1), 16)
             for before, after in pairwise(several[:_CLOSE])
         )
-        sums.append(RatioSum((FeatureSpec(numeric_features.Coordinate(several[0]), 16), *steps)))
+        sums.append(candidates.RatioSum((FeatureSpec(numeric_features.Coordinate(several[0]), 16), *steps)))
     chain = survey.discrete[:_WIDE]
     if len(chain) > 2:
         links = tuple(FeatureSpec(discrete_features.ExactValues(pair)) for pair in pairwise(chain))
         sums.append(
-            RatioSum(
+            candidates.RatioSum(
                 links,
                 less=tuple(FeatureSpec(discrete_features.ExactValues((place,))) for place in chain[1:-1]),
             )
@@ -254,16 +249,16 @@ def _sums(survey: OutputSurvey) -> list[ScoreCandidate]:
     return sums
 
 
-def _classifiers(survey: OutputSurvey, informative: list[Any]) -> list[ScoreCandidate]:
+def _classifiers(survey: OutputSurvey, informative: list[Any]) -> list[candidates.ScoreCandidate]:
     if not survey.numeric:
         return []
     several = tuple(numeric_features.Coordinate(place) for place in survey.numeric[:256])
-    candidates: list[ScoreCandidate] = [
+    proposed: list[candidates.ScoreCandidate] = [
         FittedScore(several[:64], discriminant_analysis.fit_logistic),
         FittedScore(several, discriminant_analysis.fit_fisher),
         FittedScore(several, discriminant_analysis.fit_fisher, bins=32),
         FittedScore(several[:24], discriminant_analysis.fit_quadratic, bins=32),
     ]
     if len(several) > 1:
-        candidates.append(BoostedTrees(tuple(dict.fromkeys([*informative[:40], *several[:24]]))))
-    return candidates
+        proposed.append(BoostedTrees(tuple(dict.fromkeys([*informative[:40], *several[:24]]))))
+    return proposed

@@ -10,9 +10,8 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.federated.certificates import certified_rates
 from leakgauge.domains.federated.clients.gradients import clipped_neuron_gradient
 from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons import perturbed_rows, stealth
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, PlantedNetwork
-from leakgauge.domains.federated.neurons.perturbed_rows import perturb
-from leakgauge.domains.federated.neurons.stealth import mean_stealth
 from leakgauge.domains.federated.release import FederatedView
 
 LARGEST_UNIT_RMS = 64.0  # root mean square over units; logits of the honest layers are about a quarter of it
@@ -32,10 +31,10 @@ def rescale_first_layers(
     """
     own_rng = rng.spawn(1)[0]  # leaves the draws of rng itself unchanged
     mechanism = knowledge.training.mechanism
-    others = perturb(knowledge.rows[:N_REFERENCE_ROWS], 1, mechanism, own_rng)
+    others = perturbed_rows.perturb(knowledge.rows[:N_REFERENCE_ROWS], 1, mechanism, own_rng)
     rescaled = []
     for neuron, target in zip(crafted, knowledge.targets[:, None]):
-        own = perturb(target, 8, mechanism, own_rng)
+        own = perturbed_rows.perturb(target, 8, mechanism, own_rng)
         rescaled.append(neuron.with_smaller_units(_n_halvings(neuron, np.concatenate([own, others]))))
     return rescaled
 
@@ -112,7 +111,7 @@ def study_neurons(
     numbers = {
         "units": sum(neuron.units for neuron in crafted) / len(crafted),
         **(more or {}),
-        **mean_stealth(crafted, rng),
+        **stealth.mean_stealth(crafted, rng),
         **(certified_rates(knowledge, crafted, rng) if certify else {}),
     }
     return replace(scorer, reading=replace(scorer.reading, studied=numbers))

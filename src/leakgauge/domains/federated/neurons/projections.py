@@ -9,8 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.knowledge import ServerKnowledge
-from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
-from leakgauge.domains.federated.neurons.perturbed_rows import perturb, perturbed_values
+from leakgauge.domains.federated.neurons import network, perturbed_rows
 
 
 class ProjectionMethod(StrEnum):
@@ -47,13 +46,13 @@ def project_rows(
     target, n_others = knowledge.targets[[place]], min(others, len(knowledge.rows))
     rows = knowledge.rows[rng.choice(len(knowledge.rows), n_others, replace=False)]
     mechanism = knowledge.training.mechanism
-    own = perturb(target, copies, mechanism, rng)
-    rows_together = np.concatenate([target, own, perturb(rows, 1, mechanism, rng)])
+    own = perturbed_rows.perturb(target, copies, mechanism, rng)
+    rows_together = np.concatenate([target, own, perturbed_rows.perturb(rows, 1, mechanism, rng)])
     points = _tsne(rows_together, rng) if projection is ProjectionMethod.TSNE else _pca(rows_together)
     return RowProjection(points[:1], points[1 : 1 + len(own)], points[1 + len(own) :])
 
 
-def _pca(rows: Floats) -> Reals:
+def _pca(rows: network.Floats) -> Reals:
     centred = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     first = np.zeros((2, rows.shape[1]))
@@ -64,7 +63,7 @@ def _pca(rows: Floats) -> Reals:
     )  # a sign that does not depend on the library
 
 
-def _tsne(rows: Floats, rng: Generator) -> Reals:
+def _tsne(rows: network.Floats, rng: Generator) -> Reals:
     from sklearn.manifold import TSNE
 
     seed = int(rng.integers(2**31))
@@ -84,7 +83,7 @@ class ValueHistogram:
 
 def value_histogram(
     knowledge: ServerKnowledge,
-    crafted: CraftedNeuron,
+    crafted: network.CraftedNeuron,
     place: int,
     rng: Generator,
     *,
@@ -95,8 +94,8 @@ def value_histogram(
     if not (draws >= 1 and bins >= 1):
         raise BadInput(f"a histogram needs draws and bins >= 1, got {draws} and {bins}")
     mechanism = knowledge.training.mechanism
-    own = perturbed_values(crafted, knowledge.targets[[place]], draws, mechanism, rng)
-    others = perturbed_values(crafted, knowledge.rows, 1, mechanism, rng)
+    own = perturbed_rows.perturbed_values(crafted, knowledge.targets[[place]], draws, mechanism, rng)
+    others = perturbed_rows.perturbed_values(crafted, knowledge.rows, 1, mechanism, rng)
     edges = _edges(min(own.min(), others.min()), max(own.max(), others.max()), bins)
     own_shares, other_shares = (_shares(values, edges) for values in (own, others))
     return ValueHistogram(edges, own_shares, other_shares)

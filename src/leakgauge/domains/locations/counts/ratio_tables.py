@@ -16,14 +16,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.locations.counts.count_priors import (
-    CountPrior,
-    count_bulk,
-    count_window,
-    log_convolve,
-    log_masses,
-    log_mix,
-)
+from leakgauge.domains.locations.counts import count_priors
 from leakgauge.domains.locations.counts.release_distribution import ShiftDistribution
 from leakgauge.mechanisms import _count_noise as count_noise
 
@@ -210,18 +203,21 @@ class CellsByRate:
     def counts(self, low: float, high: float, tilt: float = np.inf) -> range:
         """Return the relevant counts for outputs between two ends."""
         rates = float(self.rates.min()), float(self.rates.max())
-        return count_window(self.n_out, *rates, self.coins, tilt, (low, high))
+        return count_priors.count_window(self.n_out, *rates, self.coins, tilt, (low, high))
 
     def home(self, spread: float, tail: float) -> tuple[float, float]:
         """Return the interval of nearly all outputs minus known counts, for noise up to ``spread``."""
-        least = count_bulk(self.n_out, float(self.rates.min()), self.coins, tail=tail).start
-        most = count_bulk(self.n_out, float(self.rates.max()), self.coins, tail=tail).stop
+        least = count_priors.count_bulk(self.n_out, float(self.rates.min()), self.coins, tail=tail).start
+        most = count_priors.count_bulk(self.n_out, float(self.rates.max()), self.coins, tail=tail).stop
         low, high = max(least, 0.0) - spread, min(most, self.n_out + self.coins) + 1 + spread
         return floor(low), ceil(high)
 
     def log_masses(self, counts: range) -> list[Reals]:
         """Return log probabilities with the target and without it, or one list entry if they are equal."""
-        return [log_masses(n, self.rates, self.coins, counts) for n in dict.fromkeys((self.n_in, self.n_out))]
+        return [
+            count_priors.log_masses(n, self.rates, self.coins, counts)
+            for n in dict.fromkeys((self.n_in, self.n_out))
+        ]
 
 
 def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
@@ -232,13 +228,17 @@ def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGr
         return averaged_ratio_table(log_law, counts, cells, columns)
     distances = columns.first - counts.stop + np.arange(columns.n + len(counts), dtype=np.float64)
     values = law.log_at(distances)
-    there, away = partial(log_convolve, log_values=values[:-1]), partial(log_convolve, log_values=values[1:])
+    there = partial(count_priors.log_convolve, log_values=values[:-1])
+    away = partial(count_priors.log_convolve, log_values=values[1:])
     return _ratio_table(there, away, counts, cells, columns)
 
 
 def averaged_ratio_table(log_law: Reals, counts: range, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
     """Build a table from the log probability of every column given every count of a range and one more."""
-    there, away = partial(log_mix, log_law=log_law[1:]), partial(log_mix, log_law=log_law[:-1])
+    there, away = (
+        partial(count_priors.log_mix, log_law=log_law[1:]),
+        partial(count_priors.log_mix, log_law=log_law[:-1]),
+    )
     return _ratio_table(there, away, counts, cells, columns)
 
 
@@ -273,13 +273,15 @@ def noise_reach(law: ShiftDistribution, tail: float) -> float:
 class OutputElements:
     """Some outputs of a block: the cell of each, and its rate where rates differ between rounds."""
 
-    prior: CountPrior
+    prior: count_priors.CountPrior
     weights: Reals | None
     cells: IndexArray
     own_rates: Reals | None = None
 
     @classmethod
-    def all_of(cls, shape: tuple[int, ...], prior: CountPrior, weights: Reals | None) -> "OutputElements":
+    def all_of(
+        cls, shape: tuple[int, ...], prior: count_priors.CountPrior, weights: Reals | None
+    ) -> "OutputElements":
         rates = np.broadcast_to(prior.rates, shape) if prior.per_round else None
         return cls(prior, weights, np.broadcast_to(np.arange(shape[1]), shape), rates)
 

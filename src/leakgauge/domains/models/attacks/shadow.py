@@ -11,20 +11,19 @@ from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import known_trainer, require_shadows, train_shadows
-from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows, train_network
-from leakgauge.domains.models.training.mlp import MlpClassifier
-from leakgauge.domains.models.training.optimizers import Adam
-from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training import gradient_descent, mlp, optimizers, schedule
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.parallel import parallel_map
 
 AttackFeatures: TypeAlias = Literal["probabilities", "log_probabilities"]
 
-_ATTACK_RECIPE = TrainingRecipe(
-    schedule=TrainingSchedule(rows=100, batch=100, epochs=100, sampling=BatchSampling.SHUFFLED),
+_ATTACK_RECIPE = gradient_descent.TrainingRecipe(
+    schedule=schedule.TrainingSchedule(
+        rows=100, batch=100, epochs=100, sampling=schedule.BatchSampling.SHUFFLED
+    ),
     hidden=(64, 64),
-    optimizer=Adam(rate=0.01),
+    optimizer=optimizers.Adam(rate=0.01),
 )
 _MIN_LOG = -30.0  # smallest log-probability that an attack network sees
 
@@ -89,7 +88,7 @@ class Attack:
 class _Score:
     """The log-odds by the network of each record's class; 0 for a class without a network."""
 
-    networks: dict[int, MlpClassifier]
+    networks: dict[int, mlp.MlpClassifier]
     features: AttackFeatures
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
@@ -134,8 +133,8 @@ def _model_outputs(model: Classifier, rows: Floats, features: AttackFeatures) ->
     return (np.exp(logs) if features == "probabilities" else logs).astype(np.float32)
 
 
-def _train_attack_network(work: tuple[Examples, int]) -> MlpClassifier:
+def _train_attack_network(work: tuple[Examples, int]) -> mlp.MlpClassifier:
     examples, seed = work
-    return train_network(
-        examples, recipe_for_rows(_ATTACK_RECIPE, len(examples)), np.random.default_rng(seed)
+    return gradient_descent.train_network(
+        examples, gradient_descent.recipe_for_rows(_ATTACK_RECIPE, len(examples)), np.random.default_rng(seed)
     )

@@ -14,8 +14,7 @@ from leakgauge.domains.models.membership_signals import log_odds
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
 from leakgauge.domains.models.noisy_mean.likelihood_ratio import LOG_RATIO_READING, strong_likelihood_ratio
 from leakgauge.domains.models.release import StepView, TrainingStepsView, require_public_batches
-from leakgauge.domains.models.training.mlp import clipped_gradient_sum
-from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
+from leakgauge.domains.models.training import mlp, noise_calibration
 from leakgauge.domains.models.training.trainer import (
     Classifier,
     Examples,
@@ -44,7 +43,7 @@ class StepRatio:
     others: Examples
     target: Examples
     substitute: Examples | None
-    noise: DpSgdNoise
+    noise: noise_calibration.DpSgdNoise
     share: float
 
     def __call__(self, step: StepView) -> float:
@@ -59,12 +58,12 @@ class StepRatio:
 
     def _without_others(self, step: StepView) -> Reals:
         rows, labels = self.others.rows[step.others], self.others.labels[step.others]
-        known = clipped_gradient_sum(step.network, rows, labels, self.noise.clip)
+        known = mlp.clipped_gradient_sum(step.network, rows, labels, self.noise.clip)
         return step.released.astype(np.float64) - known
 
     def _evidence(self, rest: Reals, step: StepView, candidate: Examples) -> float:
         """The log-ratio of the rest of a sum with this record in the batch against noise alone."""
-        gradient = clipped_gradient_sum(
+        gradient = mlp.clipped_gradient_sum(
             step.network, candidate.rows, candidate.labels, self.noise.clip
         ).astype(np.float64)
         scale = self.noise.sigma * self.noise.clip

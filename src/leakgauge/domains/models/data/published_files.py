@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import NumericColumn, RawTable
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.support.required_columns import missing_columns_text
 
 
@@ -24,7 +23,7 @@ class PublishedDataTable(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
-    def duplicates(self) -> DuplicatePolicy: ...
+    def duplicates(self) -> preprocessing.DuplicatePolicy: ...
 
     @property
     def name(self) -> str:
@@ -35,7 +34,7 @@ class PublishedDataTable(Protocol):
         """The files it needs, below a folder; a missing file is refused."""
         ...
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """The table that the files hold."""
         ...
 
@@ -87,7 +86,7 @@ def columns_by_position(rows: Iterable[Sequence[str]], places: Sequence[int]) ->
     return columns
 
 
-def parse_numbers(texts: Sequence[str], name: str, path: Path) -> NumericColumn:
+def parse_numbers(texts: Sequence[str], name: str, path: Path) -> dataset.NumericColumn:
     """The numbers of a column; '?' is a missing value."""
     try:
         return np.array(["nan" if text == "?" else text for text in texts], dtype=np.float64)

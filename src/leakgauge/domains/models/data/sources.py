@@ -14,11 +14,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import plan_tables
-from leakgauge.domains.models.data import published
-from leakgauge.domains.models.data.dataset import ROWS_STREAM, CategoricalColumn, EncodedTable
-from leakgauge.domains.models.data.preprocessing import data_source, prepare_table
-from leakgauge.domains.models.data.published_files import PublishedDataTable
-from leakgauge.domains.models.data.user_file import read_user_file
+from leakgauge.domains.models.data import dataset, preprocessing, published, published_files, user_file
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 
@@ -28,9 +24,9 @@ SYNTHETIC = "synthetic"
 FOLDER_KEYS = ("folder", "adult")  # the place of files does not change what they hold
 
 
-def generate_mixture(table: plan_tables.ModelsSyntheticDataTable, seed: int) -> EncodedTable:
+def generate_mixture(table: plan_tables.ModelsSyntheticDataTable, seed: int) -> dataset.EncodedTable:
     """Draw the rows from the stream of the seed."""
-    rng = stream(seed, Role.DATA, ROWS_STREAM)
+    rng = stream(seed, Role.DATA, dataset.ROWS_STREAM)
     shape = (table.components, table.features)
     centres = table.distance * _unit(rng.standard_normal(shape))
     rules = rng.standard_normal((*shape, table.classes))
@@ -48,14 +44,14 @@ def generate_mixture(table: plan_tables.ModelsSyntheticDataTable, seed: int) -> 
         f"generated: {table.rows:,} rows of {table.features} features, {classes.size} classes, "
         f"{table.components} component{'s' if table.components > 1 else ''}"
     )
-    return EncodedTable(
+    return dataset.EncodedTable(
         rows=rows.astype(np.float32),
         labels=labels.astype(np.int64),
         classes=tuple(map(str, classes.tolist())),
         names=tuple(f"x{i}" for i in range(table.features)),
         digest=sha256(f"{table!r} {seed}".encode()).hexdigest(),
         groups={
-            COMPONENT_GROUP: CategoricalColumn(
+            COMPONENT_GROUP: dataset.CategoricalColumn(
                 component.astype(np.int64), tuple(map(str, range(table.components)))
             )
         },
@@ -67,18 +63,18 @@ def _unit(directions: Reals) -> Reals:
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-def constant_components(table: plan_tables.ModelsConstantsDataTable, rows: int) -> EncodedTable:
+def constant_components(table: plan_tables.ModelsConstantsDataTable, rows: int) -> dataset.EncodedTable:
     """A feature "value" and a group "component"; the classes do not matter here."""
     codes = np.repeat(np.arange(table.components), rows)
     values = codes / (table.components - 1)
-    return EncodedTable(
+    return dataset.EncodedTable(
         rows=values.astype(np.float32)[:, None],
         labels=(codes > 0).astype(np.int64),
         classes=("0", "1"),
         names=("value",),
         digest=sha256(f"{table!r} {rows}".encode()).hexdigest(),
         groups={
-            COMPONENT_GROUP: CategoricalColumn(
+            COMPONENT_GROUP: dataset.CategoricalColumn(
                 codes.astype(np.int64), tuple(map(str, range(table.components)))
             )
         },
@@ -86,7 +82,7 @@ def constant_components(table: plan_tables.ModelsConstantsDataTable, rows: int) 
     )
 
 
-_table_cache: RecentCache[EncodedTable] = RecentCache()
+_table_cache: RecentCache[dataset.EncodedTable] = RecentCache()
 
 
 def published_names() -> list[str]:
@@ -100,7 +96,7 @@ def published_names() -> list[str]:
     )
 
 
-def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
+def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> dataset.EncodedTable:
     """Read or generate the rows; files are looked for in ``folder``, and the seed decides what is random.
 
     The most recent data sets stay in memory, and are reused while neither the table nor a file has changed.
@@ -124,21 +120,23 @@ def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTabl
     return _table_cache.once((file, file_identity(path), seed), lambda: _load_file(file, path, seed))
 
 
-def _load_file(table: plan_tables.ModelsFileDataTable, path: Path, seed: int) -> EncodedTable:
-    sheet = read_user_file(table, path)
-    origin = data_source(path.name, [path], repr(replace(table, source="")))
-    return prepare_table(sheet, origin, table.duplicates, seed)
+def _load_file(table: plan_tables.ModelsFileDataTable, path: Path, seed: int) -> dataset.EncodedTable:
+    sheet = user_file.read_user_file(table, path)
+    origin = preprocessing.data_source(path.name, [path], repr(replace(table, source="")))
+    return preprocessing.prepare_table(sheet, origin, table.duplicates, seed)
 
 
-def _load_published(name: str, parameters: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
-    kind: type[PublishedDataTable] = import_module(f"{published.__name__}.{name}").DataTable
+def _load_published(
+    name: str, parameters: Mapping[str, Any], folder: Path, seed: int
+) -> dataset.EncodedTable:
+    kind: type[published_files.PublishedDataTable] = import_module(f"{published.__name__}.{name}").DataTable
     table = read_dataclass(kind, parameters, "data")
     paths = table.files(folder)
 
-    def read() -> EncodedTable:
+    def read() -> dataset.EncodedTable:
         options = {key: value for key, value in asdict(table).items() if key not in FOLDER_KEYS}
-        origin = data_source(table.name, paths, f"{name} {options!r}")
-        return prepare_table(table.read(paths), origin, table.duplicates, seed)
+        origin = preprocessing.data_source(table.name, paths, f"{name} {options!r}")
+        return preprocessing.prepare_table(table.read(paths), origin, table.duplicates, seed)
 
     return _table_cache.once((name, table, *map(file_identity, paths), seed), read)
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data import dataset
-from leakgauge.domains.models.data.preprocessing import impute_table, require_complete
+from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.plan_tables import ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
@@ -94,8 +93,8 @@ def read_user_file(table: ModelsFileDataTable, path: Path) -> dataset.RawTable:
     require_columns(named, list(columns), path.name, "data")
     label = _label(columns.pop(table.label), table.label)
     sheet = dataset.RawTable(features=columns, label=label, groups={}).with_groups(groups)
-    sheet = impute_table(sheet) if table.impute else sheet
-    require_complete(sheet, "set impute = true, or add the column to drop")
+    sheet = preprocessing.impute_table(sheet) if table.impute else sheet
+    preprocessing.require_complete(sheet, "set impute = true, or add the column to drop")
     return sheet
 
 

@@ -9,9 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.training import mlp
-from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
-from leakgauge.domains.models.training.optimizers import Adam, Optimizer
+from leakgauge.domains.models.training import mlp, noise_calibration, optimizers
 from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
 from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.strategies.gradient_clipping import Floats
@@ -25,9 +23,9 @@ class TrainingRecipe:
     """How a network is trained; without noise, gradients are not clipped either."""
 
     schedule: TrainingSchedule
-    noise: DpSgdNoise | None = None
+    noise: noise_calibration.DpSgdNoise | None = None
     hidden: tuple[int, ...] = (256, 256)
-    optimizer: Optimizer = field(default_factory=Adam)
+    optimizer: optimizers.Optimizer = field(default_factory=optimizers.Adam)
 
 
 def recipe_for_rows(recipe: TrainingRecipe, n_rows: int) -> TrainingRecipe:

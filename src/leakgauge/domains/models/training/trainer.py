@@ -13,8 +13,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.training import trainers
-from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
+from leakgauge.domains.models.training import noise_calibration, trainers
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import ProgressListener
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -125,7 +124,7 @@ class Trainer(Protocol):
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def prepare(self, mechanism: TrainingMechanism, n_rows: int) -> PreparedTrainer:
+    def prepare(self, mechanism: noise_calibration.TrainingMechanism, n_rows: int) -> PreparedTrainer:
         """Set up the training of ``n_rows`` rows with the noise that the mechanism asks for.
 
         A trainer that cannot add this noise refuses it: see ``require_no_noise``.
@@ -161,7 +160,7 @@ def read_trainer(table: Mapping[str, Any], where: str) -> Trainer:
     return read_dataclass(kind, parameters, where)
 
 
-def require_no_noise(mechanism: TrainingMechanism, trainer: str) -> None:
+def require_no_noise(mechanism: noise_calibration.TrainingMechanism, trainer: str) -> None:
     """Refuse a mechanism that is about the gradients of a network, for a trainer that has none."""
     if mechanism.noise is not None or mechanism.optimizer is not None:
         what = "optimizer" if mechanism.noise is None else f"name = {mechanism.name!r}"

@@ -9,18 +9,14 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from leakgauge.core.game import Reals
+from leakgauge.domains.queries.log import incidence, noise_families
 from leakgauge.domains.queries.log.answers import LoggedAnswers
-from leakgauge.domains.queries.log.incidence import Incidence
-from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.signatures import count_kinds, group_records, without_unmoved
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN, TabulatedKinds, tabulated_kinds
 from leakgauge.domains.queries.records import Ints
-from leakgauge.theory.characteristic_functions import FPR
-from leakgauge.theory.loss_composition import AnyCell
+from leakgauge.theory import characteristic_functions, loss_composition, loss_sums, score_sums
 from leakgauge.theory.loss_composition import best_attack as bracket
-from leakgauge.theory.loss_sums import LossKinds, loss_sum_rates
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
-from leakgauge.theory.score_sums import AttackRates
 
 Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for Laplace noise
 
@@ -29,7 +25,8 @@ STEP = 0.001  # rounding up increases a shift by at most this share
 LARGE = (1000, 300, 100, 30, 10)  # shifts from which on geometric noise is replaced by Laplace noise
 MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, beyond which the next of these shifts is used
 _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signature is bracketed
-_STEEPEST = float(np.log(1 / FPR))  # largest slope of any rate in the shift: that of TPR e^shift x 1 %
+# largest slope of any rate in the shift: that of TPR e^shift x 1 %
+_STEEPEST = float(np.log(1 / characteristic_functions.FPR))
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
 
 
@@ -37,7 +34,7 @@ _CHECKED = 12  # signatures that are bracketed for comparison, where there are m
 class RecordSignatures:
     """The different signatures (number of cells of each kind, and squared mu) and those of all records."""
 
-    kinds: LossKinds
+    kinds: loss_sums.LossKinds
     cells: csr_array  # signatures x kinds
     mu_squared: Reals
     which: Ints  # the signature of each record
@@ -45,7 +42,10 @@ class RecordSignatures:
 
 
 def record_signatures(
-    answers: LoggedAnswers, sparse: Incidence, mu_squared: Reals, tabulated: TabulatedKinds | None = None
+    answers: LoggedAnswers,
+    sparse: incidence.Incidence,
+    mu_squared: Reals,
+    tabulated: TabulatedKinds | None = None,
 ) -> RecordSignatures:
     """Count the kinds of answers that contain each record, and group records with equal counts."""
     kinds, large = _kinds(answers, sparse)
@@ -57,15 +57,15 @@ def record_signatures(
     cells = vstack([empty, *blocks], format="csr")
     blocks.clear()
     first, which = group_records(cells, mu_squared)
-    loss_kinds = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64), tabulated.tables)
+    loss_kinds = loss_sums.LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64), tabulated.tables)
     if not n_kinds:
-        loss_kinds = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
+        loss_kinds = loss_sums.LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
     rounded = max(_rounding_share(answers, large), tabulated.rounded)
     return RecordSignatures(loss_kinds, cells[first], mu_squared[first], which, rounded)
 
 
 def _kind_positions(
-    answers: LoggedAnswers, sparse: Incidence, kinds: Keys, large: int, tabulated: TabulatedKinds
+    answers: LoggedAnswers, sparse: incidence.Incidence, kinds: Keys, large: int, tabulated: TabulatedKinds
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
     """Return for blocks of records where the answers of each start, and their kinds as positions.
 
@@ -99,13 +99,13 @@ def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals)
     """
     form, rate = answers.forms[answers.noise[queries]], 1 / answers.scale[queries]
     ratio = sizes * rate
-    keys = np.where(form == LossForm.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
-    keys = np.where(form == LossForm.TABULATED, 0j, keys)
+    keys = np.where(form == noise_families.LossForm.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
+    keys = np.where(form == noise_families.LossForm.TABULATED, 0j, keys)
     keys = np.where(ratio > CERTAIN, CERTAIN + 0j, keys)
-    return np.where((form == LossForm.GAUSSIAN) | (ratio <= 0), 0j, keys)
+    return np.where((form == noise_families.LossForm.GAUSSIAN) | (ratio <= 0), 0j, keys)
 
 
-def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
+def _kinds(answers: LoggedAnswers, sparse: incidence.Incidence) -> tuple[Keys, int]:
     """Return all kinds that occur, in order, rounded up if there are too many.
 
     The second value is the shift from which on geometric noise is replaced by Laplace noise; 0 for none.
@@ -160,11 +160,11 @@ def _rounding_share(answers: LoggedAnswers, large: int) -> float:
     """Return the largest share by which rounding may have increased a shift."""
     if not large:
         return 0.0
-    reaching = answers.has_form(LossForm.GEOMETRIC) & (answers.bound >= large)
+    reaching = answers.has_form(noise_families.LossForm.GEOMETRIC) & (answers.bound >= large)
     return STEP * (1 if large == LARGE[0] else 2) + (1.01 / large if reaching.any() else 0.0)
 
 
-def best_attack_per_record(signatures: RecordSignatures) -> tuple[AttackRates, float]:
+def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.AttackRates, float]:
     """Return accuracy, AUC and TPR at 1 % FPR for each record, and the largest error of any of them.
 
     A small number of signatures is bracketed from both sides; the error is half of the widest bracket. A
@@ -176,14 +176,14 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[AttackRates, f
         low, high = _bracketed(signatures, np.arange(n))
         values, error = (low + high) / 2, float(np.max(high - low)) / 2
     else:
-        many = loss_sum_rates(signatures.kinds, signatures.cells, signatures.mu_squared)
+        many = loss_sums.loss_sum_rates(signatures.kinds, signatures.cells, signatures.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
         some = _evenly_spaced(signatures.kinds.largest @ signatures.cells.T + signatures.mu_squared)
         low, high = _bracketed(signatures, some)
         error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
     error += _STEEPEST * signatures.rounded
     accuracy, auc, tpr = values[:, signatures.which]
-    return AttackRates(accuracy, auc, tpr), error
+    return score_sums.AttackRates(accuracy, auc, tpr), error
 
 
 def _evenly_spaced(sizes: Reals) -> Ints:
@@ -197,21 +197,21 @@ def _bracketed(signatures: RecordSignatures, which: Ints) -> tuple[Reals, Reals]
     for place, row in enumerate(which.tolist()):
         cells, mu = _cells(signatures, signatures.cells[[row]]), float(np.sqrt(signatures.mu_squared[row]))
         if not cells and mu == 0:
-            low[:, place] = high[:, place] = (0.5, 0.5, FPR)
+            low[:, place] = high[:, place] = (0.5, 0.5, characteristic_functions.FPR)
             continue
         best = bracket(cells, mu)
-        ends = [best.accuracy, best.auc, tuple(map(float, best.tpr_at(FPR)))]
+        ends = [best.accuracy, best.auc, tuple(map(float, best.tpr_at(characteristic_functions.FPR)))]
         low[:, place], high[:, place] = np.array(ends).T
     return low, high
 
 
-def _cells(signatures: RecordSignatures, row: csr_array) -> list[tuple[AnyCell, int]]:
+def _cells(signatures: RecordSignatures, row: csr_array) -> list[tuple[loss_composition.AnyCell, int]]:
     return [
         (_cell(signatures.kinds, kind), int(n)) for kind, n in zip(row.indices.tolist(), row.data.tolist())
     ]
 
 
-def _cell(kinds: LossKinds, kind: int) -> AnyCell:
+def _cell(kinds: loss_sums.LossKinds, kind: int) -> loss_composition.AnyCell:
     if kind >= kinds.rate.size:
         return kinds.tabulated.cells[kind - kinds.rate.size]
     rate, shift = float(kinds.rate[kind]), int(kinds.shift[kind])

@@ -8,14 +8,11 @@ from scipy.sparse import csr_array, vstack
 from scipy.special import erfcx, ndtr
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.log import incidence, noise_families, signatures
 from leakgauge.domains.queries.log.answers import LoggedAnswers
-from leakgauge.domains.queries.log.incidence import Incidence
-from leakgauge.domains.queries.log.noise_families import LossForm
-from leakgauge.domains.queries.log.signatures import count_kinds, group_records, without_unmoved
 from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
 from leakgauge.domains.queries.records import Ints
-from leakgauge.theory import tradeoff
-from leakgauge.theory.loss_composition import best_attack
+from leakgauge.theory import loss_composition, tradeoff
 from leakgauge.theory.loss_tables import LossTables
 
 MOST_TIGHT = 200  # different signatures, up to which each is composed tightly
@@ -61,7 +58,7 @@ class ComposedAnswers:
 
 
 def compose_answers(
-    answers: LoggedAnswers, sparse: Incidence, delta: float, kinds: TabulatedKinds | None
+    answers: LoggedAnswers, sparse: incidence.Incidence, delta: float, kinds: TabulatedKinds | None
 ) -> ComposedAnswers | None:
     """Count the kinds of these answers for each record, block by block; None if there is no such answer."""
     chosen = [family.composed for family in answers.families]
@@ -84,7 +81,9 @@ def compose_answers(
         codes = np.where(which[queries], kinds.positions(queries, sizes), -1)
         too_far = np.concatenate([[0], np.cumsum(which[queries] & (codes < 0) & (sizes > 0))])
         beyond[block] = np.diff(too_far[starts - starts[0]]) > 0
-        blocks.append(count_kinds(*without_unmoved(starts - starts[0], codes), len(kinds)))
+        blocks.append(
+            signatures.count_kinds(*signatures.without_unmoved(starts - starts[0], codes), len(kinds))
+        )
     counts = vstack(blocks, format="csc")[:, : len(kinds)]
     pure = counts @ np.where(at_delta, 0.0, largest)
     columns = csr_array(counts[:, np.flatnonzero(at_delta)])
@@ -97,14 +96,14 @@ def composed_epsilons(tables: LossTables, counts: csr_array, mu_squared: Reals, 
     Records with equal counts share one computation: Renyi divergences, and where there are few different
     ones tight composition. Both are upper bounds; the smaller one is returned.
     """
-    first, which = group_records(counts, mu_squared)
+    first, which = signatures.group_records(counts, mu_squared)
     few = counts[first]
     epsilons = tables.epsilons(few, mu_squared[first], delta)
     if first.size <= MOST_TIGHT:
         for row in range(first.size):
             own = few[[row]]
             cells = [(tables.cells[kind], int(n)) for kind, n in zip(own.indices.tolist(), own.data.tolist())]
-            best = best_attack(cells, float(np.sqrt(mu_squared[first[row]])))
+            best = loss_composition.best_attack(cells, float(np.sqrt(mu_squared[first[row]])))
             epsilons[row] = min(epsilons[row], tradeoff.epsilon_at(best.high, delta))
     return np.asarray(epsilons[which])
 
@@ -127,12 +126,12 @@ class RecordEpsilon:
 
 
 def epsilon_per_record(
-    answers: LoggedAnswers, sparse: Incidence, delta: float, tabulated: TabulatedKinds | None = None
+    answers: LoggedAnswers, sparse: incidence.Incidence, delta: float, tabulated: TabulatedKinds | None = None
 ) -> RecordEpsilon:
     """Compute epsilon and the costliest answers of each record, block by block."""
     n = sparse.n_records
     pure, squares, top, costs = np.zeros(n), np.zeros(n), np.full((n, TOP), -1), np.zeros((n, TOP))
-    normal = answers.has_form(LossForm.GAUSSIAN)
+    normal = answers.has_form(noise_families.LossForm.GAUSSIAN)
     composed = compose_answers(answers, sparse, delta, tabulated)
     apart = normal if composed is None else normal | composed.which
     whole = answers.bound / answers.scale
@@ -191,7 +190,7 @@ def _costliest(cost: Reals, firsts: Ints, lengths: Ints) -> "list[tuple[Ints, In
 
 def _epsilon_table(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
     """Return a table of mu and epsilon of one Gaussian answer, to rank answers by interpolation."""
-    normal = answers.has_form(LossForm.GAUSSIAN)
+    normal = answers.has_form(noise_families.LossForm.GAUSSIAN)
     most = float(np.max(answers.bound[normal] / answers.scale[normal]))
     mus = np.concatenate([[0.0], np.geomspace(most * 1e-9, most, _NODES)])
     return mus, gaussian_epsilons(mus, delta)

@@ -10,6 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.data.visit_files import duckdb_reader, visit_parser
+from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connection, SqlField, open_parquet
 from leakgauge.domains.locations.data.visit_files.epochs import EpochClock
 from leakgauge.domains.locations.data.visit_files.file_formats import find_files, format_of_files
 from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid, to_metres
@@ -24,7 +25,7 @@ MOST_CELLS = 2**31 - 1
 
 
 def insert_places(
-    connection: duckdb_reader.Connection, table: str | LocationsPlacesTable, folder: Path
+    connection: Connection, table: str | LocationsPlacesTable, folder: Path
 ) -> tuple[Path, ...]:
     """Create a table ``known`` of all places in order, with coordinates (the mean of repeated rows)."""
     table = LocationsPlacesTable(source=table) if isinstance(table, str) else table
@@ -61,8 +62,8 @@ def natural_order_sql(name: str) -> str:
 
 
 def _open_files(
-    connection: duckdb_reader.Connection, table: LocationsPlacesTable, files: tuple[Path, ...]
-) -> tuple[str, dict[str, duckdb_reader.SqlField]]:
+    connection: Connection, table: LocationsPlacesTable, files: tuple[Path, ...]
+) -> tuple[str, dict[str, SqlField]]:
     names = {"place": table.place, "lat": table.lat, "lon": table.lon}
     line = f'places = {{ source = "{table.source}", {{}} }}'
     match format_of_files(files, WHERE):
@@ -71,10 +72,10 @@ def _open_files(
             where = f"{WHERE}: {files[0].name}"
             require_columns(names, dialect.names, files[0].name, WHERE, line)
             return dialect.relation(files), {
-                part: duckdb_reader.SqlField(dialect.column(name, where)) for part, name in names.items()
+                part: SqlField(dialect.column(name, where)) for part, name in names.items()
             }
         case "parquet":
-            parquet = duckdb_reader.open_parquet(connection, files)
+            parquet = open_parquet(connection, files)
             known = [column.name for column in parquet.columns]
             require_columns(names, known, files[0].name, WHERE, line)
             return parquet.relation, {part: parquet.field(name, WHERE) for part, name in names.items()}
@@ -87,7 +88,7 @@ def grid_map(grid: SpatialGrid, clock: EpochClock) -> CellMap:
     return _map(grid.n_places, clock, grid.positions)
 
 
-def known_map(connection: duckdb_reader.Connection, clock: EpochClock) -> tuple[CellMap, Names]:
+def known_map(connection: Connection, clock: EpochClock) -> tuple[CellMap, Names]:
     """Every place of the file of coordinates, in every epoch."""
     columns = connection.execute("SELECT spot, known_lat, known_lon FROM known ORDER BY id").fetchnumpy()
     return _map(len(columns["spot"]), clock, _metres(columns["known_lat"], columns["known_lon"])), _texts(
@@ -95,9 +96,7 @@ def known_map(connection: duckdb_reader.Connection, clock: EpochClock) -> tuple[
     )
 
 
-def named_map(
-    connection: duckdb_reader.Connection, clock: EpochClock, top: int | None
-) -> tuple[CellMap, Names]:
+def named_map(connection: Connection, clock: EpochClock, top: int | None) -> tuple[CellMap, Names]:
     """Every place that was visited, or the ``top`` most visited ones; ``visits`` is reduced to them.
 
     The position of a place is the mean of the coordinates of its visits, if all places have coordinates.
@@ -119,7 +118,7 @@ def named_map(
     return _map(len(lat), clock, _metres(lat, lon) if has_positions else None), _texts(columns["spot"])
 
 
-def build_traces(connection: duckdb_reader.Connection, cells: CellMap, min_visits: int) -> Traces:
+def build_traces(connection: Connection, cells: CellMap, min_visits: int) -> Traces:
     """One row for each person with enough visits, in the order of their names."""
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE people AS SELECT user_id, "

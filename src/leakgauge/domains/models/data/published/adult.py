@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.domains.models.data import dataset, published_files
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 NAMES = (
@@ -25,7 +24,7 @@ class DataTable:
 
     folder: str = "."
     group: str | tuple[str, ...] = ()
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -44,7 +43,7 @@ class DataTable:
         Education is low up to education-num 10, as in the code of Humphries et al. (2023), whose text says
         otherwise; as a group it takes both of its columns out of the features.
         """
-        sheet = impute_table(read_raw(paths))
+        sheet = preprocessing.impute_table(read_raw(paths))
         if EDUCATION in dataset.as_tuple(self.group):
             sheet = _group_by_education(sheet)
         return sheet.with_groups(dataset.as_tuple(self.group))

@@ -8,9 +8,7 @@ from typing import Literal
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data import published_files
-from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, TableColumn, categorical
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 from leakgauge.domains.models.data.published import adult
 from leakgauge.support.tabular import open_table_file
 
@@ -118,7 +116,7 @@ class DataTable:
     folder: str = "."
     adult: str = "."
     mapping: Literal["shared", "paper"] = "shared"
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -136,29 +134,29 @@ class DataTable:
         )
         return census, *parts
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """The people of both; the group is the data set that a person is from."""
         census, *parts = paths
         own = _read_1994(census)
         other = adult.read_raw(parts)
         if self.mapping == "paper":
-            other = impute_table(other)
-        features: dict[str, TableColumn] = {}
+            other = preprocessing.impute_table(other)
+        features: dict[str, dataset.TableColumn] = {}
         for name, place in NUMBERS.items():
             features[name] = np.concatenate(
                 [published_files.parse_numbers(own[place], name, census), other.features[name]]
             )
         for name, (place, known) in TEXTS.items():
             called = _renamed(own[place], known, name, census)
-            features[name] = categorical([*called, *_texts(other.features[name], GAPS.get(name))])
+            features[name] = dataset.categorical([*called, *_texts(other.features[name], GAPS.get(name))])
         korea = {"South Korea": ADULT_SOUTH_KOREA} if self.mapping == "shared" else {}
         names = COUNTRY_NAMES | korea
         countries = [names.get(country, country) for country in own[OF_BIRTH]]
-        features[COUNTRY] = categorical([*countries, *_texts(other.features[COUNTRY], GAPS[COUNTRY])])
+        features[COUNTRY] = dataset.categorical([*countries, *_texts(other.features[COUNTRY], GAPS[COUNTRY])])
         incomes = _renamed(own[INCOME], INCOME_NAMES, "income", census)
-        label = categorical([*incomes, *_texts(other.label, None)])
-        group = categorical(["census"] * len(incomes) + ["adult"] * len(other))
-        return RawTable(features=features, label=label, groups={GROUP: group}, notes=other.notes)
+        label = dataset.categorical([*incomes, *_texts(other.label, None)])
+        group = dataset.categorical(["census"] * len(incomes) + ["adult"] * len(other))
+        return dataset.RawTable(features=features, label=label, groups={GROUP: group}, notes=other.notes)
 
 
 def _read_1994(path: Path) -> dict[int, list[str]]:
@@ -187,6 +185,6 @@ def _renamed(texts: Sequence[str], known: Mapping[str, str], name: str, path: Pa
     return [known[text] for text in texts]
 
 
-def _texts(column: TableColumn, gap: str | None) -> list[str | None]:
-    assert isinstance(column, CategoricalColumn)
+def _texts(column: dataset.TableColumn, gap: str | None) -> list[str | None]:
+    assert isinstance(column, dataset.CategoricalColumn)
     return [gap if code < 0 else column.values[code] for code in column.codes.tolist()]

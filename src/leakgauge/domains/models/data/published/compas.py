@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.domains.models.data.dataset import RawTable, TableColumn, as_tuple, categorical
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import find_file, require_published_columns
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 from leakgauge.support.tabular import open_table_file
 
 FILE = "compas-scores-two-years.csv"
@@ -31,7 +29,7 @@ class DataTable:
     folder: str = "."
     group: str | tuple[str, ...] = ()
     is_recid: bool = False
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -40,21 +38,23 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The one file."""
-        return (find_file(folder / self.folder, FILE),)
+        return (published_files.find_file(folder / self.folder, FILE),)
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """The 6,172 rows of ProPublica's analysis, and the 7 or 8 columns of Humphries et al. (2023)."""
         numbers = (*NUMBERS, AGAIN)
         with open_table_file(paths[0], "data.folder") as (connection, types):
-            require_published_columns((*TEXTS, *numbers, LABEL), list(types), FILE)
+            published_files.require_published_columns((*TEXTS, *numbers, LABEL), list(types), FILE)
             typed = [f"CAST({name} AS VARCHAR) AS {name}" for name in (*TEXTS, LABEL)]
             typed += [f"CAST({name} AS DOUBLE) AS {name}" for name in numbers]
             kept = connection.execute(f"SELECT {', '.join(typed)} FROM given WHERE {KEPT}").fetchnumpy()
-        features: dict[str, TableColumn] = {name: categorical(_texts(kept[name])) for name in TEXTS}
+        features: dict[str, dataset.TableColumn] = {
+            name: dataset.categorical(_texts(kept[name])) for name in TEXTS
+        }
         for name in numbers if self.is_recid else NUMBERS:
             features[name] = np.ma.filled(kept[name], np.nan).astype(np.float64)
-        sheet = RawTable(features=features, label=categorical(_texts(kept[LABEL])), groups={})
-        return sheet.with_groups(as_tuple(self.group))
+        sheet = dataset.RawTable(features=features, label=dataset.categorical(_texts(kept[LABEL])), groups={})
+        return sheet.with_groups(dataset.as_tuple(self.group))
 
 
 def _texts(column: npt.NDArray[Any]) -> list[str | None]:

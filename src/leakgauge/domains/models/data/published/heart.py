@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from leakgauge.domains.models.data import dataset, published_files
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_column, impute_table
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 NAMES = (
@@ -30,7 +29,7 @@ class DataTable:
 
     folder: str = "."
     impute: Literal["global", "hospital"] = "global"
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -68,7 +67,7 @@ class DataTable:
         hospital = dataset.categorical(np.repeat(HOSPITALS, sizes).tolist())
         sheet = dataset.RawTable(features=features, label=label, groups={GROUP: hospital})
         return (
-            impute_table(sheet, BY_MODE)
+            preprocessing.impute_table(sheet, BY_MODE)
             if self.impute == "global"
             else _impute_within_hospitals(sheet, hospital)
         )
@@ -99,13 +98,13 @@ def _impute_rows(
 ) -> dataset.TableColumn:
     """Impute the missing values of some rows from those rows."""
     if isinstance(column, dataset.CategoricalColumn):
-        texts = impute_column(dataset.CategoricalColumn(column.codes[own], column.values), name)
+        texts = preprocessing.impute_column(dataset.CategoricalColumn(column.codes[own], column.values), name)
         assert isinstance(texts, dataset.CategoricalColumn)
         codes = column.codes.copy()
         codes[own] = texts.codes
         return dataset.CategoricalColumn(codes, column.values)
     values = column.copy()
-    part = impute_column(column[own], name, by_mode=by_mode)
+    part = preprocessing.impute_column(column[own], name, by_mode=by_mode)
     assert not isinstance(part, dataset.CategoricalColumn)
     values[own] = part
     return values

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import RawTable, TableColumn, categorical
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import find_file
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 
 ARCHIVE, UNPACKED = "dataset_location.tgz", "bangkok"
 
@@ -21,7 +19,7 @@ class DataTable:
     """The folder of the archive."""
 
     folder: str = "."
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -30,9 +28,9 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The archive, or the one file in it."""
-        return (find_file(folder / self.folder, ARCHIVE, UNPACKED),)
+        return (published_files.find_file(folder / self.folder, ARCHIVE, UNPACKED),)
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """All profiles: the first value of a line is the class, and all others are 0 or 1."""
         (path,) = paths
         text = _unpacked(path) if path.name.endswith(".tgz") else path.read_bytes()
@@ -46,9 +44,9 @@ class DataTable:
             raise BadInput(
                 f"data.folder: {path.name} holds other features than 0 and 1; check that it is Location-30"
             )
-        features: dict[str, TableColumn] = {f"f{i}": values[:, i] for i in range(1, values.shape[1])}
-        return RawTable(
-            features=features, label=categorical(f"{code:02.0f}" for code in values[:, 0]), groups={}
+        features: dict[str, dataset.TableColumn] = {f"f{i}": values[:, i] for i in range(1, values.shape[1])}
+        return dataset.RawTable(
+            features=features, label=dataset.categorical(f"{code:02.0f}" for code in values[:, 0]), groups={}
         )
 
 

@@ -7,10 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, categorical
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import find_file, require_published_columns
-from leakgauge.domains.models.data.user_file import read_columns
+from leakgauge.domains.models.data import dataset, preprocessing, published_files, user_file
 
 FILE = "student-por.csv"
 GROUP, GRADE = "school", "G3"
@@ -23,7 +20,7 @@ class DataTable:
     """The folder of the file."""
 
     folder: str = "."
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
@@ -32,15 +29,15 @@ class DataTable:
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The file of the Portuguese course."""
-        return (find_file(folder / self.folder, FILE),)
+        return (published_files.find_file(folder / self.folder, FILE),)
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """All pupils; the label is whether the last grade is 10 or more, and the school is the group."""
-        found_in = read_columns(paths[0], "data.folder")
-        require_published_columns((GROUP, GRADE, *EARLIER_GRADES), list(found_in), FILE)
+        found_in = user_file.read_columns(paths[0], "data.folder")
+        published_files.require_published_columns((GROUP, GRADE, *EARLIER_GRADES), list(found_in), FILE)
         grade = found_in[GRADE]
-        if isinstance(grade, CategoricalColumn) or np.isnan(grade).any():
+        if isinstance(grade, dataset.CategoricalColumn) or np.isnan(grade).any():
             raise BadInput(f"data.folder: {GRADE!r} of {FILE} must be a number in each row")
-        label = categorical(np.where(grade >= PASS, "pass", "fail").tolist())
+        label = dataset.categorical(np.where(grade >= PASS, "pass", "fail").tolist())
         features = {name: column for name, column in found_in.items() if name not in (GRADE, *EARLIER_GRADES)}
-        return RawTable(features=features, label=label, groups={}).with_groups([GROUP])
+        return dataset.RawTable(features=features, label=label, groups={}).with_groups([GROUP])

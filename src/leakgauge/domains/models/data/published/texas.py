@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import RawTable, TableColumn, categorical
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import require_published_columns
+from leakgauge.domains.models.data import dataset, preprocessing, published_files
 from leakgauge.support.tabular import Connection, duckdb_error_line, open_database
 
 REGION, PROCEDURE = "PUBLIC_HEALTH_REGION", "PRINC_SURG_PROC_CODE"
@@ -42,7 +40,7 @@ class DataTable:
 
     folder: str = "."
     procedures: int = 100
-    duplicates: DuplicatePolicy = "remove"
+    duplicates: preprocessing.DuplicatePolicy = "remove"
 
     def __post_init__(self) -> None:
         if not self.procedures >= 2:
@@ -63,7 +61,7 @@ class DataTable:
             raise BadInput(f"data.folder: there is no file PUDF_base..._tab.txt (nor with .gz) in {place}")
         return tuple(paths)
 
-    def read(self, paths: Sequence[Path]) -> RawTable:
+    def read(self, paths: Sequence[Path]) -> dataset.RawTable:
         """Stays with one of the most frequent principal procedures, the class; the region is the group.
 
         The 66 columns, and NA or 0 for what is missing, are those of Humphries et al. (2023), after Shokri et
@@ -79,15 +77,17 @@ class DataTable:
                 f"DELETE FROM stays WHERE {PROCEDURE} IS NULL OR NOT list_contains(?, {PROCEDURE})",
                 [[code for (code,) in chosen]],
             )
-            features: dict[str, TableColumn] = {name: categorical(_texts(connection, name)) for name in TEXTS}
+            features: dict[str, dataset.TableColumn] = {
+                name: dataset.categorical(_texts(connection, name)) for name in TEXTS
+            }
             for name in NUMBERS:
                 query = f"SELECT coalesce(TRY_CAST({name} AS DOUBLE), 0) AS it FROM stays"
                 features[name] = np.ma.filled(connection.execute(query).fetchnumpy()["it"], 0).astype(
                     np.float64
                 )
-            groups = {GROUP: categorical(_texts(connection, REGION))}
-            label = categorical(_texts(connection, PROCEDURE))
-        return RawTable(features=features, label=label, groups=groups)
+            groups = {GROUP: dataset.categorical(_texts(connection, REGION))}
+            label = dataset.categorical(_texts(connection, PROCEDURE))
+        return dataset.RawTable(features=features, label=label, groups=groups)
 
 
 def _import(connection: Connection, paths: Sequence[Path]) -> None:
@@ -99,7 +99,7 @@ def _import(connection: Connection, paths: Sequence[Path]) -> None:
     wanted = (*TEXTS, *NUMBERS, REGION, PROCEDURE)
     try:
         schema = connection.execute(f"DESCRIBE SELECT * FROM {reader}", [names]).fetchall()
-        require_published_columns(wanted, [column for column, *_ in schema], paths[0].name)
+        published_files.require_published_columns(wanted, [column for column, *_ in schema], paths[0].name)
         # published files pad values with blanks
         kept = ", ".join(f"nullif(trim({name}), '') AS {name}" for name in wanted)
         connection.execute(f"CREATE TABLE stays AS SELECT {kept} FROM {reader}", [names])

@@ -8,16 +8,13 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.guarantee import training_group_guarantee
-from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows, train_network
-from leakgauge.domains.models.training.mlp import MlpClassifier
-from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
-from leakgauge.domains.models.training.optimizers import OPTIMIZERS, OptimizerName
+from leakgauge.domains.models.training import gradient_descent, mlp, noise_calibration, optimizers
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.progress import ProgressListener
 
 DEFAULT_BATCH = 200  # rows of a batch where a plan does not say
-DEFAULT_OPTIMIZER: OptimizerName = "adam"
+DEFAULT_OPTIMIZER: optimizers.OptimizerName = "adam"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +40,14 @@ class Trainer:
         if not 0 < self.rate < float("inf"):
             raise BadInput(f"rate must be > 0 and finite, got {self.rate}")
 
-    def prepare(self, mechanism: TrainingMechanism, n_rows: int) -> "NetworkTrainer":
+    def prepare(self, mechanism: noise_calibration.TrainingMechanism, n_rows: int) -> "NetworkTrainer":
         """Calibrate the noise of the mechanism to the steps of this training."""
         schedule = self.schedule(n_rows)
-        recipe = TrainingRecipe(
+        recipe = gradient_descent.TrainingRecipe(
             schedule=schedule,
             noise=None if mechanism.noise is None else mechanism.noise.noise(schedule),
             hidden=self.hidden,
-            optimizer=OPTIMIZERS[mechanism.optimizer or DEFAULT_OPTIMIZER](rate=self.rate),
+            optimizer=optimizers.OPTIMIZERS[mechanism.optimizer or DEFAULT_OPTIMIZER](rate=self.rate),
         )
         return NetworkTrainer(recipe=recipe, promise=mechanism.noise)
 
@@ -66,8 +63,8 @@ class Trainer:
 class NetworkTrainer:
     """Trains networks by a recipe; ``promise`` is the table that its noise was calibrated from."""
 
-    recipe: TrainingRecipe
-    promise: DpTraining | None = field(default=None, compare=False)
+    recipe: gradient_descent.TrainingRecipe
+    promise: noise_calibration.DpTraining | None = field(default=None, compare=False)
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -83,17 +80,19 @@ class NetworkTrainer:
         rng: Generator,
         watch: ProgressListener | None = None,
         present: Bits | None = None,
-    ) -> MlpClassifier:
+    ) -> mlp.MlpClassifier:
         """Train on any number of rows: as many epochs, in batches that are no larger, with the same sigma."""
         epochs = self.recipe.schedule.epochs
         on_epoch = None if watch is None else lambda epoch: watch(f"epoch {epoch + 1} of {epochs}")
-        return train_network(examples, recipe_for_rows(self.recipe, len(examples)), rng, on_epoch, present)
+        return gradient_descent.train_network(
+            examples, gradient_descent.recipe_for_rows(self.recipe, len(examples)), rng, on_epoch, present
+        )
 
     def without_noise(self) -> "NetworkTrainer":
         return NetworkTrainer(recipe=replace(self.recipe, noise=None))
 
 
-def network_recipe(trainer: PreparedTrainer, why: str) -> TrainingRecipe:
+def network_recipe(trainer: PreparedTrainer, why: str) -> gradient_descent.TrainingRecipe:
     """The recipe of a network's training; other kinds of models are refused, ``why`` begins the message."""
     if not isinstance(trainer, NetworkTrainer):
         raise BadInput(
