@@ -58,8 +58,8 @@ class Metric(RateMetric):
 
     def sequence(self, trials: Trials, block: int) -> Estimate:
         """The share of right decisions, with bounds that may be read at any time."""
-        if (says_member := thresholds.own_decisions(trials)) is None:
-            return thresholds.without_own_threshold(self.confidence)
+        if (says_member := own_decisions(trials)) is None:
+            return without_own_threshold(self.confidence)
         return sequence_estimate(
             trials, says_member, self.confidence, "right decisions at the attack's own threshold"
         )
