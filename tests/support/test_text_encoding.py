@@ -13,7 +13,7 @@ from leakgauge.support.text_encoding import refuse_other_encoding
         ("a,b\n1,2\n".encode("utf-16"), "in UTF-16, not in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16-be"), "in UTF-16, not in UTF-8"),
         (b"PK\x03\x04", "a workbook or another archive, not text"),
-        (gzip.compress(b"a,b\n"), "compressed, not text"),
+        (gzip.compress(b"a,b\n", mtime=0), "compressed, not text"),
         (b"PAR1 and so on", "Parquet, not text"),
     ],
 )
@@ -27,7 +27,7 @@ def test_text_passes_with_and_without_a_mark(tmp_path):
     for name, content in (("a.csv", b"a,b\n"), ("b.csv", "é,b\n".encode("utf-8-sig")), ("c.csv", b"")):
         (tmp_path / name).write_bytes(content)
         refuse_other_encoding(tmp_path / name, "here")
-    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"a,b\n"))
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"a,b\n", mtime=0))
     refuse_other_encoding(tmp_path / "d.csv.gz", "here")
     refuse_other_encoding(tmp_path / "none.csv", "here")  # whoever opens it says that it is not there
 
