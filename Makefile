@@ -14,6 +14,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 unexport PYTHONDONTWRITEBYTECODE
 # Tests run in as many processes as there are cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# Each of them uses one thread: with more, those of linear algebra would wait for each other's cores.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: audit test lint tests test-nightly docs bench clean
 
@@ -33,10 +35,10 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20
+	$(PYTEST) --durations=20
 
 test-nightly: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m nightly
+	$(PYTEST) -m nightly
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -31,7 +31,12 @@ if find_spec("hypothesis"):
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out nightly tests unless -m mentions them, whatever else -m selects."""
+    """Leave out nightly tests unless -m mentions them, whatever else -m selects.
+
+    Tests of whole pages and examples, the longest, go first: at the end no core waits for one of them.
+    """
+    whole = config.rootpath / "tests"
+    items.sort(key=lambda item: item.path.parent != whole)
     if "nightly" in config.getoption("markexpr"):
         return
     nightly = [item for item in items if item.get_closest_marker("nightly")]

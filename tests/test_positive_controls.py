@@ -33,12 +33,13 @@ class Setting:
     domain: str
     control: Any
     contender: Contender
+    played: Any  # the control, or one that makes its releases once for all attacks on it
 
     def prepare(self, label):
         return catalog.prepare_contenders(self.domain, self.control, [self.contender], 1)
 
     def play(self, control=None, prepare=None):
-        given = self.control if control is None else control
+        given = self.played if control is None else control
         played = play_control(given, prepare or self.prepare, ["it"], 1, InProcessEngine())
         return judge_control(played["it"])
 
@@ -57,9 +58,8 @@ def setting(request, tmp_path):
     )
     knowledge = catalog.accepted_knowledge(domain, attack)[0]
     control = challenger.control()
-    if game.get("SHARED_RELEASES", False):
-        control = RememberedReleases(control)
-    return Setting(domain, control, Contender(attack=attack, knowledge=knowledge, label="it"))
+    played = RememberedReleases(control) if game.get("SHARED_RELEASES", False) else control
+    return Setting(domain, control, Contender(attack=attack, knowledge=knowledge, label="it"), played)
 
 
 class IgnoresTheBit:
@@ -81,7 +81,7 @@ def test_attack_passes_without_protection(setting):
 
 
 def test_attack_fails_if_the_release_ignores_the_bit(setting):
-    found = setting.play(IgnoresTheBit(setting.control))
+    found = setting.play(IgnoresTheBit(setting.played))
     assert found["status"] == "failed"
     assert found["low"] < 0.6
     assert found["reason"]

@@ -5,6 +5,7 @@ from ipaddress import ip_address
 import numpy as np
 import psutil
 import pytest
+from threadpoolctl import threadpool_limits
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner import engines
@@ -35,14 +36,16 @@ def refuses(item):
 
 
 @pytest.mark.parametrize(("name", "workers"), [*LOCAL, *CLUSTERS])
-def test_engine_contract(name, workers):
+def test_engine_contract(name, workers, monkeypatch):
     """One engine start serves all that is asked of an engine: starting a cluster takes seconds."""
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(variable, "2")  # which workers must not inherit
     weights = np.arange(300_000)  # more than a megabyte, so that it is shared rather than copied
 
     def weigh(item):
         return int(weights[item])
 
-    with open_engine(name, workers) as engine:
+    with threadpool_limits(limits=2), open_engine(name, workers) as engine:
         assert map_in_order(engine, weigh, range(7)) == list(range(7))
         crew = engine.load_task(weigh)
         assert sorted(crew([5, 6])) == [(0, 5), (1, 6)]

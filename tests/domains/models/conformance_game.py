@@ -1,6 +1,7 @@
 """The game in which every attack on models is tested."""
 
 SEPARATES_ALL = False  # a model does not keep all that it was trained on
+BLIND_ROUNDS = 400  # models are trained one by one
 SHARED_RELEASES = True  # models are trained once for all attacks on the same game
 
 

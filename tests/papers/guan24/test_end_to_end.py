@@ -3,11 +3,17 @@
 import pytest
 
 from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.guan24 import shadow_sampling
+from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.slow
-def test_attack_works_with_synthetic_traces(tmp_path):
+@pytest.mark.parametrize(
+    "numbers", [(1_050, 5_000), pytest.param((1_050, 2_000, 5_000, 20_000), marks=pytest.mark.nightly)]
+)
+def test_attack_works_with_synthetic_traces(tmp_path, monkeypatch, numbers):
+    monkeypatch.setitem(shadow_sampling.TRACE_NUMBERS, Scale.QUICK, numbers)
     made = reproduce("guan24", only="figure_12", out=tmp_path / "out")
     found = {cell.setting: cell for cell in made.cells}
     assert found["city: zero-knowledge, AUC with 5,000 synthetic traces"].ours.low > 0.75

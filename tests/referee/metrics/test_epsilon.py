@@ -45,6 +45,7 @@ PURE = {
 CHANCE_OF_72 = 72 / 1000  # an exact procedure at 5 % exceeds this once in 500
 # Alternatives to the one-run bound are checked over so many repetitions: in every test run, and every night.
 FEW, MANY = 200, 1_000
+FAILING = 50  # repetitions of what must exceed too often, and exceeds in most of them
 REPETITIONS = pytest.mark.parametrize(
     "repetitions",
     [pytest.param(FEW, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.nightly)],
@@ -373,9 +374,9 @@ def test_bound_stays_below_epsilon_of_tight_mechanism(name, epsilon, delta, repe
     rng, metric = stream_for(27, int(10 * epsilon)), PURE[name](delta=delta)
     most = most_exceeding(repetitions)
     kept = exceeding(metric, epsilon, lambda: leaky_response(epsilon, delta, 500, rng), repetitions)
-    broken = exceeding(metric, epsilon, lambda: leaky_response(3 * epsilon, delta, 500, rng), FEW)
+    broken = exceeding(metric, epsilon, lambda: leaky_response(3 * epsilon, delta, 500, rng), FAILING)
     assert kept <= most
-    assert broken > most_exceeding(FEW)
+    assert broken > most_exceeding(FAILING)
 
 
 @pytest.mark.slow
@@ -605,8 +606,8 @@ def test_one_run_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
 def test_gdp_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     sigma, rng = gdp.sigma_for(epsilon, 1e-5), stream_for(29, int(epsilon))
     metric = epsilon_gdp.Metric(delta=1e-5, assume="gaussian")
-    found = lows(metric, lambda: gaussian(sigma, 10_000, rng), 60)
-    assert np.mean(found > epsilon) <= 0.15
+    found = lows(metric, lambda: gaussian(sigma, 10_000, rng), 30)
+    assert np.sum(found > epsilon) <= most_exceeding(30)
     assert np.median(found) / epsilon >= power - 0.03
 
 

@@ -140,8 +140,9 @@ def test_rare_event_is_described():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "most"), [(20, 5), pytest.param(40, 7, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon):
+def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon, seeds, most):
     # The corrected bound of the likelihood ratio itself: .50 and .94 of the truth at 10,000 rounds.
     case = Case(
         name="laplace",
@@ -149,6 +150,7 @@ def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon):
         pair=(100.0, 101.0),
         epsilon=epsilon,
     )
-    bounds = np.array([bound(case, rounds=10_000, shadows=10_000, seed=seed) for seed in range(40)]) / epsilon
+    found = [bound(case, rounds=10_000, shadows=10_000, seed=seed) for seed in range(seeds)]
+    bounds = np.array(found) / epsilon
     assert np.median(bounds) > {0.1: 0.4, 4.0: 0.92}[epsilon]
-    assert np.sum(bounds > 1) <= 7  # more than 7 of 40 has a chance of 4e-4 at 5 % each
+    assert np.sum(bounds > 1) <= most  # at 5 % each, more than 5 of 20, or 7 of 40, have a chance below 1e-3

@@ -152,9 +152,9 @@ def test_scores_are_in_units_of_remaining_noise(training):
     ("sigma", "training"),
     [(0.3, {}), (0.1, {}), (0.5, {"iterations": 3}), (0.2, {"clients": 2}), (0.4, {"chosen": 3})],
 )
-def test_success_under_noise_matches_exact_formula(sigma, training):
-    """Nobody else is active, so two normal laws are told apart: Phi(distance / 2)."""
-    n_rounds = 600  # with 2 targets
+@pytest.mark.parametrize("n_rounds", [300, pytest.param(600, marks=pytest.mark.nightly)])
+def test_success_under_noise_matches_exact_formula(sigma, training, n_rounds):
+    """Nobody else is active, so two normal laws are told apart: Phi(distance / 2). There are two targets."""
     made, server, scorer = game(noise=GradientNoise(sigma=sigma, clip=0.5), **training)
     n_clients, iterations = training.get("clients", 1), training.get("iterations", 1)
     found = np.array(shares(made, server, scorer, n_rounds))

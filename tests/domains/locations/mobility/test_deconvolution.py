@@ -162,7 +162,7 @@ def crowd(name):
     return load_visits(table, Path(FOLDER), seed=1).traces, size
 
 
-def assert_closer_than_the_paper(name, setting, n):
+def assert_closer_than_the_paper(name, setting, n=10):
     people, size = crowd(name)
     true, chain = true_profile(people), chain_of(setting, size)
     rows = chain.sample(group_counts(people, n, size), np.random.default_rng(6))
@@ -174,20 +174,18 @@ def assert_closer_than_the_paper(name, setting, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [4, pytest.param(10, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_paper_sized_city_is_closer_to_truth_in_every_setting(setting, n):
-    ours, paper = assert_closer_than_the_paper("city", setting, n)
+def test_paper_sized_city_is_closer_to_truth_in_every_setting(setting):
+    ours, paper = assert_closer_than_the_paper("city", setting)
     assert ours[2] < paper[2] + 0.02
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(FOLDER is None, reason="real data are not part of the package; LEAKGAUGE_DATA names them")
-@pytest.mark.parametrize("n", [2, pytest.param(6, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", ["Kuala Lumpur, a week", "Kuala Lumpur, four weeks", "New York, a week"])
-def test_real_visits_are_closer_to_truth_in_every_setting(name, setting, n):
-    assert_closer_than_the_paper(name, setting, n)
+def test_real_visits_are_closer_to_truth_in_every_setting(name, setting):
+    assert_closer_than_the_paper(name, setting, n=6)
 
 
 NOISE = laplace.Mechanism(scale=1.0)
