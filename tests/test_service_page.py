@@ -21,7 +21,7 @@ from leakgauge.domains.queries.remote.plan_tables import (
     QueriesServiceTable,
     RefusalRule,
 )
-from leakgauge.domains.queries.service.server import ServiceRounds
+from leakgauge.domains.queries.service.server import service_rounds
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -36,7 +36,7 @@ def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
     challenger = build(
         data=audit["data"], challenger=here, mechanism=audit["mechanism"], folder=tmp_path, seed=20240501
     )
-    with served(ServiceRounds(challenger.table, challenger.rules)) as url:
+    with served(service_rounds(challenger)) as url:
         few = PLAN.replace("http://127.0.0.1:8700", url).replace("rounds = 200", "rounds = 20")
         (tmp_path / "plan.toml").write_text(few)
         assert main(["run", "plan.toml"]) == 3  # so few rounds decide nothing

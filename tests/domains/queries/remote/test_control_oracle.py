@@ -7,12 +7,12 @@ import pytest
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import NoControl
-from leakgauge.domains.queries.challenger import build, control_group
+from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.oracle import cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.control_oracle import ControlQuestions
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, ControlKind, QueriesServiceTable
-from leakgauge.domains.queries.service.server import ServiceRounds
+from leakgauge.domains.queries.service.server import service_rounds
 from positive_control_play import played
 
 
@@ -22,9 +22,7 @@ class DirectAdapter:
     def __init__(self, challenger, change=lambda answer: answer, **settings):
         kind = {name: ControlKind(settings.pop(name)) for name in list(settings) if name == "control"}
         self.service = QueriesServiceTable(url="http://127.0.0.1:1", **settings, **kind)
-        group = control_group(challenger)
-        self.rounds = ServiceRounds(challenger.table, challenger.rules, control_group=group)
-        self.change = change
+        self.rounds, self.change = service_rounds(challenger), change
         self.sent, self.absent, self.questions, self.n_opened = 0, [], [], 0
 
     def take(self):

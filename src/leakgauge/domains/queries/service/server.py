@@ -122,6 +122,11 @@ class ServiceRounds:
         return row
 
 
+def service_rounds(challenger: Challenger) -> ServiceRounds:
+    """The rounds of a challenger, from which the records of its positive control can be absent too."""
+    return ServiceRounds(challenger.table, challenger.rules, control_group=control_group(challenger))
+
+
 def _earlier_reply(round_: _Round, query: Query, request: str) -> float | None:
     earlier, reply = round_.replies[request]
     if earlier != query:
@@ -288,8 +293,7 @@ def serve_challenger(
     listener = listen(port)
     host, free_port = listener.getsockname()
     announce(f"http://{host}:{free_port}", token if generated else None)
-    rounds = ServiceRounds(challenger.table, challenger.rules, control_group=control_group(challenger))
-    serve(rounds, token, listener)
+    serve(service_rounds(challenger), token, listener)
 
 
 def serve(rounds: ServiceRounds, token: str, listener: socket.socket) -> None:
