@@ -254,6 +254,12 @@ def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
     except BadInput as error:
         file = f"{plan.path}: " if plan.path else ""
         raise BadInput(f"{file}audit {audit.name!r}: {error}") from None
+    except MemoryError:
+        file = f"{plan.path}: " if plan.path else ""
+        raise BadInput(
+            f"{file}audit {audit.name!r}: needs more memory than there is; lower the largest numbers in its "
+            "tables data and challenger"
+        ) from None
 
 
 def describe_kinds() -> dict[str, str]:

@@ -4,12 +4,19 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 
+LARGEST_EPSILON = 1e6  # beyond it no exponential can be computed
+
 
 def require_positive(mechanism: str, **numbers: float | None) -> None:
     """Refuse a given value that is not a finite number above zero."""
     for name, number in numbers.items():
         if number is not None and not 0 < number < np.inf:
             raise BadInput(f"{mechanism}: {name} must be > 0 and finite, got {number}")
+        if number is not None and name == "epsilon" and number > LARGEST_EPSILON:
+            raise BadInput(
+                f"{mechanism}: epsilon must be at most {LARGEST_EPSILON:g}, got {number:g}, which protects "
+                "nobody; 1 is usual"
+            )
 
 
 def require_whole(mechanism: str, name: str, number: float, least: int) -> None:

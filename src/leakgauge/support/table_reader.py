@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from leakgauge.core.errors import BadInput
 
 Value = TypeVar("Value")
+_LARGEST_WHOLE = 2**63  # what a TOML file can hold
 
 
 def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str, *, joint: str = ".") -> Value:
@@ -74,6 +75,8 @@ def convert_value(kind: Any, value: Any, where: str) -> Any:
         return float(value) if real else _refuse(value, "a number", where)
     if kind is int:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if whole and abs(int(value)) >= _LARGEST_WHOLE:
+            raise BadInput(f"{where}: must be below 2^63, got a number of {len(str(int(value)))} digits")
         return int(value) if whole else _refuse(value, "a whole number", where)
     if kind is bool:
         return value if isinstance(value, bool) else _refuse(value, "true or false", where)

@@ -19,6 +19,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
 _ON_LATTICE = 1e-9  # in steps: a loss this close to a lattice point is on it
+_LARGEST_LOSS = 1e6
 
 
 class NoisyCell(Protocol):
@@ -195,6 +196,11 @@ def _require_loss(name: str, value: float) -> None:
     if not 0 < value < np.inf:
         raise BadInput(
             f"{name} must be > 0 and finite, got {value}; leave out cells that the target does not change"
+        )
+    if value > _LARGEST_LOSS:
+        raise BadInput(
+            f"{name} is {value:g}, above {_LARGEST_LOSS:g}: such noise hides nothing; add more noise, or "
+            "leave the promise out"
         )
 
 

@@ -153,7 +153,12 @@ def _read_pair(pair: Any, loader: UserCodeLoader) -> tuple[Any, Any]:
                     f"challenger.pair: the function raised {error_with_location(error)}"
                 ) from error
     elif isinstance(pair, list):
-        pair = [np.array(item) if _is_vector(item) else item for item in pair]
+        try:
+            pair = [np.array(item) if _is_vector(item) else item for item in pair]
+        except ValueError:
+            raise BadInput(
+                "challenger.pair: a list in an input has lists of different lengths; make them equally long"
+            ) from None
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
         raise BadInput(f"challenger.pair: must hold two inputs ({rule}), got {type(pair).__name__}")
     return pair[0], pair[1]

@@ -87,6 +87,7 @@ class FederatedFileTable:
 
 NO_NOISE = "none"
 DEFAULT_TARGETS = TargetChoice(n=20)
+MOST_VALUES = 10**9  # of generated rows
 
 
 def mechanism_lines() -> dict[str, str | None]:
@@ -224,6 +225,10 @@ class FederatedSyntheticTable:
         for name, least in (("rows", 4), ("features", 1), ("classes", 2)):
             if not getattr(self, name) >= least:
                 raise BadInput(f"{name} must be >= {least}, got {getattr(self, name)}")
+        if not self.rows * self.features <= MOST_VALUES:
+            raise BadInput(
+                f"{self.rows} rows of {self.features} features are more than {MOST_VALUES} values; lower one"
+            )
         if not self.classes <= self.rows:
             raise BadInput(f"classes = {self.classes} exceeds rows = {self.rows}; every class needs a row")
         require_scale(self.scale)

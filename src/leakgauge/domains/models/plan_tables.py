@@ -19,6 +19,7 @@ from leakgauge.support.target_choice import TargetChoice, expand_targets
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 DEFAULT_TARGETS = 100
+MOST_VALUES = 10**9  # of generated rows
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
 
@@ -42,6 +43,10 @@ class ModelsSyntheticDataTable:
         for name, minimum in (("rows", 20), ("features", 2), ("components", 1), ("classes", 2)):
             if not getattr(self, name) >= minimum:
                 raise BadInput(f"{name} must be >= {minimum}, got {getattr(self, name)}")
+        if not self.rows * self.features <= MOST_VALUES:
+            raise BadInput(
+                f"{self.rows} rows of {self.features} features are more than {MOST_VALUES} values; lower one"
+            )
         if not self.components * self.classes <= self.rows:
             raise BadInput(f"rows = {self.rows} are too few for each class of each component; raise it")
         if not 0 <= self.distance < math.inf:

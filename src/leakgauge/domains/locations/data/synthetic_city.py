@@ -28,6 +28,7 @@ _HOUR = 3600
 BLOCK = 0  # of the data stream
 VERSION = "city 1"  # part of the digest: change it when the same city would have other visits
 MOST_SITES = 10_000
+MOST_USERS = 100_000_000
 ATTEMPTS = 50  # draws to reach the wanted number of distinct cells
 AT_ONCE = 2_000_000  # visits drawn together
 
@@ -172,6 +173,8 @@ class SyntheticCity:
         for name in ("users", "sites", "epochs"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.users > MOST_USERS:
+            raise BadInput(f"users must be <= {MOST_USERS}, got {self.users}")
         if self.sites > MOST_SITES:
             raise BadInput(f"sites must be <= {MOST_SITES}, got {self.sites}")
         if self.sites * self.epochs >= 2**31:

@@ -19,6 +19,9 @@ class BatchSampling(StrEnum):
     WITHOUT_REPLACEMENT = "without_replacement"  # every batch is drawn from all rows, in a fixed size
 
 
+MOST_STEPS = 10**7
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingSchedule:
     """Epochs over rows, in batches; an epoch has as many steps as whole batches fit into the rows."""
@@ -33,6 +36,11 @@ class TrainingSchedule:
             raise BadInput(f"batch must be in 1..{self.rows} (training rows), got {self.batch}")
         if not self.epochs >= 1:
             raise BadInput(f"epochs must be >= 1, got {self.epochs}")
+        if not self.steps <= MOST_STEPS:
+            raise BadInput(
+                f"{self.epochs} epochs of {self.per_epoch} steps are more than {MOST_STEPS} steps; lower "
+                "epochs, or raise batch"
+            )
 
     @property
     def per_epoch(self) -> int:
