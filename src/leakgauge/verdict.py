@@ -410,7 +410,7 @@ def _estimates(
         for name, metric in rate_metrics(["in_sample"] if metrics.in_sample else []).items()
     }
     if schedule is not None:
-        reason = "the audit may stop early, which no interval for a fixed number of rounds survives"
+        reason = "no interval: the audit may stop early, and intervals hold for a fixed number of rounds"
         estimates = {
             name: replace(estimate, low=None, high=None, reason=reason)
             for name, estimate in estimates.items()

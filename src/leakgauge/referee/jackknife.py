@@ -85,10 +85,10 @@ def rate_estimate(left_out: JackknifeStatistic, confidence: float, method: str) 
 
 def _too_few(left_out: JackknifeStatistic) -> str:
     if left_out.repeats:
-        return f"{left_out.values.size} repeats count; an interval needs {FEWEST_REPEATS}"
+        return f"no interval: {left_out.values.size} repeats; needs {FEWEST_REPEATS}"
     return (
-        f"{left_out.values.size} rounds, {left_out.n_independent} of the scarcer world; "
-        f"an interval needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each"
+        f"no interval: {left_out.values.size} rounds, {left_out.n_independent} of the rarer kind (member or "
+        f"non-member); needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each"
     )
 
 
