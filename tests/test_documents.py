@@ -194,6 +194,7 @@ LEADING = {  # correct identifications at the attack's own threshold, as the pag
         ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.1% to 80.0%)",
     },
 }
+OUTPUT = {"query-service": ["queries.md"], "city-by-hour": ["locations.md"]}  # pages that show the output
 OTHER_MACHINES = 0.02  # by which trained models may differ between machines
 
 
@@ -228,6 +229,9 @@ def test_an_example_finds_what_it_is_about(plan, checkout, leakgauge):
     assert (folder / "report.html").stat().st_size < 1_500_000
     ALSO.get(plan.parent.name, lambda _: None)(verdicts)
     require_on_page(verdicts, LEADING.get(plan.parent.name, {}))
+    for page in OUTPUT.get(plan.parent.name, ()):
+        (shown,) = (block for block in blocks(ROOT / "docs" / page, "text") if "Promise " in block)
+        assert " ".join(shown.split()) in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("place", range(4))

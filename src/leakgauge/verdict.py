@@ -312,7 +312,7 @@ def _estimates(
         for name, metric in rate_metrics(["in_sample"] if metrics.in_sample else []).items()
     }
     if schedule is not None:
-        reason = "the audit may stop early, which no interval for a fixed number of rounds survives"
+        reason = "no interval: the audit may stop early, and intervals hold for a fixed number of rounds"
         known = rate_metrics()
         estimates = {
             name: evaluate_sequence(known[name](confidence=confidence), trials, schedule.block, confidence)

@@ -20,7 +20,7 @@ def test_kept_promise_exits_with_code_0(call, plan, tmp_path):
         "No limit stated\n  An attacker who sees the coin is right 73.5% of the time"
     )
     assert "\nPromise not violated" in outcome.out
-    assert "Instrument: false alarms on a null release" in outcome.out
+    assert "Check of the audit: false alarms without a leak" in outcome.out
     assert outcome.out.endswith("Report: here/report.html\n")
     assert outcome.err == ""
     assert (tmp_path / "here" / "verdicts.json").exists()

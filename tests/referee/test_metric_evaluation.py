@@ -105,7 +105,7 @@ def test_round_comparing_metrics_report_a_single_round():
 def test_few_records_have_no_interval():
     answer = asked("auc", one_release(20, np.random.default_rng(4)))
     assert answer.low is None
-    assert answer.reason.startswith("20 records")
+    assert answer.reason.startswith("no interval: 20 records")
 
 
 def test_two_releases_are_left_to_the_metric():

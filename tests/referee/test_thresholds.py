@@ -176,6 +176,9 @@ def test_no_own_rate_without_threshold_or_trials():
         assert answer.reason == "the attack sets no threshold of its own"
     members_only = rows.where(rows.members)
     answer = own_threshold_rate(members_only, ~members_only.members, False, 0.9)
-    assert (answer.value, answer.reason) == (None, "no trial of that world")
+    assert (answer.value, answer.reason) == (
+        None,
+        "not available: there are only members, or only non-members",
+    )
     with pytest.raises(BadInput, match="advantage_own needs members and non-members"):
         own_threshold_advantage(members_only, 0.9)

@@ -18,7 +18,7 @@ _ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 
 def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
-    """How to read the numbers, what is undecided, how sure all is, and if the instrument was in order."""
+    """How to read the numbers, what is undecided, the confidence level, and the check of the audit itself."""
     from leakgauge.report.control_text import control_lines
 
     lines = (
@@ -64,8 +64,9 @@ def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
         return f"Not compared with the promise: {'; '.join(sorted(reasons))}."
     needed = [verdict.rounds_needed for verdict in undecided]
     if None in needed:
-        return "Undecided: for some promises no number of rounds would do."
-    return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."
+        return "Undecided: for some promises no number of simulated releases is enough."
+    enough = max(n for n in needed if n is not None)
+    return f"Undecided: {enough:,} or more simulated releases could show a violation."
 
 
 def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
@@ -78,14 +79,14 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
     n = max(verdict.corrected_for for verdict in verdicts)
     early = sum(verdict.stopped_early for verdict in verdicts)
     stopped = f" {early} stopped early." if early else ""
-    corrected = f"; findings about the promise allow for {times(n, 'attacker')} together" if n > 1 else ""
+    corrected = f"; findings about the promise are corrected for {times(n, 'attacker')}" if n > 1 else ""
     return f"Intervals: confidence {shares}, each for one attacker by itself{corrected}.{stopped}"
 
 
 def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     """Return the least favourable instrument check."""
     from leakgauge.report.metric_text import has_epsilon_bound
-    from leakgauge.report.number_format import number, percent
+    from leakgauge.report.number_format import lower_percent, number, percent, upper_percent
 
     nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
     planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
@@ -102,8 +103,9 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     elif len(able) < len(planted):
         smallest += " (where there is a bound on ε)"
     return (
-        f"Instrument: false alarms on a null release {percent(null['rate'])} ({percent(null['low'])} to "
-        f"{percent(null['high'])}); smallest ε it could have detected: {smallest}."
+        f"Check of the audit: false alarms without a leak {percent(null['rate'])} "
+        f"({lower_percent(null['low'])} to {upper_percent(null['high'])}); smallest ε it could have "
+        f"detected: {smallest}."
     )
 
 

@@ -111,10 +111,10 @@ def pseudo_value_bounds(left_out: JackknifeStatistic, error: float) -> tuple[flo
 
 def _too_few(left_out: JackknifeStatistic) -> str:
     if left_out.repeats:
-        return f"{left_out.values.size} repeats count; an interval needs {FEWEST_REPEATS}"
+        return f"no interval: {left_out.values.size} repeats; needs {FEWEST_REPEATS}"
     return (
-        f"{left_out.values.size} rounds, {left_out.n_independent} of the scarcer world; "
-        f"an interval needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each"
+        f"no interval: {left_out.values.size} rounds, {left_out.n_independent} of the rarer kind (member or "
+        f"non-member); needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each"
     )
 
 

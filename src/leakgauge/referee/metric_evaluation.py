@@ -15,8 +15,8 @@ from leakgauge.referee import metrics
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import RateMetric
 
-ONE_RELEASE_SCOPE = "over the records of one release: nothing is said of other releases"
-ONE_RELEASE_REASON = "there is one release, and no other round to set beside it"
+ONE_RELEASE_SCOPE = "over the records of this one release; says nothing about other releases"
+ONE_RELEASE_REASON = "not available: needs several releases, there is one"
 _ORDER = 3  # block of the stream of ties: the order of records decides which of them choose a threshold
 
 

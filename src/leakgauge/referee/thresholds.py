@@ -20,6 +20,7 @@ from leakgauge.referee.per_target import jackknife_target_means, split_targets
 
 _OWN_THRESHOLD_METHOD = "at the attack's own threshold, jackknife over rounds"
 _NO_THRESHOLD = "the attack sets no threshold of its own"
+_ONE_WORLD = "not available: there are only members, or only non-members"
 
 
 def best_thresholds(groups: npt.NDArray[np.int64], scores: Reals, members: Bits, n_groups: int) -> Reals:
@@ -99,7 +100,8 @@ def too_few_per_round(trials: Trials, fewest: int) -> str | None:
     if smallest >= fewest:
         return None
     return (
-        f"every round needs members and others, {fewest} of each, and one has {smallest}; show more targets"
+        f"not available: needs at least {fewest} members and {fewest} non-members per release, one has "
+        f"{smallest}; raise targets"
     )
 
 
@@ -163,7 +165,11 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
     """Share of the trials ``of`` one world on which the attack decides ``says_member`` (member, or not)."""
     threshold = trials.reading.threshold
     if threshold is None or not of.any():
-        why = _NO_THRESHOLD if threshold is None else "no trial of that world"
+        why = (
+            _NO_THRESHOLD
+            if threshold is None
+            else "not available: there are only members, or only non-members"
+        )
         return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=why)
     chosen = trials.where(of)
     rounds = round_numbers(chosen)

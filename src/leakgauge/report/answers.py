@@ -127,26 +127,53 @@ def _without_limit(risk: Risk, success: tuple[str, ...]) -> Answer:
 
 
 def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """What the attacker of the risk achieves, with its interval, and what is compared with the limit."""
+    """How often the attacker of the risk is right, and what is compared with the limit."""
     risk = summary.risk
     if risk.metric is None or risk.value is None:
         return ()
-    found = _risk_verdict(summary, verdicts)
-    exact = risk.scope == ANY_ATTACKER
-    subject = "The best possible attacker" if exact else _attacker(found)
     limit = "" if risk.limit is None else f"; your limit is {limit_text(risk.metric, risk.limit)}"
-    estimate = None if found is None or exact else found.metrics.get(risk.metric)
-    known = estimate is not None and estimate.low is not None and estimate.high is not None
-    interval = f" ({interval_text(risk.metric, estimate)})" if estimate is not None and known else ""
-    compared = () if exact else _compared_bounds(risk)
-    if risk.metric.startswith("accuracy"):
-        toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
-        how = "" if exact else _assumption(risk.metric)
-        right = percent(risk.value)
-        where = "" if found is None or exact else _setting(found, verdicts)
-        return (f"{subject} is right {right} of the time{interval}{where}{how}{toss}{limit}.", *compared)
-    title = catalog.metric_descriptions()[risk.metric].title
-    return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{interval}{limit}.", *compared)
+    found = _risk_verdict(summary, verdicts)
+    if risk.scope == ANY_ATTACKER or found is None:
+        subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else "An attacker"
+        if risk.metric.startswith("accuracy"):
+            return (f"{subject} is right {percent(risk.value)} of the time{limit}.",)
+        title = catalog.metric_descriptions()[risk.metric].title
+        return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{limit}.",)
+    toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
+    leading = leading_metric(found.metrics)
+    if leading in (None, risk.metric):
+        return (f"{_right(found, risk.metric, verdicts)}{toss}{limit}.", *_compared_bounds(risk))
+    other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
+    return (f"{_right(found, leading or '', verdicts)}.", other, *_compared_bounds(risk))
+
+
+def _right(found: Verdict, metric: str, verdicts: Sequence[Verdict]) -> str:
+    """How often an attacker is right, with its interval, where, and under which assumption."""
+    if not metric.startswith("accuracy"):
+        title = catalog.metric_descriptions()[metric].title
+        return f"{_attacker(found)}: {title} {_with_interval(found, metric)}"
+    value, _, interval = _with_interval(found, metric).partition(" ")
+    time = f"{value} of the time{f' {interval}' if interval else ''}"
+    return f"{_attacker(found)} is right {time}{_setting(found, verdicts)}{_assumption(metric)}"
+
+
+def _with_interval(found: Verdict, metric: str) -> str:
+    """A number of one attacker with its interval, the same everywhere."""
+    estimate = found.metrics.get(metric)
+    if estimate is None:
+        return value_text(metric, None if found.risk is None else found.risk.value)
+    value = value_text(metric, estimate.value)
+    known = estimate.low is not None and estimate.high is not None
+    return f"{value} ({interval_text(metric, estimate)})" if known else value
+
+
+def _compared_title(metric: str) -> str:
+    """What a number is that is compared with a limit beside the leading one."""
+    if metric in ("accuracy_mean", "accuracy"):
+        return "With a threshold calibrated on labelled releases, which it may not have"
+    if metric == "accuracy_worst":
+        return "About the person it identifies best"
+    return catalog.metric_descriptions()[metric].title
 
 
 def _setting(found: Verdict, verdicts: Sequence[Verdict]) -> str:
@@ -193,9 +220,7 @@ def _risk_verdict(summary: RunSummary, verdicts: Sequence[Verdict]) -> Verdict |
     )
 
 
-def _attacker(found: Verdict | None) -> str:
-    if found is None:
-        return "An attacker"
+def _attacker(found: Verdict) -> str:
     title = catalog.knowledge_term(found.domain, found.knowledge).title
     article = "An" if title[:1].lower() in "aeiou" else "A"
     return f"{article} {title}" if " " in title else f"The attacker '{found.label}'"

@@ -15,7 +15,7 @@ def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None =
     """How the error of comparisons with limits is divided over the run, and which bounds hold in it."""
     limits, looked = run.plan.limits, None
     if audit.stop is Stop.DECIDED:
-        looked = "the audit may stop early, which no interval for a fixed number of rounds survives"
+        looked = "the audit may stop early, and intervals hold for a fixed number of rounds"
     elif first := changed_rounds(audit, run):
         looked = (
             f"the number of rounds was changed after the result of {first:,} rounds was known, so no "

@@ -149,7 +149,7 @@ def test_file_order_does_not_affect_threshold_choice():
 def test_per_release_threshold_needs_20_of_each_class():
     answer = advantage_per_release.Metric()(shifted(1.0, stream_for(12), n=19))
     assert answer.value is None
-    assert "20 of each, and one has 19" in answer.reason
+    assert "20 non-members per release, one has 19" in answer.reason
     alone = trials(np.arange(40) % 2 == 0, np.arange(40))
     assert "one has 0" in advantage_per_release.Metric()(alone).reason
     assert "one has 0" in advantage_in_sample.Metric()(alone).reason

@@ -155,7 +155,7 @@ def test_perfect_attack_keeps_an_interval():
 def test_too_few_non_members_have_no_lower_bound_at_low_fpr():
     answer = tpr_at_fpr.Metric(fpr=0.001)(normal(500, stream_for(9)))
     assert answer.low == 0
-    assert "non-members are needed" in answer.reason
+    assert "no lower bound: needs" in answer.reason
 
 
 def test_rejects_single_class():
@@ -447,7 +447,7 @@ def test_a_target_that_is_always_in_may_be_the_worst():
     rows = normal(100, stream_for(47), 3)
     always = rows.targets == 1
     answer = accuracy_worst.Metric()(trials(rows.members | always, rows.scores, rows.reading, n_targets=3))
-    assert (answer.high, answer.reason) == (1.0, "1 targets were never in, or never out")
+    assert (answer.high, answer.reason) == (1.0, "1 targets were never members, or always")
 
 
 def test_worst_target_needs_targets_in_several_rounds():

@@ -1,4 +1,4 @@
-"""A table behind an oracle that answers noisy counts and sums of chosen records."""
+"""A query service that answers noisy counts and sums of chosen records of a table."""
 
 from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term
 

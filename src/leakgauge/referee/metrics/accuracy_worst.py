@@ -55,7 +55,7 @@ class Metric(RateMetric):
             high=1.0 if n_one_sided else float(high.max()),
             confidence=self.confidence,
             method=f"largest of {ins.size} targets, exact intervals that hold together",
-            reason=f"{n_one_sided} targets were never in, or never out" if n_one_sided else None,
+            reason=f"{n_one_sided} targets were never members, or always" if n_one_sided else None,
         )
 
 

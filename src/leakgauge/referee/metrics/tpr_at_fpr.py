@@ -57,7 +57,7 @@ class Metric(RateMetric):
             high=max(high, value),
             confidence=self.confidence,
             method="exact, by order statistics of non-members" + (", one trial per round" if shared else ""),
-            reason=f"{need} non-members are needed for a lower bound" if n_others < need else None,
+            reason=f"no lower bound: needs {need} non-members" if n_others < need else None,
         )
 
     def _of_repeats(self, trials: Trials) -> Estimate:

@@ -53,7 +53,7 @@ class Metric(RateMetric):
         single = tpr_at_fpr.Metric(fpr=self.fpr, confidence=1 - error)
         answers = [single(rows) for _, rows in per_target.target_rows(kept)]
         need = low_fpr.fewest_others(self.fpr, error)
-        few = f"{need} non-member rounds of a target are needed for a lower bound"
+        few = f"no lower bound: needs {need} rounds without the target, for each target"
         return Estimate(
             value=_mean([answer.value for answer in answers]),
             low=_mean([answer.low for answer in answers]),

@@ -162,7 +162,7 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     by_parts = f"by the promise to each {part_noun(audit)} (Kairouz et al. 2015)"
     rows = [
         (by_parts, epsilon_quantiles(promised["kairouz"])),
-        ("by the noise distribution (tight)", epsilon_quantiles(promised["tight"])),
+        ("by the noise distribution", epsilon_quantiles(promised["tight"])),
     ]
     return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 

@@ -115,7 +115,8 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     text = promise_text({key: promised.get(key) for key in ("epsilon", "unit")})
     allowed = metric_text.bound_text("accuracy", allowed_accuracy)
     right = f"up to {allowed}" if allowed else "all"
-    meaning = f"{text} allows an attacker to be right {right} of the time (coin toss: 50%)."
+    basis = " with this noise" if allowed and promised.get("exact_epsilon") is not None else ""
+    meaning = f"{text} allows an attacker to be right {right} of the time{basis} (coin toss: 50%)."
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
     origin = (
         f" It follows from the plan, which promises {promise_text(nominal)}: this audit is about "

@@ -1,4 +1,4 @@
-"""Query the target until the oracle refuses, and use only the time of the first refusal."""
+"""Query the target until the service refuses, and use only the time of the first refusal."""
 
 from dataclasses import dataclass
 from typing import ClassVar
