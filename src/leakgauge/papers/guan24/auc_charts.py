@@ -10,8 +10,7 @@ import numpy as np
 
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.guan24.plans import AttackVariant, GameVerdicts, LocationDataSet, ReleaseSetting
-from leakgauge.papers.guan24.statements import auc
+from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -26,12 +25,12 @@ OPTIMUM_NOTE = (
 )
 
 
-def target_visits(place: LocationDataSet, verdict: Verdict) -> Ints:
+def target_visits(place: plans.LocationDataSet, verdict: Verdict) -> Ints:
     """How many cells each target of a game visits, after the daily cap."""
     return _visits(place, int(verdict.parameters["challenger"]["targets"]["n"]), verdict.seed)
 
 
-def optimal_mean_auc(release: ReleaseSetting, per_day: int, visits: Ints) -> float:
+def optimal_mean_auc(release: plans.ReleaseSetting, per_day: int, visits: Ints) -> float:
     """The exact AUC of the best informed attack under Laplace noise, the mean over targets."""
     if release.epsilon is None:
         raise ValueError("without noise the optimum depends on the counts, and not on the cells alone")
@@ -47,7 +46,7 @@ def _optimal_auc(per_cell: float, n: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _visits(place: LocationDataSet, targets: int, seed: int) -> Ints:
+def _visits(place: plans.LocationDataSet, targets: int, seed: int) -> Ints:
     from leakgauge.domains.locations.challenger import build
 
     challenger = build(
@@ -65,7 +64,7 @@ class ReleaseAxis:
     """The horizontal axis of a chart, and the position of each release on it."""
 
     title: str
-    places: Sequence[tuple[float, ReleaseSetting]]
+    places: Sequence[tuple[float, plans.ReleaseSetting]]
     log: bool = False
 
 
@@ -75,7 +74,7 @@ def auc_series(
     """A line through the measured values, with their intervals."""
     if not points:
         return []
-    points_with_aucs = [(x, auc(verdict)) for x, verdict in points]
+    points_with_aucs = [(x, statements.auc(verdict)) for x, verdict in points]
     xs, values = (
         np.array([x for x, _ in points_with_aucs]),
         np.array([ours.value for _, ours in points_with_aucs]),
@@ -88,10 +87,10 @@ def auc_series(
 
 def auc_chart(
     name: str,
-    verdicts: GameVerdicts,
-    place: LocationDataSet,
+    verdicts: plans.GameVerdicts,
+    place: plans.LocationDataSet,
     axis: ReleaseAxis,
-    variants: Sequence[AttackVariant],
+    variants: Sequence[plans.AttackVariant],
     caption: str,
     alternative: str,
 ) -> list[Chart]:
@@ -123,7 +122,7 @@ def auc_chart(
     return [chart]
 
 
-def _optimum_series(place: LocationDataSet, axis: ReleaseAxis, verdict: Verdict) -> list[ChartSeries]:
+def _optimum_series(place: plans.LocationDataSet, axis: ReleaseAxis, verdict: Verdict) -> list[ChartSeries]:
     if any(release.epsilon is None for _, release in axis.places):
         return []
     visits = target_visits(place, verdict)

@@ -3,10 +3,7 @@
 from functools import partial
 
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.guan24 import plans, statements
-from leakgauge.papers.guan24.auc_charts import auc_series
-from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
-from leakgauge.papers.guan24.suppression import SUPPRESSION
+from leakgauge.papers.guan24 import auc_charts, laplace_noise, plans, statements, suppression
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -109,7 +106,7 @@ def _noise_chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> 
                 is not None
             ]
             seen += [verdict for _, verdict in points]
-            traces += auc_series(
+            traces += auc_charts.auc_series(
                 f"{variant.description}, m = {m:,}", points, chart_style.SERIES[number], stroke
             )
     return series_chart(
@@ -150,7 +147,7 @@ def _table(name: str, played: paper.PlayedItem) -> paper.ItemResult:
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant in plans.PAPER_ATTACKS else Stroke.DASHED
-        traces += auc_series(variant.description, points, variant.colour, stroke)
+        traces += auc_charts.auc_series(variant.description, points, variant.colour, stroke)
     traces += _published(name)
     chart = series_chart(
         name.replace("_", "-"),
@@ -229,7 +226,7 @@ def _item(name: str) -> paper.PaperItem:
     return paper.PaperItem(
         title=f"Table {name[-1]}: groups of other sizes, {words}, {column}",
         about=f"The mean AUC on {words}, for groups of 100 to {max(COLUMN[column]):,}.",
-        shared_runs=(SUPPRESSION, RAW[column]),
+        shared_runs=(suppression.SUPPRESSION, RAW[column]),
         show=partial(_table, name),
         notes=notes,
     )
@@ -239,7 +236,7 @@ FIGURE_11 = paper.PaperItem(
     title="Figure 11: smaller groups under noise for a visit",
     about="The zero-knowledge attack on groups of 100 to 1,000 under noise for one visit, and the "
     "likelihood attack with the same knowledge.",
-    shared_runs=(EVENT_NOISE, NOISY),
+    shared_runs=(laplace_noise.EVENT_NOISE, NOISY),
     show=_figure_11,
 )
 TABLE_6, TABLE_7, TABLE_8, TABLE_9 = (_item(name) for name in TABLES)

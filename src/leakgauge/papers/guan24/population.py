@@ -9,8 +9,7 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.mobility import deconvolution, marginals
-from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
+from leakgauge.domains.locations.mobility import deconvolution, marginals, mobility_profile
 from leakgauge.domains.locations.plan_tables import read_mechanism_table
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.papers import comparison, paper
@@ -36,9 +35,9 @@ class Population:
     challenger: Challenger
 
     @cached_property
-    def truth(self) -> MobilityProfile:
+    def truth(self) -> mobility_profile.MobilityProfile:
         """What is estimated: the mobility of everybody."""
-        return true_profile(self.challenger.traces)
+        return mobility_profile.true_profile(self.challenger.traces)
 
     def chain(self, release: ReleaseSetting) -> ReleaseChain:
         """How counts are published."""

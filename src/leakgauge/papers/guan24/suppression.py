@@ -1,8 +1,7 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
 from leakgauge.papers import metric_intervals, paper
-from leakgauge.papers.guan24 import plans, statements
-from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
+from leakgauge.papers.guan24 import auc_charts, plans, statements
 
 RELEASES = tuple(plans.ReleaseSetting(k=k) for k in plans.THRESHOLDS)
 SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3))  # elsewhere, at --scale quick
@@ -60,11 +59,11 @@ def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
     cells += statements.measured_aucs(verdicts, plans.CDR, RELEASES, plans.ALL_ATTACKS)
     charts = []
     for place in (main, *plans.substitutes(played.scope), plans.CDR):
-        charts += auc_chart(
+        charts += auc_charts.auc_chart(
             f"figure-7-{place.name}",
             verdicts,
             place,
-            ReleaseAxis(
+            auc_charts.ReleaseAxis(
                 title="suppression threshold k", places=[(release.k, release) for release in RELEASES]
             ),
             plans.ALL_ATTACKS,

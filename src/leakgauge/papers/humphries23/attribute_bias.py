@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from leakgauge.papers import comparison, data_sets, metric_intervals, paper
-from leakgauge.papers.humphries23 import experiment_figures, plans
-from leakgauge.papers.humphries23.member_groups import KEEP, LABELS, NO_SHADOWS, OTHERS_THRESHOLD
+from leakgauge.papers.humphries23 import experiment_figures, member_groups, plans
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -147,7 +146,7 @@ class BiasedAttribute:
         return plans.Experiment(
             name=f"adult-{self.name}-{share * 100:.0f}",
             description=f"Adult, {share:.0%} of members {self.description}",
-            data=partial(data_sets.adult, group=self.group, duplicates=KEEP),
+            data=partial(data_sets.adult, group=self.group, duplicates=member_groups.KEEP),
             dependence={"name": "bias", "group": self.group, "value": self.value, "share": share},
             stand_in={"name": "bias", "group": "component", "value": "0", "share": share},
             members=dict.fromkeys(paper.Scale, 10_000),
@@ -345,7 +344,7 @@ FIGURE_4 = paper.PaperItem(
     "report this negative advantage as it is, neither clipped nor flipped.",
     audits=GENDER.audits,
     show=_gender,
-    notes=(LABELS, OTHERS_THRESHOLD, NO_SHADOWS),
+    notes=(member_groups.LABELS, member_groups.OTHERS_THRESHOLD, member_groups.NO_SHADOWS),
 )
 FIGURE_5 = paper.PaperItem(
     title="Figure 5: Adult, a share of the members have low education",

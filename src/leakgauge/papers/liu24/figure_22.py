@@ -3,9 +3,8 @@
 import numpy as np
 
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.liu24 import plans
+from leakgauge.papers.liu24 import plans, statements
 from leakgauge.papers.liu24.charts import ACCURACY, AUC, MeasuredQuantity
-from leakgauge.papers.liu24.statements import lead_claim, variant
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.page import Chart, Stroke
 
@@ -63,11 +62,11 @@ def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list
     most = max(p.shadows or 0 for p in games)
     same = comparison.PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
     return [
-        lead_claim(
+        statements.lead_claim(
             quantity,
             games,
-            variant(attack, knowledge, shadows=most),
-            variant(attack, knowledge, shadows=LEAST),
+            statements.variant(attack, knowledge, shadows=most),
+            statements.variant(attack, knowledge, shadows=LEAST),
             same,
         )
         for attack in ATTACKS
@@ -82,11 +81,11 @@ def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[
         value=0.0, where="“a clear increasing trend”, appendix E", claim=comparison.Claim.ABOVE
     )
     return [
-        lead_claim(
+        statements.lead_claim(
             quantity,
             games,
-            variant(plans.NETWORK, knowledge, shadows=plans.MANY_SHADOWS),
-            variant(plans.NETWORK, knowledge, shadows=LEAST),
+            statements.variant(plans.NETWORK, knowledge, shadows=plans.MANY_SHADOWS),
+            statements.variant(plans.NETWORK, knowledge, shadows=LEAST),
             rising,
         )
         for knowledge in plans.KNOWLEDGES

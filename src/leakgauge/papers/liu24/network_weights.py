@@ -15,8 +15,7 @@ from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
 from leakgauge.domains.locations.classifiers.mlp import RuleIndex
 from leakgauge.domains.locations.scorers.per_target_scorer import PerTargetScorer
 from leakgauge.papers import comparison, paper
-from leakgauge.papers.liu24 import plans
-from leakgauge.papers.liu24.charts import ACCURACY, variant_label
+from leakgauge.papers.liu24 import charts, plans
 from leakgauge.plan import Audit, Plan
 from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.number_format import count
@@ -99,8 +98,8 @@ def _weights_figure(
         attack=plans.NETWORK, knowledge=knowledge, n=plans.SIXTY_CELLS, shadows=shadows, hidden=hidden
     )
     weights = retrained_weights(played.plans, run, variant)
-    reached = ACCURACY.of(run.games(played.verdicts)[variant])
-    who = f"{variant_label(variant)}, {knowledge}"
+    reached = charts.ACCURACY.of(run.games(played.verdicts)[variant])
+    who = f"{charts.variant_label(variant)}, {knowledge}"
     cells = (
         *(
             _vote_claims(weights, who, enough=shadows == plans.MANY_SHADOWS)

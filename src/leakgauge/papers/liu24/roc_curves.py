@@ -7,8 +7,7 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.liu24 import exact_values, plans, statements
-from leakgauge.papers.liu24.accuracy_by_cells import FEWER_SHADOWS_NOTE
+from leakgauge.papers.liu24 import accuracy_by_cells, exact_values, plans, statements
 from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
 from leakgauge.report.charts.roc import RocCurve, roc_chart
 from leakgauge.report.page import Chart
@@ -125,14 +124,14 @@ FIGURE_18 = paper.PaperItem(
     "else can reach.",
     shared_runs=plans.LARGE["laplace"].runs,
     show=_figure_18,
-    notes=(FEWER_SHADOWS_NOTE,),
+    notes=(accuracy_by_cells.FEWER_SHADOWS_NOTE,),
 )
 FIGURE_21 = paper.PaperItem(
     title="Figure 21: ROC curves under Gaussian noise, 60 cells",
     about="The same with Gaussian noise (σ = 8.2543): one_threshold lies on the optimum.",
     shared_runs=plans.LARGE["gaussian"].runs,
     show=_figure_21,
-    notes=(FEWER_SHADOWS_NOTE,),
+    notes=(accuracy_by_cells.FEWER_SHADOWS_NOTE,),
 )
 FIGURE_27 = paper.PaperItem(
     title="Figure 27: ROC curves of networks with 100 hidden units, Laplace noise, 60 cells",

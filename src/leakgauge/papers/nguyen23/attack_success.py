@@ -7,8 +7,7 @@ import numpy as np
 
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.nguyen23 import data, plans
-from leakgauge.papers.nguyen23.server import audit_setup
+from leakgauge.papers.nguyen23 import data, plans, server
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -88,7 +87,8 @@ def _show(series: plans.MechanismGames, played: paper.PlayedItem) -> paper.ItemR
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
     useful = {
-        point: audit_setup(played.plans.values(), point.name(series.mechanism)).utility() for point in games
+        point: server.audit_setup(played.plans.values(), point.name(series.mechanism)).utility()
+        for point in games
     }
     cells = [
         cell

@@ -9,13 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.domains.federated.certificates import (
-    CERTIFICATE_ERROR,
-    DRAWS,
-    NeuronCertificate,
-    feature_bounds,
-    value_range,
-)
+from leakgauge.domains.federated import certificates
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
@@ -28,7 +22,7 @@ from leakgauge.report.page import Chart, Stroke
 
 ENOUGH = 12_000  # perturbed rows of others, for rates
 RED, BLUE = chart_style.SERIES[1], chart_style.SERIES[0]
-BOUNDS: tuple[tuple[str, Callable[[NeuronCertificate], float], Stroke], ...] = (
+BOUNDS: tuple[tuple[str, Callable[[certificates.NeuronCertificate], float], Stroke], ...] = (
     ("certified, Clopper and Pearson", lambda one: one.success, Stroke.LINE),
     ("certified, rows of a batch dependent", lambda one: one.success_of_any, Stroke.DASHED),
     ("certified, Hoeffding", lambda one: one.hoeffding_success, Stroke.DOTTED),
@@ -59,8 +53,8 @@ NOTES = (
 class CertificatePair:
     """Two certificates of the same draws."""
 
-    valid: NeuronCertificate  # by a range that was known before
-    as_observed: NeuronCertificate  # by the range that was observed, which proves nothing
+    valid: certificates.NeuronCertificate  # by a range that was known before
+    as_observed: certificates.NeuronCertificate  # by the range that was observed, which proves nothing
 
     @property
     def target(self) -> comparison.OurNumber:
@@ -78,7 +72,9 @@ class CertificatePair:
 CertificatesByGame: TypeAlias = Mapping[plans.NominalGame, Sequence[CertificatePair]]  # one for each target
 
 
-def mean_over_targets(proofs: Sequence[CertificatePair], of: Callable[[NeuronCertificate], float]) -> float:
+def mean_over_targets(
+    proofs: Sequence[CertificatePair], of: Callable[[certificates.NeuronCertificate], float]
+) -> float:
     """A proved bound, as a mean over targets."""
     return float(np.mean([of(proof.valid) for proof in proofs]))
 
@@ -86,13 +82,13 @@ def mean_over_targets(proofs: Sequence[CertificatePair], of: Callable[[NeuronCer
 def certify(server: ServerKnowledge, crafted: CraftedNeuron, place: int, rng: Generator) -> CertificatePair:
     """Draw the target 4,000 times, and every row of the attacker's, several times if they are few."""
     mechanism = server.training.mechanism
-    own = perturbed_values(crafted, server.targets[[place]], DRAWS, mechanism, rng)
+    own = perturbed_values(crafted, server.targets[[place]], certificates.DRAWS, mechanism, rng)
     often = -(-ENOUGH // len(server.rows))
     others = np.concatenate([perturbed_values(crafted, server.rows, 1, mechanism, rng) for _ in range(often)])
-    least, most = value_range(crafted, *feature_bounds(server))
+    least, most = certificates.value_range(crafted, *certificates.feature_bounds(server))
     observed = float(max(np.ptp(own), np.ptp(others)))
     valid, as_observed = (
-        NeuronCertificate.of(own, others, width, server.training, CERTIFICATE_ERROR)
+        certificates.NeuronCertificate.of(own, others, width, server.training, certificates.CERTIFICATE_ERROR)
         for width in (most - least, observed)
     )
     return CertificatePair(valid, as_observed)
@@ -102,29 +98,29 @@ def panel_charts(
     series: plans.MechanismGames,
     scope: paper.Scope,
     panel: tuple[data.DataColumn, data.FeatureForm],
-    certificates: CertificatesByGame,
+    proofs_by_game: CertificatesByGame,
     games: plans.VerdictsByGame,
 ) -> list[Chart]:
     """Values with their bounds, and certified beside measured success."""
     column, form = panel
-    mine = [point for point in certificates if (point.column, point.form) == panel]
+    mine = [point for point in proofs_by_game if (point.column, point.form) == panel]
     if not mine:
         return []
     name = f"certified-{series.mechanism}-{column.name}-{form}".replace("_", "-")
     places = np.array([float(point.epsilon) for point in mine])
     values = [
         dot_series(
-            "at the target", [(p.epsilon, _middle([x.target for x in certificates[p]])) for p in mine], RED
+            "at the target", [(p.epsilon, _middle([x.target for x in proofs_by_game[p]])) for p in mine], RED
         ),
         dot_series(
-            "at other rows", [(p.epsilon, _middle([x.others for x in certificates[p]])) for p in mine], BLUE
+            "at other rows", [(p.epsilon, _middle([x.others for x in proofs_by_game[p]])) for p in mine], BLUE
         ),
         line_series("zero", places, np.zeros(places.size), Stroke.DOTTED, chart_style.CHANCE),
     ]
-    last = certificates[mine[-1]]
+    last = proofs_by_game[mine[-1]]
     shares = [
         line_series(
-            label, places, np.array([mean_over_targets(certificates[p], of) for p in mine]), stroke, RED
+            label, places, np.array([mean_over_targets(proofs_by_game[p], of) for p in mine]), stroke, RED
         )
         for label, of, stroke in BOUNDS
     ]
@@ -166,18 +162,22 @@ def _middle(numbers: Sequence[comparison.OurNumber]) -> comparison.OurNumber:
 def _show(series: plans.MechanismGames, played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
-    certificates: dict[plans.NominalGame, list[CertificatePair]] = {}
+    proofs_by_game: dict[plans.NominalGame, list[CertificatePair]] = {}
     for point in games:
         setup = audit_setup(played.plans.values(), point.name(series.mechanism))
         rng = setup.rng()
         server, crafted = setup.craft(TARGETS[scope.scale])
-        certificates[point] = [certify(server, neuron, place, rng) for place, neuron in enumerate(crafted)]
+        proofs_by_game[point] = [certify(server, neuron, place, rng) for place, neuron in enumerate(crafted)]
     cells = [
-        cell for point in certificates for cell in _cells(series, scope, point, certificates[point], games)
+        cell
+        for point in proofs_by_game
+        for cell in _cells(series, scope, point, proofs_by_game[point], games)
     ]
     panels = [(column, form) for column in data.COLUMNS for form in data.FeatureForm]
-    cells += [cell for panel in panels for cell in _smallest(scope, panel, certificates)]
-    charts = [chart for panel in panels for chart in panel_charts(series, scope, panel, certificates, games)]
+    cells += [cell for panel in panels for cell in _smallest(scope, panel, proofs_by_game)]
+    charts = [
+        chart for panel in panels for chart in panel_charts(series, scope, panel, proofs_by_game, games)
+    ]
     return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
@@ -222,13 +222,13 @@ def _cells(
 
 
 def _smallest(
-    scope: paper.Scope, panel: tuple[data.DataColumn, data.FeatureForm], certificates: CertificatesByGame
+    scope: paper.Scope, panel: tuple[data.DataColumn, data.FeatureForm], proofs_by_game: CertificatesByGame
 ) -> list[comparison.ComparedNumber]:
     """Corollary 1: the smallest epsilon for which theorem 1 applies to all targets."""
     column, form = panel
     epsilons = [
         point.epsilon
-        for point, proofs in certificates.items()
+        for point, proofs in proofs_by_game.items()
         if (point.column, point.form) == panel and all(proof.valid.holds for proof in proofs)
     ]
     if not epsilons:

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.nguyen23 import plans
-from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
-from leakgauge.papers.nguyen23.server import audit_setup
+from leakgauge.papers.nguyen23 import data, plans, server
 from leakgauge.papers.series_chart import dot_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart
@@ -15,15 +13,15 @@ from leakgauge.verdict import Verdict
 MECHANISMS = {"bitrand": "BitRand", "ome": "OME"}
 
 
-def _name(mechanism: str, form: FeatureForm, epsilon: int) -> str:
+def _name(mechanism: str, form: data.FeatureForm, epsilon: int) -> str:
     return f"exact-{mechanism}-{form}-{epsilon}"
 
 
-def _points(scope: paper.Scope) -> list[tuple[str, FeatureForm, int]]:
+def _points(scope: paper.Scope) -> list[tuple[str, data.FeatureForm, int]]:
     return [
         (mechanism, form, epsilon)
         for mechanism in MECHANISMS
-        for form in FeatureForm
+        for form in data.FeatureForm
         for epsilon in plans.FEW_EPSILONS[scope.scale]
     ]
 
@@ -33,10 +31,10 @@ def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
         plans.audit_table(
             _name(mechanism, form, epsilon),
             scope,
-            CIFAR_10,
+            data.CIFAR_10,
             form,
             plans.noise_table(mechanism, epsilon, exact=True),
-            [plans.likelihood_attack(CIFAR_10, form, hinges=16)],
+            [plans.likelihood_attack(data.CIFAR_10, form, hinges=16)],
         )
         for mechanism, form, epsilon in _points(scope)
     ]
@@ -53,34 +51,34 @@ def _show(played: paper.PlayedItem) -> paper.ItemResult:
         name = _name(mechanism, form, epsilon)
         if name not in by_audit:
             continue
-        useful = audit_setup(played.plans.values(), name).utility()
+        useful = server.audit_setup(played.plans.values(), name).utility()
         exact[mechanism, form, epsilon] = (useful, metric_intervals.accuracy(by_audit[name]))
         cells += _cells(scope, mechanism, form, epsilon, by_audit[name], useful)
     nominal = {
         (point.form, point.epsilon): (
-            audit_setup(played.plans.values(), point.name(plans.BITRAND.mechanism)).utility(),
+            server.audit_setup(played.plans.values(), point.name(plans.BITRAND.mechanism)).utility(),
             metric_intervals.accuracy(verdicts[plans.LIKELIHOOD]),
         )
         for point, verdicts in _nominal(played).items()
     }
-    charts = [_chart(scope, form, exact, nominal) for form in FeatureForm if exact]
-    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (CIFAR_10,)),))
+    charts = [_chart(scope, form, exact, nominal) for form in data.FeatureForm if exact]
+    return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope, (data.CIFAR_10,)),))
 
 
 def _nominal(played: paper.PlayedItem) -> plans.VerdictsByGame:
     games = plans.BITRAND.games(played.scope.scale, played.verdicts)
-    return {point: verdicts for point, verdicts in games.items() if point.column is CIFAR_10}
+    return {point: verdicts for point, verdicts in games.items() if point.column is data.CIFAR_10}
 
 
 def _cells(
     scope: paper.Scope,
     mechanism: str,
-    form: FeatureForm,
+    form: data.FeatureForm,
     epsilon: int,
     verdict: Verdict,
     useful: ClassifierUtility,
 ) -> list[comparison.ComparedNumber]:
-    here = f"{MECHANISMS[mechanism]} at an exact ε of {epsilon}: {CIFAR_10.description(scope, form)}"
+    here = f"{MECHANISMS[mechanism]} at an exact ε of {epsilon}: {data.CIFAR_10.description(scope, form)}"
     return [
         comparison.ComparedNumber(
             setting=f"success, {here}",
@@ -98,9 +96,9 @@ def _cells(
 
 def _chart(
     scope: paper.Scope,
-    form: FeatureForm,
-    exact: Mapping[tuple[str, FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
-    nominal: Mapping[tuple[FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
+    form: data.FeatureForm,
+    exact: Mapping[tuple[str, data.FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
+    nominal: Mapping[tuple[data.FeatureForm, int], tuple[ClassifierUtility, comparison.OurNumber]],
 ) -> Chart:
     traces = [
         dot_series(
@@ -129,7 +127,8 @@ def _chart(
         [*traces, *labelled],
         x_title="right answers of an honest classifier of perturbed rows",
         y_title="games won",
-        caption=f"{CIFAR_10.description(scope, form)}: how useful the rows are, and how much they reveal.",
+        caption=f"{data.CIFAR_10.description(scope, form)}: how useful the rows are, and how much they "
+        "reveal.",
         alternative="Where ε is true, the server can only guess, and the classifier is right at most "
         f"{best:.0%} of the time; where it is nominal, both the server and the classifier do better.",
     )

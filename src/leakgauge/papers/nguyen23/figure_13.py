@@ -11,8 +11,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.nguyen23.data import CIFAR_10, PUBLISHED, FeatureForm, claim_number, data_note
-from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
+from leakgauge.papers.nguyen23 import data, plans
 from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.plan import Plan
@@ -85,13 +84,13 @@ def _times(iterations: int, present: float) -> tuple[Reals, Reals]:
 def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
     """The games of a few points."""
     return [
-        audit_table(
+        plans.audit_table(
             f"noisy-{chosen}-{iterations}-{present:g}",
             scope,
-            CIFAR_10,
-            FeatureForm.SIGNED,
+            data.CIFAR_10,
+            data.FeatureForm.SIGNED,
             {"name": "none"},
-            [likelihood_attack(CIFAR_10, FeatureForm.SIGNED)],
+            [plans.likelihood_attack(data.CIFAR_10, data.FeatureForm.SIGNED)],
             challenger={
                 "chosen": chosen,
                 "iterations": iterations,
@@ -192,7 +191,7 @@ def _show(played: paper.PlayedItem) -> paper.ItemResult:
         *_played(shares, played),
     ]
     return paper.ItemResult(
-        tuple(cells), (delta_chart(shares), neurons_chart(shares)), (data_note(scope, (CIFAR_10,)),)
+        tuple(cells), (delta_chart(shares), neurons_chart(shares)), (data.data_note(scope, (data.CIFAR_10,)),)
     )
 
 
@@ -202,11 +201,11 @@ def _stated(of_one: Reals, epsilon: float) -> list[comparison.ComparedNumber]:
     why = HEAD.format(least=of_one.min(), most=of_one.max())
     best = iterations_for(lambda n: float(averaged_success(1 / noise.multiplier, n)))
     return [
-        claim_number(
+        data.claim_number(
             f"iterations until {WANTED} of games are won, {who}, ε = {epsilon:g} (exact, after all of them: "
             f"{noise.guarantee(n).exact_epsilon:,.0f})",
             comparison.exact_number(n),
-            PUBLISHED["figure_13_iterations"] if epsilon > 8 else None,
+            data.PUBLISHED["figure_13_iterations"] if epsilon > 8 else None,
             f"{why}If it were all of the gradient, {best} would suffice.",
         )
         for who, n in (("median target", median), ("all targets", mean))
@@ -224,7 +223,7 @@ def _smaller(of_one: Reals, delta: float) -> comparison.ComparedNumber:
 def _more_neurons(shares: Mapping[int, Reals], chosen: int) -> list[comparison.ComparedNumber]:
     one, many = (iterations_needed(shares[k], 9.0, DELTAS[0])[0] for k in (1, chosen))
     return [
-        claim_number(
+        data.claim_number(
             f"iterations, median target, ε = 9: with 1 chosen neuron over with {chosen}",
             comparison.exact_number(one / many),
             comparison.PublishedNumber(
@@ -251,7 +250,7 @@ def _sometimes(shares: Mapping[int, Reals], present: float) -> comparison.Compar
 
 def _played(shares: Mapping[int, Reals], played: paper.PlayedItem) -> Sequence[comparison.ComparedNumber]:
     """Games with real gradients, beside the formula for the same networks."""
-    by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == LIKELIHOOD}
+    by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == plans.LIKELIHOOD}
     multiplier = GradientNoise(epsilon=EPSILONS[-1], delta=DELTAS[0]).multiplier
     cells = []
     for chosen, iterations, present in PLAYED:

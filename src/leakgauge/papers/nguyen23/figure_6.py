@@ -7,9 +7,7 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
 from leakgauge.papers import comparison, paper
-from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
-from leakgauge.papers.nguyen23.plans import noise_table
-from leakgauge.papers.nguyen23.server import setup_without_games
+from leakgauge.papers.nguyen23 import data, plans, server
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
 from leakgauge.report.page import Chart, LegendEntry, Stroke
@@ -27,16 +25,16 @@ BLENDS = (
 def _show(played: paper.PlayedItem) -> paper.ItemResult:
     scope = played.scope
     cells, charts = [], []
-    for form in FeatureForm:
+    for form in data.FeatureForm:
         for epsilon in EPSILONS:
             projection = _map(scope, form, epsilon)
             cells.append(_cell(scope, form, epsilon, projection))
             charts.append(_chart(scope, form, epsilon, projection))
-    return paper.ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+    return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope, (data.FACES,)),))
 
 
-def _map(scope: paper.Scope, form: FeatureForm, epsilon: int) -> RowProjection:
-    setup = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
+def _map(scope: paper.Scope, form: data.FeatureForm, epsilon: int) -> RowProjection:
+    setup = server.setup_without_games(scope, data.FACES, form, plans.noise_table("bitrand", epsilon))
     return project_rows(
         setup.server,
         0,
@@ -60,19 +58,19 @@ def together(own: Reals, others: Reals) -> float:
 
 
 def _cell(
-    scope: paper.Scope, form: FeatureForm, epsilon: int, projection: RowProjection
+    scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection: RowProjection
 ) -> comparison.ComparedNumber:
     by_chance = (len(projection.own) - 1) / (len(projection.own) + len(projection.others) - 1)
     grouped = epsilon == max(EPSILONS)
-    return claim_number(
-        f"copies of the target next to another copy: {FACES.description(scope, form)}, ε = {epsilon}",
+    return data.claim_number(
+        f"copies of the target next to another copy: {data.FACES.description(scope, form)}, ε = {epsilon}",
         comparison.exact_number(together(projection.own, projection.others)),
-        PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
+        data.PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
     )
 
 
-def _chart(scope: paper.Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
+def _chart(scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
     import altair as alt
 
     keys = (
@@ -95,7 +93,7 @@ def _chart(scope: paper.Scope, form: FeatureForm, epsilon: int, projection: RowP
     share = together(projection.own, projection.others)
     return Chart(
         f"figure-6-{form}-{epsilon}".replace("_", "-"),
-        f"{FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
+        f"{data.FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
         f"A map of {len(projection.own)} perturbations of one target and {len(projection.others)} other "
         f"perturbed rows; {share:.0%} of the target's are next to another of its own.",
         chart_style.vega_spec(chart),

@@ -9,9 +9,7 @@ import numpy as np
 from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer, TrainedNeuron
 from leakgauge.papers import comparison, metric_intervals, paper
-from leakgauge.papers.nguyen23 import data
-from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
-from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
+from leakgauge.papers.nguyen23 import data, plans, server
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -40,13 +38,13 @@ def _audits(scope: paper.Scope) -> list[paper.AuditTable]:
         for r in NEURONS
     ]
     return [
-        audit_table(
+        plans.audit_table(
             audit_name(column),
             scope,
             column,
             FORM,
             {"name": "none"},
-            [*attacks, likelihood_attack(column, FORM)],
+            [*attacks, plans.likelihood_attack(column, FORM)],
             challenger=_reference(scope, column),
             targets=TARGETS[scope.scale],
         )
@@ -77,7 +75,7 @@ def _table_1(played: paper.PlayedItem) -> paper.ItemResult:
             if (audit_name(column), f"r-{r}") in verdicts
         }
         cells += [*_epochs(played.scope, column, mine), *_trends(played.scope, column, mine)]
-        if built := verdicts.get((audit_name(column), LIKELIHOOD)):
+        if built := verdicts.get((audit_name(column), plans.LIKELIHOOD)):
             cells.append(
                 comparison.ComparedNumber(
                     setting=f"success, likelihood neuron, no epoch: {column.description(played.scope, FORM)}",
@@ -160,7 +158,7 @@ TABLE_1 = paper.PaperItem(
 def _figure_9(played: paper.PlayedItem) -> paper.ItemResult:
     scope, cells, charts = played.scope, [], []
     for column in data.COLUMNS:
-        trained = _train(audit_setup(played.plans.values(), audit_name(column)))
+        trained = _train(server.audit_setup(played.plans.values(), audit_name(column)))
         last = trained.history[-1]
         cells.append(
             data.claim_number(
@@ -174,7 +172,7 @@ def _figure_9(played: paper.PlayedItem) -> paper.ItemResult:
     return paper.ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
-def _train(setup: AuditSetup) -> TrainedNeuron:
+def _train(setup: server.AuditSetup) -> TrainedNeuron:
     """Train the neuron of the first target again, to record its epochs."""
     attack = read_dataclass(Attack, setup.attacks[f"r-{NEURONS[-1]}"], "trained_neuron")
     rng = setup.rng()

@@ -7,10 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from leakgauge.core.game import Trials
-from leakgauge.referee import assumptions, low_fpr, per_target
+from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.low_fpr import LOW_FPRS, fewest_others
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.metrics import tpr_at_fpr
+from leakgauge.referee.per_target import split_targets, target_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,7 @@ class Metric(RateMetric):
     """
 
     variants: ClassVar[Mapping[str, Mapping[str, float]]] = {
-        f"tpr_at_fpr_{fpr}_mean": {"fpr": fpr} for fpr in low_fpr.LOW_FPRS
+        f"tpr_at_fpr_{fpr}_mean": {"fpr": fpr} for fpr in LOW_FPRS
     }
     rank: ClassVar[int] = 130
     is_share: ClassVar[bool] = True
@@ -47,12 +49,12 @@ class Metric(RateMetric):
         return f"the same for each target, then averaged: {tpr_at_fpr.Metric(fpr=self.fpr).meaning}"
 
     def __call__(self, trials: Trials) -> Estimate:
-        assumptions.need_lasting_targets(trials, "tpr_at_fpr_mean")
-        kept, _, ins, outs = per_target.split_targets(trials, "tpr_at_fpr_mean")
+        need_lasting_targets(trials, "tpr_at_fpr_mean")
+        kept, _, ins, outs = split_targets(trials, "tpr_at_fpr_mean")
         error = (1 - self.confidence) / ins.size
         single = tpr_at_fpr.Metric(fpr=self.fpr, confidence=1 - error)
-        answers = [single(rows) for _, rows in per_target.target_rows(kept)]
-        need = low_fpr.fewest_others(self.fpr, error)
+        answers = [single(rows) for _, rows in target_rows(kept)]
+        need = fewest_others(self.fpr, error)
         few = f"no lower bound: needs {need} rounds without the target, for each target"
         return Estimate(
             value=_mean([answer.value for answer in answers]),

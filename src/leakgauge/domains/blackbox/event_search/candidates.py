@@ -7,8 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.blackbox.event_search import feature_ratios
-from leakgauge.domains.blackbox.event_search.output_table import Symbols
+from leakgauge.domains.blackbox.event_search import feature_ratios, output_table
 
 ScoreFunction: TypeAlias = Callable[[feature_ratios.FeatureReader], Reals]
 
@@ -137,8 +136,8 @@ class LearnedSymbolMemory:
     """A learned memory of symbols."""
 
     feature: Any
-    known: Symbols
-    codes: Symbols
+    known: output_table.Symbols
+    codes: output_table.Symbols
     ratios: feature_ratios.FrequencyRatios
 
     def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
@@ -147,7 +146,7 @@ class LearnedSymbolMemory:
         return self.ratios.cautious[np.where(self.known[place] == symbols, self.codes[place], 0)]
 
 
-def _memory_codes(seen_with: Any, seen_without: Any) -> Symbols:
+def _memory_codes(seen_with: Any, seen_without: Any) -> output_table.Symbols:
     """Encode how often a symbol occurred in each world; 0 means never, which is no evidence."""
     return np.minimum(seen_with, _N_COUNTS - 1) * _N_COUNTS + np.minimum(seen_without, _N_COUNTS - 1)
 

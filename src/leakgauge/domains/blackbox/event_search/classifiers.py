@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.blackbox.event_search import feature_ratios
-from leakgauge.domains.blackbox.event_search.candidates import ScoreFunction, zero_score
+from leakgauge.domains.blackbox.event_search import candidates, feature_ratios
 from leakgauge.strategies import discriminant_analysis
 
 FitFunction: TypeAlias = Callable[[Reals, Bits], Callable[[Reals], Reals]]
@@ -22,7 +21,7 @@ class WeightedRatios:
 
     specs: tuple[feature_ratios.FeatureSpec, ...]
 
-    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> candidates.ScoreFunction:
         learned = tuple(map(sample.learn, self.specs))
         columns = np.column_stack([feature.bold(sample.reader) for feature in learned])
         return LearnedWeightedRatios(learned, discriminant_analysis.fit_logistic(columns, sample.members))
@@ -47,7 +46,7 @@ class FittedScore:
     fit: FitFunction
     bins: int = 0
 
-    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> candidates.ScoreFunction:
         columns = _columns(self.features, sample.reader)
         scaler = discriminant_analysis.fit_scaler(columns)
         score = self.fit(scaler(columns), sample.members)
@@ -82,7 +81,7 @@ class BoostedTrees:
 
     features: tuple[Any, ...]
 
-    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
+    def learn(self, sample: feature_ratios.ShadowSample) -> candidates.ScoreFunction:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         trees = HistGradientBoostingClassifier(
@@ -95,7 +94,7 @@ class BoostedTrees:
         )
         usable = tuple(feature for feature in self.features if _differs(sample.reader.read(feature)))
         if not usable:
-            return zero_score
+            return candidates.zero_score
         with _on_one_thread():
             trees.fit(_for_trees(_columns(usable, sample.reader)), sample.members)
         return LearnedBoostedTrees(usable, trees)

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.blackbox.event_search import proposals
+from leakgauge.domains.blackbox.event_search import feature_ratios, output_table, proposals
 from leakgauge.domains.blackbox.event_search.candidates import ScoreCandidate, ScoreFunction, zero_score
-from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, ShadowSample
-from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValuePath, tabulate
 from leakgauge.strategies.score_selection import choose_events
 
 _MAX_PLACES = 1024  # of an output that are kept
@@ -35,7 +33,7 @@ class LearnedEvent:
     where it occurs, by a strength of at least RARE_STRENGTH.
     """
 
-    paths: tuple[ValuePath, ...]
+    paths: tuple[output_table.ValuePath, ...]
     candidate: ScoreCandidate | None
     score: ScoreFunction
     fraction: float | None
@@ -48,7 +46,7 @@ class LearnedEvent:
 
     def __call__(self, outputs: Sequence[Any]) -> Reals:
         with np.errstate(all="ignore"):  # outputs may be as large as floats get, and their sums infinite
-            reader = FeatureReader(tabulate(outputs, self.paths))
+            reader = feature_ratios.FeatureReader(output_table.tabulate(outputs, self.paths))
             scores = _bounded(self.score(reader))
             if self.rare is None:
                 return scores
@@ -74,11 +72,14 @@ def learn_event(outputs: Sequence[Any], members: Bits, *, delta: float) -> Learn
 
 
 def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
-    table = _narrowed(tabulate(outputs), members)
+    table = _narrowed(output_table.tabulate(outputs), members)
     if not table.paths:
         return LearnedEvent((), None, zero_score, 1.0)
     halves = [
-        ShadowSample(FeatureReader(table.rows(slice(start, None, 2))), members[start::2]) for start in (0, 1)
+        feature_ratios.ShadowSample(
+            feature_ratios.FeatureReader(table.rows(slice(start, None, 2))), members[start::2]
+        )
+        for start in (0, 1)
     ]
     candidates = proposals.propose_candidates(halves[0])
     scores = [
@@ -86,7 +87,10 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
         for candidate in candidates
     ]
     choice = choose_events(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
-    chosen, everything = candidates[choice.candidate], ShadowSample(FeatureReader(table), members)
+    chosen, everything = (
+        candidates[choice.candidate],
+        feature_ratios.ShadowSample(feature_ratios.FeatureReader(table), members),
+    )
     rare = None
     if choice.rare is not None:
         strong = candidates[choice.rare.candidate]
@@ -94,11 +98,13 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
     return LearnedEvent(table.paths, chosen, chosen.learn(everything), choice.fraction, rare)
 
 
-def _narrowed(table: OutputTable, members: Bits) -> OutputTable:
+def _narrowed(table: output_table.OutputTable, members: Bits) -> output_table.OutputTable:
     """Drop constant places, and the least informative ones of very many."""
     table = table.columns(proposals.varying_places(table))
     if len(table.paths) > _MAX_PLACES:
         table = table.columns(
-            proposals.most_informative_places(ShadowSample(FeatureReader(table), members), _MAX_PLACES)
+            proposals.most_informative_places(
+                feature_ratios.ShadowSample(feature_ratios.FeatureReader(table), members), _MAX_PLACES
+            )
         )
     return table

@@ -13,9 +13,7 @@ from scipy.special import ndtr
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.counts import count_ratios
-from leakgauge.domains.locations.counts.count_priors import CountPrior, count_bulk
-from leakgauge.domains.locations.counts.estimated_distribution import EstimatedDistribution
+from leakgauge.domains.locations.counts import count_priors, count_ratios, estimated_distribution
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -24,8 +22,7 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
     count_prior,
 )
-from leakgauge.domains.locations.mobility import cell_rates
-from leakgauge.domains.locations.mobility.deconvolution import profile_from_release, profiles_from_releases
+from leakgauge.domains.locations.mobility import cell_rates, deconvolution
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -59,7 +56,7 @@ def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> Relea
     cells = np.arange(knowledge.public.map.n_cells)
     n = int(np.clip(_N_PAIRS // cells.size, *_N_RELEASES))
     shadows = knowledge.simulator.independent(0, cells, n, rng)
-    return EstimatedDistribution.of(shadows.counts, shadows.outputs)
+    return estimated_distribution.EstimatedDistribution.of(shadows.counts, shadows.outputs)
 
 
 class TargetRates(Protocol):
@@ -106,7 +103,7 @@ class ReleaseRates:
     sketches: tuple[PartialTrace, ...]
 
     def of(self, view: LocationsView) -> Sequence[Reals]:
-        profiles = view.once("habits", partial(profiles_from_releases, public=self.public))
+        profiles = view.once("habits", partial(deconvolution.profiles_from_releases, public=self.public))
         return [_clip_rates(profiles.rates(sketch.cells)) for sketch in self.sketches]
 
 
@@ -116,7 +113,7 @@ class LikelihoodRatioScorer:
 
     ratios: count_ratios.PrecomputedRatios
     sketches: tuple[PartialTrace, ...]
-    priors: tuple[CountPrior, ...]  # their rates are replaced in every round
+    priors: tuple[count_priors.CountPrior, ...]  # their rates are replaced in every round
     rates: TargetRates
     n_known: int
 
@@ -135,7 +132,7 @@ class LikelihoodRatioScorer:
 
 def precompute_for_targets(
     law: ReleaseDistribution,
-    priors: Sequence[CountPrior],
+    priors: Sequence[count_priors.CountPrior],
     usual: Sequence[Reals],
     n_known: int,
     *,
@@ -143,7 +140,7 @@ def precompute_for_targets(
 ) -> count_ratios.PrecomputedRatios:
     """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
     n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
-    most_known = min(n_known, ceil(count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
+    most_known = min(n_known, ceil(count_priors.count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
     coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
     if not vary:
         return count_ratios.precompute_ratios(law, n_in, n_out, rates, coins, most_known)
@@ -241,7 +238,7 @@ class Attack:
                 rates = cell_rates.rates_from_past(knowledge, law)
                 return _scorer(knowledge, law, _priors_from_past(knowledge, rates), FixedRates(rates), rates)
             case ZeroKnowledge():
-                earlier = profile_from_release(knowledge.earlier, knowledge.public).rates
+                earlier = deconvolution.profile_from_release(knowledge.earlier, knowledge.public).rates
                 rates = tuple(earlier[sketch.cells] for sketch in knowledge.sketches)
                 priors = tuple(knowledge.prior(target, own) for target, own in enumerate(rates))
                 seen = ReleaseRates(knowledge.public, knowledge.sketches)
@@ -282,7 +279,7 @@ class Attack:
 def _scorer(
     knowledge: LocationsKnowledge,
     law: ReleaseDistribution,
-    priors: tuple[CountPrior, ...],
+    priors: tuple[count_priors.CountPrior, ...],
     rates: TargetRates,
     usual: tuple[Reals, ...],
     share: float | None = None,
@@ -293,11 +290,16 @@ def _scorer(
     return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
 
 
-def _priors_from_past(knowledge: PastReleasesKnowledge, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
+def _priors_from_past(
+    knowledge: PastReleasesKnowledge, rates: Sequence[Reals]
+) -> tuple[count_priors.CountPrior, ...]:
     """Count the other targets like anybody else: the rates from past releases include them."""
     size = knowledge.public.n_expected_others
     further = knowledge.public.relation is Relation.REPLACE_ONE
-    return tuple(CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64)) for own in rates)
+    return tuple(
+        count_priors.CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64))
+        for own in rates
+    )
 
 
 def _guess_fraction(knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> float | None:

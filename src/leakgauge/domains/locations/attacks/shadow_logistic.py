@@ -16,8 +16,7 @@ from leakgauge.domains.locations.knowledge import (
     PastReleasesKnowledge,
     ZeroKnowledge,
 )
-from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoice, SimulatedPeople
-from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
+from leakgauge.domains.locations.mobility import simulated_people, synthetic_traces
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -99,9 +98,9 @@ class Attack:
     strength: float = 1.0
     rule: bool = True
     reuse: bool = True
-    marginals: MarginalsChoice = "deconvolution"
+    marginals: simulated_people.MarginalsChoice = "deconvolution"
     traces: int | None = None
-    activity: Activity = Activity.EXPONENTIAL
+    activity: synthetic_traces.Activity = synthetic_traces.Activity.EXPONENTIAL
     skew: float = 6.0
 
     def __post_init__(self) -> None:
@@ -111,7 +110,7 @@ class Attack:
                 raise BadInput(f"{name} must be >= {least}, got {value}")
         if not 0 < self.strength < np.inf:
             raise BadInput(f"strength must be > 0 and finite, got {self.strength}")
-        log_variance(self.skew)
+        synthetic_traces.log_variance(self.skew)
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=True)
@@ -142,7 +141,7 @@ class Attack:
         self, release: Reals, public: PublicParameters, sketches: tuple[PartialTrace, ...], rng: Generator
     ) -> shadow_sources.TraceShadowSource:
         """Return shadows of synthetic people whose movements are estimated from a release."""
-        simulated = SimulatedPeople(
+        simulated = simulated_people.SimulatedPeople(
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
         people = simulated.people(simulated.habits(release, public), public, rng)

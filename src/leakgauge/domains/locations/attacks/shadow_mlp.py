@@ -23,12 +23,7 @@ from leakgauge.domains.locations.mobility.simulated_people import (
 )
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.scorers.per_target_scorer import (
-    PerTargetScorer,
-    TargetRule,
-    TargetTask,
-    study_targets,
-)
+from leakgauge.domains.locations.scorers import per_target_scorer
 from leakgauge.domains.locations.scorers.thresholds import best_cutoff
 from leakgauge.domains.locations.shadows.shadow_sources import (
     SplitPastReleases,
@@ -83,7 +78,9 @@ class Attack:
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         sources = PretrainSources(self._shadow_source(knowledge, rng), self._pretrain_source(knowledge, rng))
         learner = MlpLearner(self, knowledge.sketches)
-        target_rules = study_targets(learner, sources, len(knowledge.sketches), rng, long=True)
+        target_rules = per_target_scorer.study_targets(
+            learner, sources, len(knowledge.sketches), rng, long=True
+        )
         return Scorer(
             target_rules, Reading(threshold=0.0, signed=True, event=_describe_learned_rule(target_rules))
         )
@@ -154,7 +151,9 @@ class MlpLearner:
     attack: Attack
     sketches: tuple[PartialTrace, ...]
 
-    def __call__(self, sources: PretrainSources, task: TargetTask) -> TargetRule:
+    def __call__(
+        self, sources: PretrainSources, task: per_target_scorer.TargetTask
+    ) -> per_target_scorer.TargetRule:
         sketch = self.sketches[task.target]
         stages = [self._stage(sources.main, sketch, task, self.attack.shadows or SHADOWS)]
         if (pretrain := sources.pretrain) is not None:
@@ -162,10 +161,10 @@ class MlpLearner:
             stages.insert(0, self._stage(pretrain, other, task, self.attack.pretrain_shadows))
         hidden = self.attack.hidden
         learned = fit_mlp(stages, sketch.cells.size if hidden == "n" else hidden, task.rng)
-        return TargetRule(sketch.cells, _mlp_rule(learned, stages[-1]))
+        return per_target_scorer.TargetRule(sketch.cells, _mlp_rule(learned, stages[-1]))
 
     def _stage(
-        self, source: TrainCheckSource, sketch: PartialTrace, task: TargetTask, n: int
+        self, source: TrainCheckSource, sketch: PartialTrace, task: per_target_scorer.TargetTask, n: int
     ) -> TrainCheckShadows:
         n_check = self.attack.validation or int(np.clip(n // 4, 100, 20_000))
         train = source.train(task.target, sketch.cells, n + n % 2, task.rng)
@@ -182,7 +181,7 @@ def _mlp_rule(learned: ScaledNetwork, stage: TrainCheckShadows) -> MlpRule:
     return MlpRule(learned, best_cutoff(scores, check.members), index)
 
 
-def _describe_learned_rule(target_rules: PerTargetScorer) -> str:
+def _describe_learned_rule(target_rules: per_target_scorer.PerTargetScorer) -> str:
     indices = [
         target_rule.rule.index
         for target_rule in target_rules.target_rules

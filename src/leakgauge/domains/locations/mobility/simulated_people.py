@@ -16,9 +16,7 @@ from leakgauge.domains.locations.knowledge import (
     PastReleasesKnowledge,
     ZeroKnowledge,
 )
-from leakgauge.domains.locations.mobility import marginals, synthetic_traces
-from leakgauge.domains.locations.mobility.deconvolution import expected_group_size, profile_from_release
-from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
+from leakgauge.domains.locations.mobility import deconvolution, marginals, mobility_profile, synthetic_traces
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
@@ -37,7 +35,9 @@ class SimulatedPeople:
     activity: synthetic_traces.Activity = synthetic_traces.Activity.EXPONENTIAL
     skew: float = 6.0
 
-    def people(self, habits: MobilityProfile, public: PublicParameters, rng: Generator) -> Traces:
+    def people(
+        self, habits: mobility_profile.MobilityProfile, public: PublicParameters, rng: Generator
+    ) -> Traces:
         """Generate people with a given mobility profile (Guan et al. 2024)."""
         return synthetic_traces.draw_traces(
             habits, self.n_people(public), public.map, rng, self.activity, self.skew
@@ -53,28 +53,28 @@ class SimulatedPeople:
             )
         return self.traces
 
-    def habits(self, release: Reals, public: PublicParameters) -> MobilityProfile:
+    def habits(self, release: Reals, public: PublicParameters) -> mobility_profile.MobilityProfile:
         """Estimate the mobility profile from one release."""
         if self.marginals == "deconvolution":
-            return profile_from_release(release, public)
+            return deconvolution.profile_from_release(release, public)
         if not isinstance(public.chain, ReleaseChain):
             raise BadInput(
                 f'marginals = "{self.marginals}" needs a chain that is known, not one\'s own; leave it out'
             )
         return marginals.estimate_from_marginals(
-            release, public.chain, expected_group_size(public), public.map, self.marginals
+            release, public.chain, deconvolution.expected_group_size(public), public.map, self.marginals
         )
 
 
-def known_profile(knowledge: LocationsKnowledge) -> MobilityProfile:
+def known_profile(knowledge: LocationsKnowledge) -> mobility_profile.MobilityProfile:
     """Return the mobility profile the attacker knows, from the reference or from an earlier release."""
     match knowledge:
         case AuxiliaryKnowledge():
-            return true_profile(knowledge.reference)
+            return mobility_profile.true_profile(knowledge.reference)
         case PastReleasesKnowledge():
-            return profile_from_release(knowledge.releases[0], knowledge.public)
+            return deconvolution.profile_from_release(knowledge.releases[0], knowledge.public)
         case ZeroKnowledge():
-            return profile_from_release(knowledge.earlier, knowledge.public)
+            return deconvolution.profile_from_release(knowledge.earlier, knowledge.public)
 
 
 def people_of_other_city(cells: CellMap, n: int, rng: Generator) -> Traces:

@@ -10,8 +10,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.locations.counts import cell_expectations
-from leakgauge.domains.locations.counts.count_priors import CountPrior
+from leakgauge.domains.locations.counts import cell_expectations, count_priors
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
@@ -200,7 +199,7 @@ class ExpectationsFromTraces:
     """Expectations from the rates of the reference for unknown people, plus the known counts."""
 
     law: OutputDistribution
-    priors: tuple[CountPrior, ...]  # of each target
+    priors: tuple[count_priors.CountPrior, ...]  # of each target
     cells: tuple[Ints, ...]
     fpr: float | None = None  # of cells
 
@@ -222,7 +221,7 @@ class ExpectationsFromTraces:
             for prior, known in self._known(view)
         )
 
-    def _known(self, view: LocationsView) -> Iterator[tuple[CountPrior, Ints]]:
+    def _known(self, view: LocationsView) -> Iterator[tuple[count_priors.CountPrior, Ints]]:
         known = (view.known(cells).astype(np.int64) for cells in self.cells)
         return zip(self.priors, known, strict=True)
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
-from leakgauge.domains.locations.data.visit_files import trace_matrix
+from leakgauge.domains.locations.data.visit_files import spatial_grid, trace_matrix
 from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
     MOST_LINES,
     Connection,
@@ -36,13 +36,6 @@ from leakgauge.domains.locations.data.visit_files.file_formats import (
     digest_files,
     find_files,
     open_visit_rows,
-)
-from leakgauge.domains.locations.data.visit_files.spatial_grid import (
-    BoundingBox,
-    SpatialGrid,
-    even_grid,
-    metric_grid,
-    parse_percentile,
 )
 from leakgauge.domains.locations.data.visit_files.visit_parser import (
     BAD_FIELDS,
@@ -122,21 +115,23 @@ def _box_percentile(table: LocationsDataTable) -> float | None:
         case None:
             return 0.0 if table.gridded else None
         case str():
-            return parse_percentile(table.box)
+            return spatial_grid.parse_percentile(table.box)
         case _:
             return None
 
 
-def _build_grid(table: LocationsDataTable, extent: Callable[[], DataExtent]) -> SpatialGrid | None:
+def _build_grid(
+    table: LocationsDataTable, extent: Callable[[], DataExtent]
+) -> spatial_grid.SpatialGrid | None:
     if not table.gridded:
         return None
     corners = table.box if isinstance(table.box, tuple) else extent().box
     if corners is None:
         raise BadInput(f"{WHERE}: {table.source} has no coordinates for a grid; check data.columns")
-    box = BoundingBox(south=corners[0], west=corners[1], north=corners[2], east=corners[3])
+    box = spatial_grid.BoundingBox(south=corners[0], west=corners[1], north=corners[2], east=corners[3])
     if table.grid is not None:
-        return even_grid(box, *table.grid)
-    return metric_grid(box, table.cell or 0.0)
+        return spatial_grid.even_grid(box, *table.grid)
+    return spatial_grid.metric_grid(box, table.cell or 0.0)
 
 
 def too_many_bad_rows(
