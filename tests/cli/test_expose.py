@@ -132,6 +132,47 @@ def test_data_notes_are_printed_once_per_sweep(call, city, tmp_path):
     assert (tmp_path / "here" / "exposure.html").read_text().count("rows read") == 1
 
 
+EVERYONE = ("group_size = 6 }", 'group_size = "everyone", splits = 3 }')
+
+
+def test_table_of_everyone_gives_mean_and_range_over_draws(call, city, tmp_path):
+    outcome = call("expose", city(EVERYONE), "--out", "here")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
+    assert " over 3 draws of its data)" in outcome.out
+    assert "people drawn from this same table" in outcome.out
+    assert "visits.csv: 30 people, 73 visits" in outcome.out
+    with (tmp_path / "here" / "exposure.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["auxiliary_recognised_in"] for row in rows} <= {"0.000", "0.333", "0.667", "1.000"}
+    summary = json.loads((tmp_path / "here" / "exposure.json").read_text())["audits"][0]
+    auxiliary = summary["adversaries"][1]
+    found = auxiliary["recognised"]
+    assert found["draws"] == 3
+    assert found["smallest"] <= found["people"] <= found["largest"]
+    place = auxiliary["identified"]["accuracy"].index(0.9)
+    assert auxiliary["identified"]["at_least"][place] <= found["smallest"]
+    assert auxiliary["identified"]["at_most"][place] >= found["largest"]
+
+
+@pytest.mark.parametrize("command", [["expose"], ["run", "--dry-run"]])
+def test_nobody_replaces_a_target_where_everyone_is_counted(call, city, command):
+    replaced = ("group_size = 6 }", 'group_size = "everyone", relation = "replace_one" }')
+    outcome = call(*command, city(replaced, ('domain = "locations"', 'domain = "locations"\nrounds = 10')))
+    assert outcome.code == 2
+    assert len(outcome.err.strip().splitlines()) == 1
+    assert 'write relation = "add_remove"' in outcome.err
+
+
+def test_dry_run_describes_the_data(call, city):
+    outcome = call("run", "--dry-run", city(EVERYONE, ('name = "city"', 'name = "city"\nrounds = 10')))
+    assert outcome.code == 0
+    assert "Data: visits.csv: 30 people, 73 visits (a person in a place in an epoch), first 2024-05-01" in (
+        outcome.out
+    )
+    assert "Data: visits.csv: 73 rows read: 73 kept" in outcome.out
+
+
 LOG = "query,records,epsilon\nq-one,Ann;Bob,0.3\nq-two,Ann,1.0\nq-one,Ann;Bob,0.3\n"
 
 

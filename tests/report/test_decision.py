@@ -162,6 +162,13 @@ def test_people_are_counted_for_the_best_attacker(make):
     )
 
 
+def test_random_groups_are_said(make):
+    run = judged(make(audit="city"), exposure=exposure(setting="in random groups of 1,000"))
+    assert "(50.5%) can be recognised in random groups of 1,000 by the attacker" in people_sentence(
+        run, "city"
+    )
+
+
 def test_no_sentence_about_people_without_counts(make):
     assert people_sentence(judged(make()), None) == ""
     assert people_sentence(judged(make(), exposure=exposure(adversaries=[])), None) == ""

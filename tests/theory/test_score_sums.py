@@ -159,3 +159,45 @@ def test_targets_are_computed_independently():
     together, alone = score_sum_rates(laws_of(pairs), cells), score_sum_rates(laws_of(pairs), cells[[4]])
     assert together.auc[4] == pytest.approx(alone.auc[0], abs=1e-6)
     assert together.tpr[4] == pytest.approx(alone.tpr[0], abs=1e-5)
+
+
+def sampled_scores(pairs, cells, n, rng):
+    """Scores of each target as a member and as a non-member, drawn independently."""
+    present, absent = np.zeros((2, cells.shape[0], n))
+    for target, row in enumerate(cells.toarray()):
+        for pair, number in zip(pairs, row.tolist()):
+            for scores, chances in ((present, pair.members), (absent, pair.others)):
+                drawn = rng.choice(pair.losses, (number, n), p=chances / chances.sum())
+                scores[target] += drawn.sum(axis=0)
+    return present, absent
+
+
+@pytest.mark.parametrize("kind", ["weak", "usual"])
+def test_one_threshold_for_all_targets_matches_simulation(kind):
+    """AUC and TPR of members against the non-members of all targets together."""
+    pairs, n = noisy_cells(kind), 20_000
+    cells = some_targets(len(pairs), 3)
+    tails = score_sum_rates(laws_of(pairs), cells, common=True).tails
+    auc, tpr = tails.rates()
+    present, absent = (each.round(6) for each in sampled_scores(pairs, cells, n, np.random.default_rng(5)))
+    pool = np.sort(absent.ravel())
+    cut = np.quantile(pool, 0.99, method="higher")
+    ties = (0.01 - (pool > cut).mean()) / (pool == cut).mean()  # guessed at random
+    found = (present > cut).mean(axis=1) + ties * (present == cut).mean(axis=1)
+    below = (np.searchsorted(pool, present, "left") + np.searchsorted(pool, present, "right")) / 2 / pool.size
+    np.testing.assert_allclose(auc, below.mean(axis=1), atol=0.012)
+    np.testing.assert_allclose(tpr, found, atol=0.03)
+    zero = [
+        (1 + (p > 0).mean() + (p == 0).mean() / 2 - (a > 0).mean() - (a == 0).mean() / 2) / 2
+        for p, a in zip(present, absent)
+    ]
+    np.testing.assert_allclose(score_sum_rates(laws_of(pairs), cells).at_zero, zero, atol=0.012)
+
+
+def test_targets_who_move_nothing_are_at_chance_with_one_threshold():
+    tails = score_sum_rates(
+        laws_of(noisy_cells("usual")), csr_array((3, 6), dtype=np.uint8), common=True
+    ).tails
+    auc, tpr = tails.rates()
+    np.testing.assert_allclose(auc, 0.5)
+    np.testing.assert_allclose(tpr, 0.01)

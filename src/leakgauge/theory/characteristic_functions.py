@@ -208,6 +208,32 @@ class SummedScores:
         """The best accuracy, the AUC, the TPR at 1 % FPR, and the accuracy at a threshold of zero.
 
         Scores lie above ``starts``.
+        """
+        tpr, fpr, first = self._on_grid(starts)
+        inside = (starts <= 0) & (starts > -self.table.period)  # else all scores are on one side of zero
+        at_zero = np.where(inside, (1 + tpr[:, 0] - fpr[:, 0]) / 2, 0.5)
+        return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first), at_zero
+
+    def tails(self, starts: Reals, thresholds: Reals) -> tuple[Floats, Floats]:
+        """The TPR and the FPR of each target at the same thresholds: targets x thresholds.
+
+        Between two places of the grid they are linear.
+        """
+        *worlds, _ = self._on_grid(starts)
+        period, size = self.table.period, worlds[0].shape[1]
+        places = np.floor(thresholds / period * size).astype(np.int64)
+        share = (thresholds / period * size - places).astype(worlds[0].dtype)
+        below = thresholds < starts[:, None] + period / size
+        beyond = thresholds >= starts[:, None] + period * (1 - 1 / size)
+        tails = []
+        for above, mass, sure in zip(worlds, self.inside, self.sure):
+            each = above[:, places % size] * (1 - share) + above[:, (places + 1) % size] * share
+            each = np.where(below, (mass + sure)[:, None], np.where(beyond, sure[:, None], each))
+            tails.append(np.clip(each, 0.0, 1.0))
+        return tails[0], tails[1]
+
+    def _on_grid(self, starts: Reals) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+        """The TPR and the FPR at each place of the grid, and the place where it starts.
 
         The grid of thresholds is circular: from the start to the end of the period, then from its beginning.
         """
@@ -223,9 +249,7 @@ class SummedScores:
             self._above(waves, first, rise, mass, sure)
             for waves, mass, sure in zip(self.waves, self.inside, self.sure)
         )
-        inside = (starts <= 0) & (starts > -self.table.period)  # else all scores are on one side of zero
-        at_zero = np.where(inside, (1 + tpr[:, 0] - fpr[:, 0]) / 2, 0.5)
-        return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first), at_zero
+        return tpr, fpr, first
 
     def _above(
         self, waves: Waves, first: npt.NDArray[np.int64], rise: Floats, mass: Floats, sure: Floats

@@ -5,7 +5,7 @@ characteristic function is the sum of theirs: one sparse product for all targets
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import cpu_count
 
 import numpy as np
@@ -26,6 +26,8 @@ PERIOD_RATIO = float(np.sqrt(2.0))  # periods are its powers: targets of about t
 MARGIN = 0.025  # of a period, left free at both of its ends: few frequencies blur an atom
 SMOOTH, LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
 FEWEST_SMOOTH = 5  # with fewer cells a score is never smooth
+LARGEST_THRESHOLD = 500.0  # of thresholds that are common to all targets
+_DENSE, _THRESHOLDS = 0.05, 161  # they are even up to here; how many they are
 _SLOPES = np.concatenate([side * np.geomspace(0.05, 50.0, 13) for side in (-1.0, 1.0)])
 _LEAST = 1e-6  # width of a period
 _BLOCK = 2**21  # numbers in memory at once
@@ -45,6 +47,7 @@ class AttackRates:
     auc: Reals
     tpr: Reals
     at_zero: Reals | None = None
+    tails: "CommonTails | None" = None
 
     @classmethod
     def of_chance(cls, n: int) -> "AttackRates":
@@ -71,22 +74,67 @@ class AttackRates:
             part = places[first : first + size]
             logs = np.asarray(cells[part].astype(table.columns.dtype) @ table.columns)
             rows = targets[part]
-            rates = SummedScores.of(table, logs).rates(starts[part])
-            self.accuracy[rows], self.auc[rows], self.tpr[rows], at_zero = rates
+            sums = SummedScores.of(table, logs)
+            self.accuracy[rows], self.auc[rows], self.tpr[rows], at_zero = sums.rates(starts[part])
             if self.at_zero is not None:
                 self.at_zero[rows] = at_zero
+            if self.tails is not None:
+                self.tails.tpr[rows], self.tails.fpr[rows] = sums.tails(starts[part], self.tails.thresholds)
 
         with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
             for _ in pool.map(fill_block, range(0, places.size, size)):
                 pass
 
 
-def score_sum_rates(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> AttackRates:
+@dataclass(frozen=True, eq=False)
+class CommonTails:
+    """TPR and FPR of all targets at the same thresholds: targets x thresholds."""
+
+    thresholds: Reals
+    tpr: npt.NDArray[np.float32]
+    fpr: npt.NDArray[np.float32]
+
+    @classmethod
+    def of_chance(cls, n: int) -> "CommonTails":
+        """Those of ``n`` targets whose score is always zero."""
+        reach = np.arcsinh(LARGEST_THRESHOLD / _DENSE)
+        thresholds = _DENSE * np.sinh(np.linspace(-reach, reach, _THRESHOLDS))
+        row = (thresholds <= 0).astype(np.float32)
+        return cls(thresholds, *(np.tile(row, (n, 1)) for _ in range(2)))
+
+    @property
+    def pooled_fpr(self) -> Reals:
+        """The FPR of all targets together at each threshold."""
+        return np.asarray(self.fpr.mean(axis=0, dtype=np.float64))
+
+    def rates(self, pooled_fpr: Reals | None = None) -> tuple[Reals, Reals]:
+        """The AUC and the TPR at 1 % FPR of each target with one threshold for all of them.
+
+        Members are compared with the non-members among all targets, or with those of ``pooled_fpr``, not with
+        the same target as a non-member: an attacker knows no threshold of its own for each of them.
+        """
+        pooled = self.pooled_fpr if pooled_fpr is None else pooled_fpr
+        fpr = np.minimum.accumulate(np.concatenate([[1.0], pooled, [0.0]]))
+        ends = (np.ones((len(self.tpr), 1), np.float32), np.zeros((len(self.tpr), 1), np.float32))
+        tpr = np.hstack([ends[0], self.tpr, ends[1]])
+        auc = (tpr[:, :-1] + tpr[:, 1:]).astype(np.float64) @ (fpr[:-1] - fpr[1:]) / 2
+        place = int(np.searchsorted(-fpr, -FPR, side="right"))  # the first threshold with an FPR below 1 %
+        more, fewer = fpr[place - 1], fpr[place]
+        share = (FPR - fewer) / max(more - fewer, 1e-300)
+        return auc, (tpr[:, place] + share * (tpr[:, place - 1] - tpr[:, place])).astype(np.float64)
+
+
+def score_sum_rates(
+    laws: ScoreLaws, cells: csr_array, *, finer: int = 1, common: bool = False
+) -> AttackRates:
     """The rates of an attacker who adds up scores, against targets who move these cells.
 
-    ``cells`` are targets x kinds: how many of each kind. ``finer`` multiplies the number of frequencies.
+    ``cells`` are targets x kinds: how many of each kind. ``finer`` multiplies the number of frequencies. With
+    ``common``, the tails at common thresholds are computed as well.
     """
     rates = AttackRates.of_chance(cells.shape[0])
+    if common:
+        rates = replace(rates, tails=CommonTails.of_chance(cells.shape[0]))
     numbers = np.asarray(cells.sum(axis=1)).ravel()
     some = np.flatnonzero(numbers)
     if not some.size:

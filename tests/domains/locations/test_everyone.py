@@ -281,6 +281,16 @@ def test_mean_and_range_over_references():
     np.testing.assert_allclose(first.accuracy, one.split_accuracy[2])
 
 
+def test_strangers_do_not_profit_from_a_table_that_never_varies():
+    """Raw counts never vary: a threshold fitted to one person would always be right, one for all is not."""
+    people = town(n_people=150, n_places=6, density=0.1)
+    informed, auxiliary, zero = expose(whole(people, RAW, splits=2)).against
+    np.testing.assert_allclose(informed.auc, 1.0)
+    for stranger in (auxiliary, zero):
+        assert 0.55 < stranger.auc.mean() < 0.95
+        assert stranger.accuracy.mean() < 0.95
+
+
 # The positive control
 
 

@@ -219,7 +219,7 @@ def _informed(
         laws = informed_score_laws(chain, groups, kinds.visitors)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
-    if groups.n_in == groups.n_people:  # every count is known and always the same
+    if groups.fixed:  # every count is known and always the same
         crowd = replace(crowd, merging=CellMerging(partial(merge_known_counts, chain), np.array))
     return _checked("informed", basis, solve, crowd, sample)
 
@@ -251,7 +251,7 @@ def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) 
         kinds = crowd.by_belief(crowd.believed(rates))
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve
 
@@ -267,7 +267,7 @@ def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> So
         kinds = crowd.by_belief(np.stack([rates for _ in PLACES]))
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve
 
@@ -277,22 +277,29 @@ def _checked(
 ) -> AdversaryExposure:
     """Compute the rates of all people, and recompute a sample exactly to measure the error.
 
-    With ``own``, the accuracy is that at the attacker's own threshold.
+    With ``own``, the accuracy is that at the attacker's own threshold, and AUC and TPR are those of one
+    threshold for everybody.
     """
-
-    def solved(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        rates = solve(crowd, exactly)
-        return replace(rates, accuracy=rates.at_zero) if own and rates.at_zero is not None else rates
-
-    rates = solved(crowd, False)
+    rates = solve(crowd, False)
+    pooled_fpr = None if rates.tails is None else rates.tails.pooled_fpr
+    rates = _at_common_thresholds(rates, pooled_fpr) if own else rates
     error = 0.0
     if sample.size:
-        exact = solved(crowd.only(sample), True)
+        exact = solve(crowd.only(sample), True)
+        exact = _at_common_thresholds(exact, pooled_fpr) if own else exact
         error = max(
             float(np.max(np.abs(getattr(rates, metric)[sample] - getattr(exact, metric))))
             for metric in ("accuracy", "auc", "tpr")
         )
     return _against(name, basis, rates, error)
+
+
+def _at_common_thresholds(rates: AttackRates, pooled_fpr: Reals | None) -> AttackRates:
+    """The rates of an attacker who cannot fit a threshold to each person."""
+    assert rates.at_zero is not None
+    assert rates.tails is not None
+    auc, tpr = rates.tails.rates(pooled_fpr)
+    return AttackRates(rates.at_zero, auc, tpr)
 
 
 def _against(name: str, basis: str, rates: AttackRates, error: float) -> AdversaryExposure:
@@ -322,7 +329,11 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
             "Each person is taken as the only target, in the table of everyone. Informed is exact: it rests "
             "on the true counts, and on no random groups. It is a ceiling for all attackers."
         )
-        return (exact,)
+        thresholds = (
+            "Auxiliary and zero: accuracy is that at the attack's own threshold; AUC and members found are "
+            "at one threshold for all people, with everybody taken once as a member and once as a non-member."
+        )
+        return exact, thresholds
     target = (
         f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
         f"{groups.n_people:,} others."

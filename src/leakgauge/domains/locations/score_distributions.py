@@ -214,6 +214,11 @@ class GroupDraws:
     def replaces(self) -> bool:
         return self.n_out > self.n_in
 
+    @property
+    def fixed(self) -> bool:
+        """Whether everybody is always drawn, so that all counts are certain."""
+        return self.n_in == self.n_out == self.n_people
+
 
 def round_counts(visitors: Ints) -> Ints:
     """Round large numbers of visitors, so that similar ones become equal."""
