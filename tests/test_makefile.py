@@ -37,3 +37,26 @@ def test_other_interpreter_has_its_own_environment(tmp_path):
 def test_nightly_tests_have_their_own_target(tmp_path):
     assert "-m nightly" in planned(tmp_path, "test-nightly")
     assert "nightly" not in planned(tmp_path, "test")
+
+
+@needs_make
+@pytest.mark.parametrize(("ci", "ends_well"), [({}, True), ({"CI": "true"}, False)])
+def test_missing_library_leaves_out_its_extra_unless_in_ci(tmp_path, ci, ends_well):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").touch()
+    pip = tmp_path / "pip.sh"  # one that has no torch
+    pip.write_text('#!/bin/sh\necho "asked for $2"\ncase $2 in *dev*|*ml*) exit 1;; esac\n')
+    pip.chmod(0o755)
+    done = subprocess.run(
+        ["make", ".venv/.dev", f"PIP={pip}"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", **ci},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == ends_well
+    assert (tmp_path / ".venv" / ".dev").exists() == ends_well
+    assert ("tests go without [ml]\nasked for .[service]" in done.stdout) == ends_well

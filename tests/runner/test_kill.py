@@ -66,8 +66,9 @@ def _own_package(tmp_path):
 
 
 def copy_package(folder):
-    source = Path(leakgauge.__file__).parent
-    shutil.copytree(source, folder / "package" / "leakgauge")  # with what was compiled, to start fast
+    """Copy it with what was compiled, to start fast, and without what another process is writing."""
+    source, unfinished = Path(leakgauge.__file__).parent, shutil.ignore_patterns("*.pyc.*", "tmp.*")
+    shutil.copytree(source, folder / "package" / "leakgauge", ignore=unfinished)
 
 
 @pytest.fixture(scope="module")

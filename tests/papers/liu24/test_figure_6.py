@@ -80,8 +80,7 @@ def test_each_noise_has_a_panel_with_the_bound(shown):
 
 
 @pytest.mark.slow
-def test_simulated_attacks_match_exact_values(tmp_path, monkeypatch):
-    monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 12_500)  # the least for intervals as narrow as below
+def test_simulated_attacks_match_exact_values(tmp_path):
     made = reproduce("liu24", only="figure_6", out=tmp_path / "out")
     played = {
         (match[1].lower(), match[2], int(match[3])): cell
