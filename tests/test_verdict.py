@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, shared_cell, trials
 from leakgauge import catalog, verdict
@@ -329,6 +330,38 @@ def test_rounds_needed_suffice_to_violate_a_curve_that_allows_almost_everything(
     few = found(60)
     assert few.finding is Finding.UNDECIDED
     assert found(few.rounds_needed).finding is Finding.VIOLATED
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.5])
+def test_rounds_needed_of_a_curve_count_its_one_run_test(mu):
+    """Twenty targets in a release: their guesses contradict the curve before any rate has an interval."""
+    guarantee = Guarantee(epsilon=math.inf, curve=gdp.curve(mu))
+
+    def found(n_rounds):
+        members = coins(n_rounds * 20, rng(61, n_rounds))
+        rows = trials(members, members * 2.0 - 1, SIGNED, n_targets=20)
+        return judge_trials(rows, guarantee=guarantee, subject=SUBJECT, metrics=MetricsTable())
+
+    few = found(1)
+    assert few.finding is Finding.UNDECIDED
+    assert few.rounds_needed < 30
+    assert found(few.rounds_needed).finding is Finding.VIOLATED
+    assert found(max(1, few.rounds_needed // 3)).finding is Finding.UNDECIDED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_targets", [1, 10])
+def test_kept_curve_near_one_is_rarely_called_violated_in_few_rounds(n_targets):
+    """Gaussian noise with an AUC of .99 and 40 rounds: it was accused in 6 % of the audits."""
+    mu, stream = float(np.sqrt(2) * ndtri(0.99)), rng(27, n_targets)
+    promise = Guarantee(epsilon=20.0, delta=1e-9, curve=gdp.curve(mu))
+
+    def make():
+        one = gaussian(1 / mu, 40 * n_targets, stream)
+        return trials(one.members, one.scores, SIGNED, n_targets=n_targets)
+
+    found = [verdict.decide_finding(make(), promise, MetricsTable(), 1, None) for _ in range(300)]
+    assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.05
 
 
 def test_json_round_trips():

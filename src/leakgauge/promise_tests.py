@@ -11,8 +11,10 @@ from leakgauge.core.game import Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.assumptions import unfair_coins
+from leakgauge.referee.intervals import FEWEST_ROUNDS
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import EpsilonMetric
+from leakgauge.referee.one_run_curve import coins_to_reject
 from leakgauge.theory.metric_bounds import metric_bounds
 
 MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
@@ -77,12 +79,16 @@ def rounds_needed(
     schedule: StoppingSchedule | None,
     trials_per_round: float,
 ) -> int | None:
-    """Count the rounds in which scores without an error would violate the promise; nothing if none do."""
+    """Count the rounds in which scores without an error would violate the promise; nothing if none do.
+
+    By epsilon it is exact; by a curve it is an estimate from above, since TPR at small FPR is left out.
+    """
     if metrics is None or guarantee is None:
         return None
     counts = (
         _rounds_for_epsilon(metrics, guarantee, n_verdicts, schedule, trials_per_round),
         _rounds_for_rates(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+        _rounds_for_curve(metrics, guarantee, n_verdicts, schedule, trials_per_round),
     )
     return min((count for count in counts if count is not None), default=None)
 
@@ -96,21 +102,51 @@ def _rounds_for_rates(
 ) -> int | None:
     """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
 
-    With n rounds that have a member, or n that have a non-member, and no error the lower bound is
-    error^(1/n). Half of the rounds choose the threshold of the accuracy.
+    Of n rounds without an error the lower bound of a rate is 1 - w (1 - error^(1/n)), w being what a round in
+    which all goes wrong weighs: 1 for the accuracy, of which half of the rounds choose the threshold, and 2
+    for the AUC, because every pair is in two rounds.
     """
-    if not (rates := curve_checks(guarantee, schedule)):
+    if not curve_checks(guarantee, schedule):
         return None
-    parts = len(rates) + (trials_per_round > 1)  # the one-run test of the curve gets a part too
-    error = (1 - metrics.confidence) / n_verdicts / 2 / parts
-    bounds, share = metric_bounds(guarantee, LOW_FPRS), 1 - 0.5**trials_per_round  # of rounds with a member
+    error = _part_of_error(metrics, guarantee, n_verdicts, schedule, trials_per_round)
+    bounds = metric_bounds(guarantee, LOW_FPRS)
     counts = [
-        halves / share * np.log(error) / np.log(bounds[name])
-        for name, halves in (("accuracy", 2), ("auc", 1))
+        halves * max(FEWEST_ROUNDS, np.log(error) / np.log1p((bounds[name] - 1) / weight))
+        for name, halves, weight in (("accuracy", 2, 1), ("auc", 1, 2))
         if 0.5 <= bounds[name] < 1
     ]
     needed = min(counts, default=np.inf)
     return ceil(needed + 2 * np.sqrt(needed) + 10) if needed < MOST_ROUNDS else None
+
+
+def _rounds_for_curve(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> int | None:
+    """In how many rounds guesses without an error contradict the curve, where trials share rounds.
+
+    Nothing where several thousand trials do not suffice: then this counts none, though more might.
+    """
+    if guarantee.curve is None or not curve_checks(guarantee, schedule) or trials_per_round <= 1:
+        return None
+    error = _part_of_error(metrics, guarantee, n_verdicts, schedule, trials_per_round)
+    needed = coins_to_reject(guarantee.curve, error)
+    return None if needed is None else ceil(needed / trials_per_round)
+
+
+def _part_of_error(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> float:
+    """The error of each comparison with the curve; the one-run test of it gets a part too."""
+    parts = len(curve_checks(guarantee, schedule)) + (trials_per_round > 1)
+    return (1 - metrics.confidence) / n_verdicts / 2 / parts
 
 
 def _rounds_for_epsilon(

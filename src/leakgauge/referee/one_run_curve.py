@@ -121,6 +121,31 @@ def best_share(curve: TradeoffCurve, n_coins: int, alpha: float) -> float:
 
 
 @lru_cache(maxsize=64)
+def coins_to_reject(curve: TradeoffCurve, alpha: float) -> int | None:
+    """With how many coins guesses without an error contradict the curve; nothing if it takes thousands.
+
+    The fewest with any share are searched for first, then doubled until the best share does it: at most
+    twice too many.
+    """
+
+    def is_enough(n_coins: int, shares: tuple[float, ...]) -> bool:
+        sizes = [int(np.ceil(share * n_coins - 1e-9)) for share in shares]
+        return any(curve_rejected(n_coins, size, size, curve, alpha) for size in sizes)
+
+    low, high = 0, _MOST_COINS
+    if not is_enough(high, SHARES):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle, SHARES) else (middle, high)
+    while not is_enough(high, (best_share(curve, high, alpha),)):
+        if high > _MOST_COINS:
+            return None
+        high *= 2
+    return high
+
+
+@lru_cache(maxsize=64)
 def symmetric_curve(curve: TradeoffCurve) -> TradeoffCurve:
     """Return the least concave curve nowhere below this one and its mirror image, the worlds exchanged.
 
