@@ -178,7 +178,7 @@ def test_default_folder_is_under_runs(tmp_path):
         ({"engine": "lokal"}, "'lokal'"),
         ({"workers": 0}, "workers"),
         ({"only": None}, "table_2: this item needs real data"),
-        ({"only": "table_2"}, "table_2: this item needs real data; name its folder with --data DIR"),
+        ({"only": "table_2"}, "table_2: this item needs real data; name its folder"),
     ],
 )
 def test_bad_input_writes_nothing(given, message, folder):
