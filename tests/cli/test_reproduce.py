@@ -54,8 +54,8 @@ def test_fresh_replaces_a_run_that_has_another_seed(call):
     [
         (["tiny"], "no paper is called 'tiny'; did you mean 'tiny26'? papers: "),
         (["tiny26", "--only", "figure_7"], "did you mean 'figure_1'? items: figure_1, table_1, table_2"),
-        (["tiny26", "--only", "table_2"], "needs real data; name its folder with --data DIR"),
-        (["tiny26", "--data", "nowhere"], "--data nowhere: no such folder"),
+        (["tiny26", "--only", "table_2"], "needs real data; name its folder (--data DIR, in"),
+        (["tiny26", "--data", "nowhere"], "data: nowhere: no such folder"),
     ],
 )
 def test_bad_input_exits_with_code_2(call, words, message, tmp_path):

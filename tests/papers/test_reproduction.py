@@ -173,12 +173,12 @@ def test_default_folder_is_under_runs(tmp_path):
     [
         ({"scale": "huge"}, "scale: no choice is called 'huge'; known: quick, full"),
         ({"only": "figure_2"}, "did you mean 'figure_1'"),
-        ({"data": "nowhere"}, "--data nowhere: no such folder"),
+        ({"data": "nowhere"}, "data: nowhere: no such folder"),
         ({"seed": -1}, "seed must be"),
         ({"engine": "lokal"}, "'lokal'"),
         ({"workers": 0}, "workers"),
         ({"only": None}, "table_2: this item needs real data"),
-        ({"only": "table_2"}, "table_2: this item needs real data; name its folder with --data DIR"),
+        ({"only": "table_2"}, "table_2: this item needs real data; name its folder"),
     ],
 )
 def test_bad_input_writes_nothing(given, message, folder):

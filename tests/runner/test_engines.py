@@ -113,7 +113,7 @@ def test_worker_killed_again_and_again_stops_the_work(tmp_path):
 
     with open_engine("local", 2) as engine:
         crew, found = engine.load_task(dies_on_four), []
-        with pytest.raises(IncompleteRun, match=r"killed 3 times in a row, .*; use fewer --workers"):
+        with pytest.raises(IncompleteRun, match=r"killed 3 times in a row, .*; use fewer workers"):
             found.extend(crew([4]))
         assert (tmp_path / "4").read_text() == "xxx"
         assert sorted(crew([1, 2])) == [(0, 1), (1, 2)]

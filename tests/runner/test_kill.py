@@ -173,7 +173,7 @@ def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
     assert process.returncode == 3
     assert errors == (
         "leakgauge: audit 'own': a worker process was killed 3 times in a row, perhaps because memory ran "
-        "out; use fewer --workers; finished blocks are kept: continue with: "
+        "out; use fewer workers; finished blocks are kept: continue with: "
         "leakgauge run plan.toml --out out\n"
     )
     (tmp_path / "cause").unlink()

@@ -76,8 +76,6 @@ def audit_mechanism(
     whole, seed = convert_value(int, rounds, "rounds"), _seed(seed)
     if not 1 <= whole <= MOST_ROUNDS:
         raise BadInput(f"rounds must be in 1..{MOST_ROUNDS}, got {rounds}; 20000 is usual")
-    if not callable(release):
-        raise BadInput(f"release: must be a function (dataset, rng), got {type(release).__name__}")
     check_engine("local", workers, None)
     promise, metrics = _promise(epsilon, delta), MetricsTable(confidence=_confidence(confidence))
     if workers > 1:
