@@ -190,8 +190,8 @@ def judge(
         epsilon: The promised epsilon; None if nothing is promised, and then there is no finding.
         delta: The promised delta.
         confidence: The confidence level of all intervals.
-        coins: "fair" if every membership was decided by a fair coin of its own, which allows a sharper bound
-            on epsilon; "given" otherwise.
+        coins: "fair" if each record was a member at random, with probability one half, which allows a sharper
+            bound on epsilon; "given" otherwise.
         seed: The seed of the random numbers that the statistics need.
         limits: What the owner of the release allows, as `Limits` or as a dict such as {"accuracy": 0.6}; the
             `risk` of the verdict is about them.
