@@ -45,7 +45,7 @@ class TradeoffCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedGuarantee:
-    """Epsilon at one delta for somebody who owns many protected parts, computed in two ways.
+    """Epsilon at one delta for a person with many protected parts, computed in two ways.
 
     ``kairouz`` uses only epsilon and delta of each part (Kairouz, Oh and Viswanath 2015); ``tight`` uses the
     noise distribution, where it is known. Both are bounds; ``tight`` is never the larger.

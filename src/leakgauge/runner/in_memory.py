@@ -188,8 +188,8 @@ def judge(
         epsilon: The promised epsilon; None if nothing is promised, and then there is no finding.
         delta: The promised delta.
         confidence: The confidence level of all intervals.
-        coins: "fair" if every membership was decided by a fair coin of its own; "given" otherwise, and then
-            nothing is compared with the promise.
+        coins: "fair" if each record was a member at random, with probability one half; "given" otherwise, and
+            then nothing is compared with the promise.
         seed: The seed of the random numbers that the statistics need.
         limits: What the owner of the release allows, as `Limits` or as a dict such as {"accuracy": 0.6}; the
             `risk` of the verdict is about them.
