@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -208,23 +208,28 @@ class RoundsView(Protocol):
     @property
     def n_rounds(self) -> int: ...
 
-    def of_rounds(self, rows: slice) -> "RoundsView": ...
+    def of_rounds(self, rows: slice) -> Self: ...
+
+
+PartView = TypeVar("PartView", bound=RoundsView)
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeBySplit(Generic[Block, View]):
+class KnowledgeBySplit(Generic[Block, PartView]):
     """Knowledge that differs between rounds: the rounds of a block take turns with the parts.
 
     The parts are what an attacker knows under different random divisions of the people, so that no number
     rests on one division alone. Round i of a block has part i modulo their number.
     """
 
-    parts: tuple[Knowledge[Block, View], ...]
+    parts: tuple[Knowledge[Block, PartView], ...]
 
-    def view(self, block: Block) -> tuple[View, ...]:
+    def view(self, block: Block) -> tuple[PartView, ...]:
         """One view for each part: of its own rounds."""
-        views: list[Any] = [part.view(block) for part in self.parts]
-        return tuple(view.of_rounds(slice(split, None, len(self.parts))) for split, view in enumerate(views))
+        n = len(self.parts)
+        return tuple(
+            part.view(block).of_rounds(slice(split, None, n)) for split, part in enumerate(self.parts)
+        )
 
     def splits(self, n_rounds: int) -> npt.NDArray[np.int64]:
         """The part of each round of a block."""
@@ -273,7 +278,7 @@ class SplitScorer:
 
     scorers: tuple[Scorer[Any], ...]
 
-    def __call__(self, views: tuple[Any, ...], rng: Generator) -> Reals:
+    def __call__(self, views: tuple[RoundsView, ...], rng: Generator) -> Reals:
         """Return scores in the order of the rounds of the block."""
         numbers = [view.n_rounds for view in views]
         parts = [
