@@ -125,8 +125,8 @@ def print_table(result: "RunResult") -> None:
 
     from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.metric_text import has_worst_target, value_text
+    from leakgauge.report.sections.data_draws import draw_sentence
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
-    from leakgauge.report.sections.reference_draws import draw_sentence
     from leakgauge.report.sections.study_results import study_sentences
 
     verdicts = result.verdicts

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -238,23 +238,28 @@ class RoundsView(Protocol):
     @property
     def n_rounds(self) -> int: ...
 
-    def of_rounds(self, rows: slice) -> "RoundsView": ...
+    def of_rounds(self, rows: slice) -> Self: ...
+
+
+PartView = TypeVar("PartView", bound=RoundsView)
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeBySplit(Generic[Block, View]):
+class KnowledgeBySplit(Generic[Block, PartView]):
     """Knowledge that differs between rounds: the rounds of a block take turns with the parts.
 
     The parts are what an attacker knows under different random divisions of the people, so that no number
     rests on one division alone. Round i of a block has part i modulo their number.
     """
 
-    parts: tuple[Knowledge[Block, View], ...]
+    parts: tuple[Knowledge[Block, PartView], ...]
 
-    def view(self, block: Block) -> tuple[View, ...]:
+    def view(self, block: Block) -> tuple[PartView, ...]:
         """One view for each part: of its own rounds."""
-        views: list[Any] = [part.view(block) for part in self.parts]
-        return tuple(view.of_rounds(slice(split, None, len(self.parts))) for split, view in enumerate(views))
+        n = len(self.parts)
+        return tuple(
+            part.view(block).of_rounds(slice(split, None, n)) for split, part in enumerate(self.parts)
+        )
 
     def splits(self, n_rounds: int) -> npt.NDArray[np.int64]:
         """The part of each round of a block."""
@@ -295,52 +300,6 @@ class Attack(Protocol[KnowledgeIn, View]):
     accepts: ClassVar[tuple[str, ...]]  # names of knowledge it can use; the first is what it gets by default
 
     def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[View]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class SplitScorer:
-    """Scores each round with the scorer of its part; scores are relative to the threshold of that scorer."""
-
-    scorers: tuple[Scorer[Any], ...]
-
-    def __call__(self, views: tuple[Any, ...], rng: Generator) -> Reals:
-        """Return scores in the order of the rounds of the block."""
-        numbers = [view.n_rounds for view in views]
-        parts = [
-            np.asarray(scorer.score(view, own), dtype=np.float64) - (scorer.reading.threshold or 0.0)
-            for scorer, view, own in zip(self.scorers, views, rng.spawn(len(views)), strict=True)
-            if view.n_rounds
-        ]
-        scores = np.empty((sum(numbers), parts[0].shape[1]))
-        for split, part in enumerate(parts):
-            scores[split :: len(views)] = part
-        return scores
-
-    @property
-    def reading(self) -> Reading:
-        """How the scores of all parts together are to be read."""
-        readings = [scorer.reading for scorer in self.scorers]
-        fractions = [reading.fraction for reading in readings if reading.fraction is not None]
-        own = all(reading.threshold is not None for reading in readings)
-        return Reading(
-            threshold=0.0 if own else None,
-            signed=all(reading.signed for reading in readings),
-            fraction=float(np.median(fractions)) if len(fractions) == len(readings) else None,
-            event=readings[0].event,
-            studied={
-                name: float(np.mean([reading.studied[name] for reading in readings]))
-                for name in readings[0].studied
-            },
-        )
-
-
-def study_attack(attack: Attack[Any, Any], knowledge: Any, rng: Generator) -> Scorer[Any]:
-    """Let an attack study: once, or once for each part of knowledge that differs between rounds."""
-    if not isinstance(knowledge, KnowledgeBySplit):
-        return attack.study(knowledge, rng)
-    streams = rng.spawn(len(knowledge.parts))
-    score = SplitScorer(tuple(attack.study(part, own) for part, own in zip(knowledge.parts, streams)))
-    return Scorer(score, score.reading)
 
 
 @runtime_checkable

@@ -8,8 +8,9 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit
 from leakgauge.core.errors import BadInput, ReleaseLost
-from leakgauge.core.game import Adversary, Challenger, Trials, play, study_attack
+from leakgauge.core.game import Adversary, Challenger, Trials, play
 from leakgauge.core.randomness import Role, stream
+from leakgauge.core.split_scorer import study_attack
 from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.engines import Engine
 from leakgauge.runner.worker_tasks import Task

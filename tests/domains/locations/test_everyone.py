@@ -9,7 +9,8 @@ from scipy.stats import laplace as laplace_noise
 
 from domains.locations.small_town import LAPLACE, RAW, game, town, traces
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Adversary, KnowledgeBySplit, play, study_attack
+from leakgauge.core.game import Adversary, KnowledgeBySplit, play
+from leakgauge.core.split_scorer import study_attack
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import build

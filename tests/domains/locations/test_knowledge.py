@@ -29,7 +29,13 @@ def seen_by(knowledge, challenger, members=None):
 
 
 def test_knowledge_has_declared_fields_only():
-    assert [field.name for field in fields(AuxiliaryKnowledge)] == ["public", "sketches", "crowd", "theta"]
+    assert [field.name for field in fields(AuxiliaryKnowledge)] == [
+        "public",
+        "sketches",
+        "crowd",
+        "theta",
+        "known_counts",
+    ]
     assert [field.name for field in fields(PastReleasesKnowledge)] == [
         "public",
         "sketches",

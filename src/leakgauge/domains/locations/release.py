@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -139,7 +139,7 @@ class LocationsView:
     def n_rounds(self) -> int:
         return len(self.block.rounds.members[self.rows])
 
-    def of_rounds(self, rows: slice) -> "LocationsView":
+    def of_rounds(self, rows: slice) -> Self:
         """The same view of some rounds of the block only."""
         return replace(self, rows=rows)
 
