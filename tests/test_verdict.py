@@ -247,7 +247,7 @@ def test_targets_are_listed_by_position():
     found = judged(shared_cell(100, 5, 1.0, rng(14)), 1.0)
     assert (found.rounds, found.n_targets) == (100, 5)
     assert [row["target"] for row in found.per_target] == list(range(5))
-    assert set(found.per_target[0]["metrics"]) == {"auc", "accuracy"}
+    assert set(found.per_target[0]["metrics"]) == {"auc", "accuracy", "accuracy_own"}
 
 
 def test_given_membership_is_stated():

@@ -58,7 +58,7 @@ def draw_epsilons() -> dict[str, Any]:
     }
     informed, zero, tenth = (shown[f"likelihood-{name}"]["1.0"] for name in ("informed", "zero", "zero-10"))
     shown["caption"] = (
-        "Simulated with the ten targets of the example; every attack uses the threshold that it fixed "
+        "Simulated with the ten targets of `examples/city-by-hour`; every attack uses the threshold that it fixed "
         "itself, and bars are 95% intervals. At ε = 1 for one visit, an attacker who has only the release "
         f"and the target's trace is right {_interval(zero['own'])} of the time, and "
         f"{_interval(zero['worst'])} about the target it identifies best. At ε = 0.1 it is right "

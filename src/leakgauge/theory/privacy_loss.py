@@ -19,7 +19,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
 _ON_LATTICE = 1e-9  # in steps: a loss this close to a lattice point is on it
-_LARGEST_LOSS = 1e6
+_LARGEST_LOSS = 1e12
 
 
 class NoisyCell(Protocol):
