@@ -231,7 +231,7 @@ def test_an_example_finds_what_it_is_about(plan, checkout, leakgauge):
     require_on_page(verdicts, LEADING.get(plan.parent.name, {}))
     for page in OUTPUT.get(plan.parent.name, ()):
         (shown,) = (block for block in blocks(ROOT / "docs" / page, "text") if "Promise " in block)
-        assert " ".join(shown.split()) in " ".join(done.stdout.split())
+        assert " ".join(shown.split()) in " ".join(output.split())
 
 
 @pytest.mark.parametrize("place", range(4))

@@ -58,9 +58,9 @@ def draw_epsilons() -> dict[str, Any]:
     }
     informed, zero, tenth = (shown[f"likelihood-{name}"]["1.0"] for name in ("informed", "zero", "zero-10"))
     shown["caption"] = (
-        "Simulated with the ten targets of `examples/city-by-hour`; every attack uses the threshold that it fixed "
-        "itself, and bars are 95% intervals. At ε = 1 for one visit, an attacker who has only the release "
-        f"and the target's trace is right {_interval(zero['own'])} of the time, and "
+        "Simulated with the ten targets of `examples/city-by-hour`; every attack uses the threshold that it "
+        "fixed itself, and bars are 95% intervals. At ε = 1 for one visit, an attacker who has only the "
+        f"release and the target's trace is right {_interval(zero['own'])} of the time, and "
         f"{_interval(zero['worst'])} about the target it identifies best. At ε = 0.1 it is right "
         f"{_interval(shown['likelihood-zero']['0.1']['own'])} of the time. With a tenth of the trace it is "
         f"{_interval(tenth['own'])} at ε = 1. An attacker who knows everyone else's data is right "
