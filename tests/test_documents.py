@@ -45,7 +45,7 @@ EXPECTED = {  # finding by audit, or by audit and attacker
     "one-hospital": {
         "all-hospitals": KEPT,
         "one-hospital@control=false": "undecided",  # the promise to all records together allows anything
-        "one-hospital@control=true": KEPT,
+        "one-hospital@control=true": "undecided",  # membership was given
         "which-hospital": "undecided",
     },
     "own-model": {"as-it-is": None, "canaries": BROKEN},
@@ -172,29 +172,33 @@ LEADING = {  # correct identifications at the attack's own threshold, as the pag
             "split_likelihood-known",
         ): "67.9% (65.7% to 70.0%)",
         ("queries.md", "budget-believed@accountant=none", "split_midpoint-known"): "93.8% (92.6% to 94.9%)",
-        ("queries.md", "budget-believed@accountant=per_row", "refusal-known"): "100% (99.62% to 100%)",
+        ("queries.md", "budget-believed@accountant=per_row", "refusal-known"): "100% (99.81% to 100%)",
     },
     "city-by-hour": {
         (
             "locations.md",
             "city-by-hour@epsilon=1.0",
             "likelihood-informed",
-        ): "94.6% of the time (93.5% to 95.6%)",
-        ("locations.md", "city-by-hour@epsilon=1.0", "likelihood-zero"): "78.6% of the time (76.7% to 80.5%)",
+        ): "94.6% (92.5% to 95.6%) of the time",
+        ("locations.md", "city-by-hour@epsilon=1.0", "likelihood-zero"): "78.6% (76.2% to 80.4%) of the time",
+    },
+    "city-table": {
+        ("locations.md", "city-table", "likelihood-informed"): "94.9% of the time (93.0% to 95.8%)",
+        ("locations.md", "city-table", "likelihood-zero"): "77.8% of the time (75.7% to 79.3%)",
     },
     "federated-clients": {
-        ("federated.md", "as-labelled@epsilon=1.0", "likelihood_neuron-server"): "84.2% (81.0% to 87.0%)",
-        ("federated.md", "calibrated@epsilon=3.0", "likelihood_neuron-server"): "50.0% (38.6% to 61.4%)",
+        ("federated.md", "as-labelled@epsilon=1.0", "likelihood_neuron-server"): "84.2% (79.1% to 87.2%)",
+        ("federated.md", "calibrated@epsilon=3.0", "likelihood_neuron-server"): "50.0% (45.8% to 54.5%)",
     },
     "one-hospital": {
         ("models.md", "one-hospital@control=false", "loss"): "**85.7%** (82.1% to 89.3%)",
-        ("models.md", "which-hospital", "property"): "**100%** (94.0% to 100%)",
+        ("models.md", "which-hospital", "property"): "**100%** (93.9% to 100%)",
     },
     "own-model": {
-        ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.1% to 80.0%)",
+        ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.2% to 79.9%)",
     },
 }
-OUTPUT = {"query-service": ["queries.md"], "city-by-hour": ["locations.md"]}  # pages that show the output
+OUTPUT = {"query-service": ["queries.md"], "city-table": ["locations.md"]}  # pages that show the output
 OTHER_MACHINES = 0.02  # by which trained models may differ between machines
 
 
