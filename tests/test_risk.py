@@ -10,6 +10,7 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
 from leakgauge.risk import (
     ANY_ATTACKER,
+    OVERFITTED,
     RiskContext,
     RiskStatus,
     assess_risk,
@@ -144,6 +145,18 @@ def test_a_badly_placed_threshold_does_not_clear_a_release():
     found = risk(shifted)  # it never says member, but whoever calibrates it is right nine times in ten
     assert found.status is RiskStatus.OVER
     assert found.metric == "accuracy_mean"
+
+
+def test_numbers_that_know_the_others_do_not_put_an_attacker_over_a_limit():
+    rng = np.random.default_rng(4)
+    trials = answers(0.9, 1000, 1, rng)
+    shifted = Trials(
+        trials.rounds, trials.targets, trials.members, trials.scores, Coins.FAIR, Reading(threshold=5.0)
+    )
+    found = risk(shifted, overfitted=True)  # nor is it within: its threshold may be badly placed
+    assert (found.status, found.metric, found.reason) == (RiskStatus.UNDECIDED, "accuracy_mean", OVERFITTED)
+    assert risk(trials, overfitted=True).status is RiskStatus.OVER  # at its own threshold
+    assert risk(answers(0.5, 1000, 1, rng), overfitted=True).status is RiskStatus.WITHIN
 
 
 def test_undecided_says_how_many_rounds_would_decide():

@@ -32,6 +32,11 @@ _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases witho
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
 ONE_RELEASE = "the attackers tried, on this one release"
+OVERFITTED = (
+    "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
+    "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
+    "is not shown either; state the limit for an attacker who knows everyone else"
+)
 
 
 class RiskStatus(StrEnum):
@@ -93,6 +98,8 @@ class RiskContext:
         looked: Why bounds for a fixed number of rounds do not hold, such as rounds added after a look at the
             result; then those are used that may be read at any time, where a metric has them.
         block: After how many rounds at a time such bounds are read.
+        overfitted: Whether numbers with thresholds fitted to the rounds are too high for this attacker. Then
+            only its own threshold can show that it is over a limit.
     """
 
     confidence: float
@@ -101,6 +108,7 @@ class RiskContext:
     optimum: Mapping[str, float] | None = None
     looked: str | None = None
     block: int = 100
+    overfitted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,9 +307,13 @@ def _limit_checks(
                     metric=metric,
                     limit=limit,
                     value=below.value,
-                    low=below.low,
+                    low=None if _is_too_high(metric, context) else below.low,
                     high=None if above.high is None else min(1.0, above.high + loss),
-                    reason=above.reason if above.high is None else None,
+                    reason=above.reason
+                    if above.high is None
+                    else OVERFITTED
+                    if _is_too_high(metric, context)
+                    else None,
                 )
             )
     return checks
@@ -323,6 +335,10 @@ def is_limit_decided(trials: Trials, limits: Limits, context: RiskContext) -> bo
     estimates = {name: _bounds(name, trials, context.confidence, context) for name in names}
     checks = _limit_checks(trials, estimates, limits, context)
     return any(check.over for check in checks) or all(check.within for check in checks)
+
+
+def _is_too_high(metric: str, context: RiskContext) -> bool:
+    return context.overfitted and rate_metrics()[metric]().fits_threshold
 
 
 def _applicable(name: str, estimates: Mapping[str, Estimate]) -> list[str]:

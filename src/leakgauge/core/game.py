@@ -133,6 +133,14 @@ class Challenger(Protocol[BlockOut]):
         """How many releases there are; nothing where any number can be made."""
         ...
 
+    @property
+    def overfitted_knowledge(self) -> tuple[str, ...]:
+        """Kinds of knowledge for which numbers with thresholds fitted to rounds are too high.
+
+        So it is where the others are the same in every round, and an attacker does not know them.
+        """
+        ...
+
     def rehearsal(self) -> "Challenger[BlockOut]":
         """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
         ...
@@ -193,6 +201,10 @@ class ChallengerDefaults:
     @property
     def most_rounds(self) -> int | None:
         return None
+
+    @property
+    def overfitted_knowledge(self) -> tuple[str, ...]:
+        return ()
 
     def rehearsal(self) -> Any:
         return self

@@ -79,6 +79,9 @@ class RateMetric(MetricDescription, Protocol):
     pools_trials: ClassVar[bool] = False
     """Whether it takes all trials together, without comparing releases or following targets over rounds."""
 
+    fits_threshold: ClassVar[bool] = True
+    """Whether it chooses thresholds on counted rounds or compares their scores; an own threshold does not."""
+
     has_sequence: ClassVar[bool] = False
     """Whether it has bounds that may be read at any time, also when the result decides on more rounds."""
 

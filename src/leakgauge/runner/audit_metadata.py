@@ -34,6 +34,7 @@ class AuditMetadata:
     notes: tuple[str, ...] = ()
     utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
     targets: str | None = None  # a digest of the data and the choice of targets, where it is known
+    overfitted_knowledge: tuple[str, ...] = ()  # for which numbers with fitted thresholds are too high
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
@@ -49,6 +50,7 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         notes=tuple(challenger.notes),
         utility=challenger.utility,
         targets=challenger.targets_digest,
+        overfitted_knowledge=challenger.overfitted_knowledge,
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
         else ControlMetadata(digest=control.digest),
@@ -78,6 +80,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "notes": list(metadata.notes),
         "utility": metadata.utility,
         "targets": metadata.targets,
+        "overfitted_knowledge": list(metadata.overfitted_knowledge),
         "control": None if metadata.control is None else asdict(metadata.control),
     }
 
@@ -102,6 +105,7 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         notes=tuple(table.get("notes", ())),
         utility=table.get("utility"),
         targets=table.get("targets"),
+        overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
         control=_control_from_json(table.get("control")),
     )
 

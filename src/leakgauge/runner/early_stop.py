@@ -85,10 +85,10 @@ class _StoppingRule:
 
     def _is_limit_decided(self, label: str, trials: Trials) -> bool:
         limits = self.run.plan.limits
-        (knowledge,) = (who.knowledge for who in self.audit.contenders if who.label == label)
-        if not limits.metrics or not limits.counts(knowledge, label):
+        (contender,) = (who for who in self.audit.contenders if who.label == label)
+        if not limits.metrics or not limits.counts(contender.knowledge, label):
             return True
-        return is_limit_decided(trials, limits, risk_context(self.audit, self.run))
+        return is_limit_decided(trials, limits, risk_context(self.audit, contender, self.run))
 
 
 def stopping_schedule(audit: Audit) -> StoppingSchedule | None:

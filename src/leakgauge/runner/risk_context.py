@@ -1,6 +1,6 @@
 """How the error of comparisons with limits is divided over a run, and whether looks decided on its rounds."""
 
-from leakgauge.plan import Audit, Stop, sweep_size
+from leakgauge.plan import Audit, Contender, Stop, sweep_size
 from leakgauge.risk import RiskContext, count_comparisons
 from leakgauge.runner.manifest import Manifest
 
@@ -11,7 +11,9 @@ def changed_rounds(audit: Audit, run: Manifest) -> int | None:
     return looks[0] if looks and looks[0] != audit.rounds else None
 
 
-def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None = None) -> RiskContext:
+def risk_context(
+    audit: Audit, contender: Contender, run: Manifest, optimum: dict[str, float] | None = None
+) -> RiskContext:
     """How the error of comparisons with limits is divided over the run, and which bounds hold in it."""
     limits, looked = run.plan.limits, None
     if audit.stop is Stop.DECIDED:
@@ -33,4 +35,5 @@ def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None =
         optimum=optimum,
         looked=looked,
         block=audit.block,
+        overfitted=contender.knowledge in run.metadata[audit.name].overfitted_knowledge,
     )

@@ -170,7 +170,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 attacker=found.label,
                 counted=is_control(found) or run.plan.limits.counts(found.knowledge, found.label),
                 n_rounds=found.rounds,
-                context=risk_context(audit, run, _optimum(found, guarantee)),
+                context=risk_context(audit, contender, run, _optimum(found, guarantee)),
             )
             verdicts.append(replace(found, risk=risk))
         except BadInput as error:

@@ -75,6 +75,11 @@ def test_partial_attacker_knows_a_part_that_stays_the_same():
     assert (known[0] <= challenger.others.counts).all()
 
 
+def test_fitted_thresholds_count_for_informed_attackers_only():
+    assert whole().overfitted_knowledge == ("partial", "auxiliary", "past", "zero", "friends")
+    assert game(town(), LAPLACE, group_size=10).overfitted_knowledge == ()
+
+
 def test_size_of_the_group_is_that_of_the_data():
     challenger = whole(town(n_people=60), SUPPRESSED, targets=2)
     assert challenger.group_size == challenger.chain.group_size == 60

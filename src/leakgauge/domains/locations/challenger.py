@@ -22,6 +22,7 @@ from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
+    KNOWLEDGE,
     LocationsChallengerTable,
     LocationsUserMechanismTable,
     read_challenger_table,
@@ -65,6 +66,11 @@ class Challenger(ChallengerDefaults):
     @property
     def n_targets(self) -> int:
         return int(self.people.targets.size)
+
+    @property
+    def overfitted_knowledge(self) -> tuple[str, ...]:
+        """All but informed where everyone is counted: rounds then reveal the counts of the others."""
+        return tuple(name for name in KNOWLEDGE if name != "informed") if self.table.everyone else ()
 
     @cached_property
     def reference(self) -> Crowd:

@@ -29,6 +29,7 @@ _ALLOWED_KEYS = {
     "zero": ("trace", "observations", "places", "spread"),
     "friends": ("friends",),
 }
+KNOWLEDGE = tuple(_ALLOWED_KEYS)
 
 
 class PublishedFormat(StrEnum):

@@ -36,6 +36,7 @@ class Metric(RateMetric):
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5
     pools_trials: ClassVar[bool] = True
+    fits_threshold: ClassVar[bool] = False
     has_sequence: ClassVar[bool] = True
 
     confidence: float = 0.95

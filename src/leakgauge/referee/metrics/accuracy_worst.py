@@ -30,6 +30,7 @@ class Metric(RateMetric):
         "all targets together"
     )
     rank: ClassVar[int] = 14
+    fits_threshold: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5
 

@@ -22,6 +22,7 @@ class Metric(RateMetric):
         "wrong ones"
     )
     rank: ClassVar[int] = 60
+    fits_threshold: ClassVar[bool] = False
     pools_trials: ClassVar[bool] = True
 
     confidence: float = 0.95

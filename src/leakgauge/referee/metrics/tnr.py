@@ -16,6 +16,7 @@ class Metric(RateMetric):
     title: ClassVar[str] = "Correct rejections"
     meaning: ClassVar[str] = "share of non-members recognised at the attack's own threshold"
     rank: ClassVar[int] = 100
+    fits_threshold: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
     pools_trials: ClassVar[bool] = True
 

@@ -16,6 +16,7 @@ class Metric(RateMetric):
     title: ClassVar[str] = "Members found"
     meaning: ClassVar[str] = "share of members recognised at the attack's own threshold"
     rank: ClassVar[int] = 90
+    fits_threshold: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
     pools_trials: ClassVar[bool] = True
 
