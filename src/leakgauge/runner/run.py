@@ -126,6 +126,11 @@ def _open_run_folder(
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
         foreign = {name for name in inside if name != files.LOCK_NAME and not files.is_partial_file(name)}
         if foreign and manifest.NAME not in inside:
+            if all(name.startswith("exposure.") for name in foreign):
+                raise BadInput(
+                    f"{folder}: holds the files of leakgauge expose and no run; remove them, run the plan, and "
+                    f"then expose it again; or {ANOTHER_OUT}"
+                )
             raise BadInput(f"{folder}: not empty and not a run folder; {ANOTHER_OUT}")
         created = missing_folders(folder)
         folder.mkdir(parents=True, exist_ok=True)
