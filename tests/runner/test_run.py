@@ -230,6 +230,14 @@ def test_folder_with_other_files_is_not_used(plan, tmp_path, name):
     assert {path.name: path.read_text() for path in out.iterdir()} == {name: "mine"}
 
 
+def test_folder_with_an_exposure_alone_says_what_to_do(plan, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "exposure.json").write_text("{}")
+    with pytest.raises(BadInput, match="holds the files of leakgauge expose and no run; remove them, run the"):
+        run_plan(plan(), out)
+
+
 def test_run_without_manifest_can_be_restarted(plan, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
