@@ -234,7 +234,9 @@ def test_folder_with_an_exposure_alone_says_what_to_do(plan, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "exposure.json").write_text("{}")
-    with pytest.raises(BadInput, match="holds the files of leakgauge expose and no run; remove them, run the"):
+    with pytest.raises(
+        BadInput, match="holds the files of leakgauge expose and no run; remove them, run the"
+    ):
         run_plan(plan(), out)
 
 

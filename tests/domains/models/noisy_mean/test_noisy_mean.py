@@ -211,7 +211,7 @@ def test_user_table_uses_first_or_named_feature():
         ("strong", {"name": "geometric"}, {"rows": 100}, {}, "'x0' is not 0 or 1 in all rows"),
         ("mixture", {}, {**CONSTANTS, "components": 1}, {}, "components must be >= 2, got 1"),
         ("mixture", {}, {**CONSTANTS, "rows": 1}, {}, "rows must be >= 2, got 1"),
-        ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the minimum: lower epsilon"),
+        ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "epsilon must be at most 1e\\+06"),
     ],
 )
 def test_rejects_invalid_settings(game, mechanism, data, changes, message):

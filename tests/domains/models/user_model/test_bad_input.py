@@ -113,7 +113,7 @@ def test_rejects_empty_file(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("challenger", "message"),
     [
-        ("epsilon = 1.0", "add randomised = true if that was so"),
+        ("epsilon = 1.0", "add randomised = true if so"),
         ("randomised = true, delta = 1e-5", "needs an epsilon"),
         ("randomised = true, epsilon = -1.0", "challenger: epsilon must be >= 0"),
         ('model = "mine:five", recipe = { epochs = 0 }', "challenger.recipe: epochs must be >= 1"),

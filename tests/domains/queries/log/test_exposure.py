@@ -44,5 +44,5 @@ def test_mixed_scales_match_simulation(tmp_path):
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, float("nan")])
 def test_rejects_invalid_delta(tmp_path, delta):
-    with pytest.raises(BadInput, match="--delta"):
+    with pytest.raises(BadInput, match="delta must be in"):
         expose_query_log(QueryLogFiles(written(tmp_path, "query,records,epsilon\n1,a,1\n")), delta=delta)
