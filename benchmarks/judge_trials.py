@@ -12,7 +12,7 @@ def run() -> str:
     rng = np.random.default_rng(1)
     members = rng.random(100_000) < 0.5
     scores = members + rng.laplace(size=members.size)
-    whole = repeat(lambda: judge(members, scores, epsilon=1.0))
+    whole = repeat(lambda: judge(members, scores, epsilon=1.0, coins="fair"))
     rows = np.arange(members.size)
     curve = repeat(lambda: roc(Trials(rows, np.zeros_like(rows), members, scores, Coins.FAIR)))
     return f"judge 100,000 trials, everything: {whole}; {ratio(whole, curve)} one ROC curve"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from leakgauge.referee import bounded_mean
 from leakgauge.referee.bounded_mean import mean_high, mean_low
 
 
@@ -69,3 +70,11 @@ def test_bounds_get_as_sharp_as_normal_ones():
     values = np.random.default_rng(5).beta(20, 20, size=5_000)
     normal = stats.norm.ppf(0.95) * values.std() / np.sqrt(5_000)
     assert values.mean() - mean_low(values, 0.0, 0.05) < 1.1 * normal
+
+
+def test_very_many_values_on_a_grid_give_nearly_the_same_bound(monkeypatch):
+    values = np.random.default_rng(8).beta(0.7, 2.0, size=20_000)
+    on_grid = mean_low(values, 0.0, 0.025)
+    monkeypatch.setattr(bounded_mean, "_MOST_DISTINCT", 10**6)
+    exact = mean_low(values, 0.0, 0.025)
+    assert exact - 1e-7 < on_grid <= exact

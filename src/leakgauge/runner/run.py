@@ -128,8 +128,8 @@ def _open_run_folder(
         if foreign and manifest.NAME not in inside:
             if all(name.startswith("exposure.") for name in foreign):
                 raise BadInput(
-                    f"{folder}: holds the files of leakgauge expose and no run; remove them, run the plan, and "
-                    f"then expose it again; or {ANOTHER_OUT}"
+                    f"{folder}: holds the files of leakgauge expose and no run; remove them, run the plan, "
+                    f"and then expose it again; or {ANOTHER_OUT}"
                 )
             raise BadInput(f"{folder}: not empty and not a run folder; {ANOTHER_OUT}")
         created = missing_folders(folder)
