@@ -30,13 +30,16 @@ def mean_low(values: Reals, lowest: float, error: float) -> float:
     if not highest - lowest > 1e-12:  # less is rounding
         return lowest
     wanted, edge = float(ndtri(error)), 1e-9 * (mean - lowest)
-    if not _normal_score(lowest + edge, distinct, counts) < wanted:
-        return lowest
 
     def excess(level: float) -> float:
         return _normal_score(level, distinct, counts) - wanted
 
-    return float(brentq(excess, lowest + edge, mean, xtol=1e-9 * (highest - lowest)))
+    width = (2 - wanted) * float(np.sqrt(counts @ np.square(distinct - mean))) / (values.size + 1)
+    while not excess(below := max(mean - width, lowest + edge)) < 0:
+        if below <= lowest + edge:
+            return lowest
+        width *= 2
+    return float(brentq(excess, below, mean, xtol=1e-8 * (highest - lowest)))
 
 
 def mean_high(values: Reals, highest: float, error: float) -> float:
