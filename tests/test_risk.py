@@ -169,12 +169,13 @@ def test_undecided_says_how_many_rounds_would_decide():
 
 @pytest.mark.parametrize(
     ("name", "limit", "truth"),
-    [("accuracy", 0.6, 340), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],
+    [("accuracy", 0.6, 700), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],
 )
 def test_rounds_that_a_limit_needs_are_about_right(name, limit, truth):
     """The normal approximation for intervals that are below the limit in nine of ten audits.
 
-    Of scores without information the best threshold is anywhere: near the ends the accuracy varies less.
+    The accuracy is allowed what a better placed threshold might gain: of simulated audits without information
+    83 % were within it at 480 rounds, 90 % at 720 and all at 1,000.
     """
     needed = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95)[name]
     assert truth / 1.5 < needed < 1.5 * truth

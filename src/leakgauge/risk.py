@@ -229,7 +229,11 @@ def _rounds_for_limit(name: str, limit: float, confidence: float) -> int | None:
     def is_enough(n_rounds: int) -> bool:
         draws = [_uninformative_trials(n_rounds, draw) for draw in range(_DRAWS)]
         within = sum(
-            all((evaluate_rate(metric, trials, confidence).high or 1.0) < limit for metric in checked)
+            all(
+                (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials)
+                < limit
+                for metric in checked
+            )
             for trials in draws
         )
         return within >= _DRAWS - 2

@@ -93,6 +93,8 @@ class RunSummary:
         exit_code: 0, 1 or 3, as documented for the commands.
         reasons: Why the exit code is not 0, or what to beware of, in plain sentences.
         limits: The limits, as a plan writes them.
+        warnings: Of the reasons, what to beware of whatever the exit code.
+        recognised: The people recognised beside their limit, if there is one.
     """
 
     promise: PromiseSummary
@@ -102,6 +104,8 @@ class RunSummary:
     exit_code: int
     reasons: tuple[str, ...]
     limits: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    recognised: Risk | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,8 @@ def result_from_json(content: Mapping[str, Any]) -> RunResult:
             "risk": risk_from_json(table["risk"]),
             "covers": tuple(table["covers"]),
             "reasons": tuple(table["reasons"]),
+            "warnings": tuple(table.get("warnings", ())),
+            "recognised": None if table.get("recognised") is None else risk_from_json(table["recognised"]),
         }
     )
     return RunResult(tuple(verdicts_from_json(content)), summary)
@@ -190,12 +196,14 @@ def summarise_run(
     blind_over: Collection[str] = (),
     recognised: Risk | None = None,
     changed_rounds: bool = False,
+    control_caveats: Collection[str] = (),
 ) -> RunSummary:
     """Give the two answers of a run.
 
     ``blind_over`` names the audits where even an attacker who never sees the release is over a limit;
     ``recognised`` is the answer of ``expose``, where there is a limit on people recognised.
-    ``changed_rounds`` says that the number of rounds was changed after a result was known.
+    ``changed_rounds`` says that the number of rounds was changed after a result was known;
+    ``control_caveats`` are what positive controls that were passed could not show.
     """
     covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
     promise = _summarise_promise(covered, limits)
@@ -203,15 +211,17 @@ def summarise_run(
     if recognised is not None and (not limits.metrics or _risk_rank(recognised) < _risk_rank(risk)):
         risk, audit = recognised, None
     code, reasons = _exit_code(covered, promise, risk, limits)
-    reasons = (*reasons, *_warnings(verdicts, covered, promise, changed_rounds))
+    warnings = (*_warnings(verdicts, covered, promise, changed_rounds), *dict.fromkeys(control_caveats))
     return RunSummary(
         promise=promise,
         risk=risk,
         audit=audit,
         covers=tuple(dict.fromkeys(verdict.audit for verdict in covered)),
         exit_code=code,
-        reasons=reasons,
+        reasons=(*reasons, *warnings),
         limits=limits.table(),
+        warnings=warnings,
+        recognised=recognised,
     )
 
 
@@ -243,7 +253,7 @@ def recognised_risk(
     return Risk(
         status=status,
         metric="recognised",
-        value=None if worst is None else (worst[0] + worst[1]) / 2,
+        value=None if worst is None else worst[3],
         low=None if worst is None else worst[0],
         high=None if worst is None else worst[1],
         limit=limits.recognised,
@@ -253,13 +263,16 @@ def recognised_risk(
     )
 
 
-def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[float, float, str]]:
-    """The share recognised by each attacker that counts: at least, at most, and who."""
+def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[float, float, str, float]]:
+    """The share recognised by each attacker that counts: at least, at most, who, and as it is shown."""
     people = max(1, entry["people"])
     shares = []
     for attacker in _counted_in_exposure(entry, limits):
         at_least, at_most = _people_above(attacker, limits.recognised_at)
-        shares.append((at_least / people, at_most / people, attacker["adversary"]))
+        shown = attacker.get("recognised", {})
+        same = shown.get("accuracy") == limits.recognised_at
+        counted = shown["people"] if same else (at_least + at_most) / 2
+        shares.append((at_least / people, at_most / people, attacker["adversary"], counted / people))
     return shares
 
 

@@ -274,3 +274,21 @@ def test_best_threshold_is_interpolated(offset):
     accuracy, auc, *_ = sums.rates(np.array([offset - period / 2]))
     assert accuracy[0] == pytest.approx(ndtr(0.5), abs=5e-5)
     assert auc[0] == pytest.approx(ndtr(np.sqrt(0.5)), abs=1e-3)
+
+
+def test_tails_at_common_thresholds_match_binomial_and_never_rise():
+    """Also at thresholds beside the place where the circle is cut."""
+    n, period = 12, 40.0
+    sums = summed(votes(0.6, 0.4), [n], period, FINE)
+    for start in (-15.3, -13.01, -12.7):
+        thresholds = np.unique(
+            np.concatenate([np.linspace(-60, 60, 4001), start + period * np.arange(-1, 2)])
+        )
+        for found, chance in zip(sums.tails(np.array([start]), thresholds), (0.6, 0.4)):
+            assert (np.diff(found[0]) <= 1e-3).all()
+            middle = np.arange(-11.0, 12.0, 2.0)  # between two sums of votes
+            exact = [
+                sum(comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1) if 2 * k - n > m)
+                for m in middle
+            ]
+            assert np.interp(middle, thresholds, found[0]) == pytest.approx(exact, abs=2e-3)

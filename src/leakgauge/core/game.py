@@ -134,6 +134,11 @@ class Challenger(Protocol[BlockOut]):
         ...
 
     @property
+    def control_caveat(self) -> str | None:
+        """What its positive control cannot show, though a reader would expect it to; nothing usually."""
+        ...
+
+    @property
     def overfitted_knowledge(self) -> tuple[str, ...]:
         """Kinds of knowledge for which numbers with thresholds fitted to rounds are too high.
 
@@ -200,6 +205,10 @@ class ChallengerDefaults:
 
     @property
     def most_rounds(self) -> int | None:
+        return None
+
+    @property
+    def control_caveat(self) -> str | None:
         return None
 
     @property

@@ -79,7 +79,7 @@ def are_repeats(trials: Trials) -> bool:
 
 def rate_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
     """Turn a statistic with rounds left out into an estimate."""
-    if left_out.repeats and left_out.values.size >= FEWEST_REPEATS:
+    if left_out.repeats and FEWEST_REPEATS <= left_out.values.size < FEWEST_ROUNDS:
         low, high = repeat_interval(
             left_out.value,
             jackknife_variance(left_out.values),

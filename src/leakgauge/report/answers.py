@@ -1,7 +1,7 @@
 """The two answers of a run in words, for the terminal, the report and a comment: promise and risk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
@@ -47,7 +47,11 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
         case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
-            text = "Even an attack without errors could not have violated it in so few simulated releases."
+            needed = "" if promise.rounds_needed is None else f"; {count(promise.rounds_needed)} are needed"
+            text = (
+                "Even an attack without errors could not have violated it in so few simulated "
+                f"releases{needed}."
+            )
             text = text if promise.no_bound is None else f"It was not tested: {promise.no_bound}."
             return Answer("bad", "Promise too weak to protect", (*worth, text))
         case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
@@ -90,9 +94,16 @@ def exit_sentence(summary: RunSummary) -> str:
 
 def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     """Say how well people can be identified, and whether that is within the owner's limits."""
+    if summary.risk.metric == "recognised":
+        return _recognised_answer(summary.risk)
+    answer = _attackers_answer(summary, verdicts)
+    if summary.recognised is None:
+        return answer
+    return replace(answer, sentences=(*answer.sentences, *_recognised_answer(summary.recognised).sentences))
+
+
+def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     risk = summary.risk
-    if risk.metric == "recognised":
-        return _recognised_answer(risk)
     success = _success(summary, verdicts)
     reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     match risk.status:
@@ -101,7 +112,10 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case RiskStatus.WITHIN:
             about = "This holds for the attackers tried; a stronger one may do better."
             if risk.scope == ANY_ATTACKER:
-                about = "This holds for any attacker with this knowledge, by the noise distribution."
+                about = (
+                    "This holds for any attacker with this knowledge, by the noise distribution, about the "
+                    "targets of this audit."
+                )
             elif risk.scope.startswith(ONE_RELEASE):
                 about = "This is about this one release and the attackers tried; it says nothing of others."
             elif "not possible" in risk.scope:
@@ -240,7 +254,8 @@ def _recognised_answer(risk: Risk) -> Answer:
     limit = limit_text("recognised", risk.limit or 0.0)
     if risk.value is None:
         return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
-    text = f"{percent(risk.value)} of the people can be recognised; your limit is {limit}."
+    verb = {RiskStatus.OVER: "over", RiskStatus.WITHIN: "within"}.get(risk.status, "not decided against")
+    text = f"{percent(risk.value)} of the people can be recognised: {verb} your limit of {limit}."
     reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     tone, words = {
         RiskStatus.OVER: ("bad", "Risk over the limit"),

@@ -12,8 +12,8 @@ from leakgauge.report.metric_text import describe_metric, interval_text, value_t
 from leakgauge.report.next_steps import next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.risk import leading_metric
-from leakgauge.summary import is_control
+from leakgauge.risk import RiskStatus, leading_metric
+from leakgauge.summary import RunSummary, is_control
 from leakgauge.verdict import Verdict
 
 WORST_METRIC = "accuracy_worst"
@@ -52,7 +52,7 @@ def decision_of(run: JudgedRun) -> Decision:
         promise=promise_answer(run.summary, run.verdicts),
         risk=risk_answer(run.summary, run.verdicts),
         number=None if leading is None else _leading_number(run, leading),
-        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts)),
+        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts), *_warnings(run.summary)),
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
     )
@@ -120,6 +120,15 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
         "folder do not support. Do not decide on it: run the plan again."
     )
     return (alert,)
+
+
+def _warnings(summary: RunSummary) -> tuple[str, ...]:
+    """What to beware of; and why the release is not cleared, where the risk alone would clear it."""
+    warnings = [f"Beware: {warning}." for warning in summary.warnings]
+    others = [reason for reason in summary.reasons if reason not in summary.warnings]
+    if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and others:
+        warnings.insert(0, f"Not cleared (exit code 3): {others[0]}.")
+    return tuple(clip(warning, 300) for warning in warnings)[:2]
 
 
 def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

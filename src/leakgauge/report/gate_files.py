@@ -28,6 +28,11 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
             _add_case(suite, f"promise: {verdict.audit}, {verdict.label}", problem)
         if verdict.risk is not None and verdict.risk.status is not RiskStatus.NO_LIMIT:
             _add_case(suite, f"risk: {verdict.audit}, {verdict.label}", _risk_problem(verdict))
+    if (recognised := result.summary.recognised) is not None:
+        kind = {RiskStatus.OVER: "failure", RiskStatus.UNDECIDED: "error"}.get(recognised.status)
+        said = f"{'unknown' if recognised.value is None else percent(recognised.value)} of the people"
+        text = f"{recognised.status.value}: {recognised.reason or said}"
+        _add_case(suite, "risk: people recognised", None if kind is None else (kind, text))
     for comparison in comparisons:
         problem = None
         if comparison.status != "not worse":

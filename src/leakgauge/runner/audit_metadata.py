@@ -14,10 +14,11 @@ from leakgauge.support.table_reader import read_dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ControlMetadata:
-    """The digest of the positive control of an audit, or why there is none."""
+    """The digest of the positive control of an audit, or why there is none, and what it cannot show."""
 
     digest: str | None = None
     none: NoControl | None = None
+    caveat: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,7 @@ class AuditMetadata:
     notes: tuple[str, ...] = ()
     utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
     targets: str | None = None  # a digest of the data and the choice of targets, where it is known
+    noise_is_stated: bool = False  # by the owner of a service, and not made here
     overfitted_knowledge: tuple[str, ...] = ()  # for which numbers with fitted thresholds are too high
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
@@ -50,10 +52,11 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         notes=tuple(challenger.notes),
         utility=challenger.utility,
         targets=challenger.targets_digest,
+        noise_is_stated=challenger.request_limits is not None,
         overfitted_knowledge=challenger.overfitted_knowledge,
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
-        else ControlMetadata(digest=control.digest),
+        else ControlMetadata(digest=control.digest, caveat=challenger.control_caveat),
     )
 
 
@@ -80,6 +83,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "notes": list(metadata.notes),
         "utility": metadata.utility,
         "targets": metadata.targets,
+        "noise_is_stated": metadata.noise_is_stated,
         "overfitted_knowledge": list(metadata.overfitted_knowledge),
         "control": None if metadata.control is None else asdict(metadata.control),
     }
@@ -105,6 +109,7 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         notes=tuple(table.get("notes", ())),
         utility=table.get("utility"),
         targets=table.get("targets"),
+        noise_is_stated=bool(table.get("noise_is_stated", False)),
         overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
         control=_control_from_json(table.get("control")),
     )

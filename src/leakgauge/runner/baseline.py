@@ -152,7 +152,7 @@ def compare_trials(
     below = accuracy_difference(now, before, 1 - 2 * error / n_attackers, pairing)
     above = below if n_attackers == 1 else accuracy_difference(now, before, 1 - 2 * error, pairing)
     difference = replace(below, high=above.high, confidence=confidence)
-    return difference, "not worse" if _same(now, before) else _status(difference)
+    return difference, _status(difference)
 
 
 def _compare(pair: _AuditPair, label: str, n_attackers: int) -> BaselineComparison:
@@ -174,7 +174,9 @@ def _compare(pair: _AuditPair, label: str, n_attackers: int) -> BaselineComparis
         )
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
-    if pair.obstacle is None or _same(now, before):
+    unchanged = pair.now == pair.before and _same(now, before)
+    status = "not worse" if unchanged else status
+    if pair.obstacle is None or unchanged:
         return BaselineComparison(audit=pair.now.name, label=label, difference=difference, status=status)
     return BaselineComparison(
         audit=pair.now.name,

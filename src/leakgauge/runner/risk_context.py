@@ -8,7 +8,8 @@ from leakgauge.runner.manifest import Manifest
 def changed_rounds(audit: Audit, run: Manifest) -> int | None:
     """The number of rounds of the first result of an audit, if it has another number now; else nothing."""
     looks = run.looks.get(audit.name, ())
-    return looks[0] if looks and looks[0] != audit.rounds else None
+    changed = looks and looks[0] != audit.rounds and audit.stop is Stop.ROUNDS  # else it may be looked at
+    return looks[0] if changed else None
 
 
 def risk_context(

@@ -96,6 +96,11 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
         blind_over=blind_over,
         recognised=recognised_risk(read_exposure_summary(folder), covered, stated),
         changed_rounds=any(changed_rounds(audit, run) for audit in run.plan.audits),
+        control_caveats=[
+            control.caveat
+            for name in covered
+            if (control := run.metadata[name].control) is not None and control.caveat is not None
+        ],
     )
     return RunResult(tuple(verdicts), summary)
 
@@ -170,7 +175,12 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 attacker=found.label,
                 counted=is_control(found) or run.plan.limits.counts(found.knowledge, found.label),
                 n_rounds=found.rounds,
-                context=risk_context(audit, contender, run, _optimum(found, guarantee)),
+                context=risk_context(
+                    audit,
+                    contender,
+                    run,
+                    None if run.metadata[audit.name].noise_is_stated else _optimum(found, guarantee),
+                ),
             )
             verdicts.append(replace(found, risk=risk))
         except BadInput as error:

@@ -223,8 +223,8 @@ class SummedScores:
         period, size = self.table.period, worlds[0].shape[1]
         places = np.floor(thresholds / period * size).astype(np.int64)
         share = (thresholds / period * size - places).astype(worlds[0].dtype)
-        below = thresholds < starts[:, None] + period / size
-        beyond = thresholds >= starts[:, None] + period * (1 - 1 / size)
+        first = np.floor(starts / period * size).astype(np.int64)[:, None]  # where the circle is cut
+        below, beyond = places <= first, places >= first + size - 1
         tails = []
         for above, mass, sure in zip(worlds, self.inside, self.sure):
             each = above[:, places % size] * (1 - share) + above[:, (places + 1) % size] * share

@@ -42,6 +42,6 @@ def test_positive_control_is_summed_up(make, read):
         for status in ("passed", "failed")
     )
     assert "the attackers identified people through the same path" in read(passed)
-    assert "1 attacker identified nobody even without protection" in read(passed, failed)
+    assert "1 attacker failed to identify people even without protection" in read(passed, failed)
     assert "this audit tested nothing" in read(failed)
     assert "not possible" in read(make())

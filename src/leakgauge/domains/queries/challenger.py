@@ -22,7 +22,7 @@ from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.control_oracle import (
-    CONTROL_NOTE,
+    CONTROL_CAVEAT,
     LEAST_SCALES,
     ControlQuestions,
     RemoteControlBlock,
@@ -125,6 +125,12 @@ class Challenger(ChallengerDefaults):
         service = self.adapter.service
         return RequestLimits(total=service.total, left=service.total - self.adapter.sent, rate=service.rate)
 
+    @property
+    def control_caveat(self) -> str | None:
+        """Questions about further records do not show that a service leaves out a target."""
+        by_questions = self.adapter is not None and self.adapter.service.control is ControlKind.QUESTIONS
+        return CONTROL_CAVEAT if by_questions else None
+
     def rehearsal(self) -> "Challenger":
         """The same rounds on the oracle of this process; it counts requests instead of sending them."""
         if self.adapter is None:
@@ -217,15 +223,9 @@ def build(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
             *opendp_notes(rules.noise),
             *(() if table.service is None else (SERVICE_NOTE,)),
-            *(_control_notes(table.service)),
         ),
         adapter=None if table.service is None else ServiceAdapter(table.service),
     )
-
-
-def _control_notes(service: QueriesServiceTable | None) -> tuple[str, ...]:
-    """What a positive control does not show."""
-    return (CONTROL_NOTE,) if service is not None and service.control is ControlKind.QUESTIONS else ()
 
 
 def control_group(challenger: Challenger) -> Ints:

@@ -31,8 +31,8 @@ _TEMPLATE = """
 {% endfor %}
 </div>
 {% endif %}
-<p>How well attackers would identify each {{ one }} with the best threshold for each, computed from the noise
-distribution. <code>exposure.csv</code> lists individuals: keep it private. This page names nobody.
+<p>How well attackers would identify each {{ one }}, computed from the noise distribution; the notes below say
+at which threshold. <code>exposure.csv</code> lists individuals: keep it private. This page names nobody.
 {{ omitted }}</p>
 {% for audit in audits %}
 <h3>{{ audit.title }}: {{ audit.text }}</h3>

@@ -29,7 +29,7 @@ unnoticed.</dd></div>
 <div><dt>Unprotected</dt><dd>{{ unprotected }}</dd></div>
 </dl>
 <p>
-{% if remarks %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
+{% if alarming %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
 endif %}</p>
 <details{{ ' open' if remarks }}>
 <summary>Check of the audit for each attacker</summary>
@@ -80,6 +80,7 @@ def section(run: run_report.JudgedRun) -> page.Section:
         draws=_draws(shown),
         unprotected=_unprotected(shown),
         remarks=any(row["remark"] for row in rows),
+        alarming=any(FALSE_ALARMS in row["remark"] for row in rows),
         omitted=run_report.omission_note(len(shown), len(checked), "attackers"),
     )
     return page.Section("Was the audit able to find a leak?", html)
@@ -115,7 +116,9 @@ def _unprotected(shown: Sequence[Verdict]) -> str:
         return "No attacker identified anybody even without protection: this audit tested nothing."
     if failed:
         attackers = number_format.times(failed, "attacker")
-        return f"{attackers} identified nobody even without protection: do not rely on them."
+        return (
+            f"{attackers} failed to identify people even without protection: do not rely on their failures."
+        )
     if passed:
         return "Without protection the attackers identified people through the same path, as they should."
     return "A release without protection could not be made here, so this check was not possible."

@@ -23,9 +23,10 @@ from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_lit
 LEAST_SCALES = 10.0  # noise scales between the two worlds of a smaller table
 MOST_ADDED = 5_000  # records in addition to those of an attack's question
 
-CONTROL_NOTE = (
+CONTROL_CAVEAT = (
     "the positive control asked the service about further records in the rounds with the target: it shows "
-    "that questions and answers arrive, not that the service leaves out a target that it is told to leave out"
+    "that questions and answers arrive, not that the service leaves out a target that it is told to leave "
+    "out; write control = 'absent' if the service can leave out records"
 )
 
 
