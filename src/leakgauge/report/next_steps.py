@@ -110,7 +110,8 @@ def _more_releases(run: JudgedRun) -> list[str]:
     if not needed or promise.status == Finding.VIOLATED:
         return []
     again = "and start over with --fresh and another --seed, because this result has been seen"
-    if any("valid at any time" in verdict.metrics["epsilon"].method for verdict in run.verdicts):
+    bounds = [verdict.metrics["epsilon"] for verdict in run.verdicts if "epsilon" in verdict.metrics]
+    if any("valid at any time" in bound.method for bound in bounds):
         again = "and run it again: it may be looked at any time"
     return [f"Simulate more releases: set rounds = {max(needed)} in the plan, {again}."]
 
