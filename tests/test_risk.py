@@ -84,7 +84,9 @@ def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attac
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_rounds", "n_targets"), [(40, 50), (120, 10)])
+@pytest.mark.parametrize(
+    ("n_rounds", "n_targets"), [(40, 50), pytest.param(120, 10, marks=pytest.mark.nightly)]
+)
 def test_a_release_at_a_limit_near_one_is_seldom_called_over(n_rounds, n_targets):
     """Rounds in which all targets are right or wrong together, and a limit of .99: bad rounds are rare."""
     rng, limits = np.random.default_rng([20240502, n_rounds]), Limits(metrics={"accuracy": 0.99})

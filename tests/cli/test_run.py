@@ -120,7 +120,7 @@ def test_dry_run_writes_nothing(call, plan, tmp_path):
     assert "200 rounds in 2 blocks, 200 trials" in outcome.out
     assert outcome.out.endswith("nothing was written\n")
     assert "limit on" not in outcome.out
-    (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.51\n")
+    (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.6\n")
     limited = call("run", "coin.toml", "--dry-run", "--policy", "policy.toml")
     assert "limit on accuracy: needs about" in limited.out
     assert limited.out.endswith("; coin has 200\n")
