@@ -133,6 +133,11 @@ def test_honest_service_passes(audit):
     assert control["low"] > 0.95
     assert verdict["finding"] != "untestable"
     assert n_requests == (100 + 40) * (2 + 2)  # questions, and one request to open and to close each round
+    Path("policy.toml").write_text("[limits]\naccuracy = 0.98\n")
+    main(["judge", "out", "--policy", "policy.toml"])
+    (judged,) = json.loads(Path("out/verdicts.json").read_text())["verdicts"]
+    assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
+    assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
     assert (cost.work, cost.control_work) == ({"request": n_requests}, {"request": 400})
     assert cost.seconds > n_requests / 5000
@@ -151,6 +156,14 @@ def test_service_that_leaves_nobody_out_is_untestable(audit):
     code, _, verdict = audit(ignores_absent=True)
     assert (code, verdict["finding"]) == (3, "untestable")
     assert verdict["instrument"]["control"]["status"] == "failed"
+
+
+def test_control_by_questions_says_what_it_cannot_show(audit):
+    """A service that leaves nobody out passes it, so the answer carries a warning."""
+    _, _, verdict = audit(settings=', control = "questions"', ignores_absent=True)
+    assert verdict["instrument"]["control"]["status"] == "passed"
+    (warning,) = json.loads(Path("out/verdicts.json").read_text())["summary"]["warnings"]
+    assert "not that the service leaves out a target" in warning
 
 
 def test_service_that_refuses_everything_is_refused_before_the_first_round(audit, capsys):

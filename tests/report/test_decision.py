@@ -1,12 +1,14 @@
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
 from leakgauge.limits import Limits
 from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
+from leakgauge.report.gate_files import junit_text
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.risk import Risk, RiskStatus
-from leakgauge.summary import summarise_run
+from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding
 
 
@@ -143,6 +145,40 @@ def test_certain_violations_and_wrong_mechanisms_are_loud(make):
         "Certain, without statistics: The output 7 is impossible.",
         "The mechanism is not as stated: The noise is too large.",
     )
+
+
+def test_warnings_are_on_the_first_screen(make):
+    verdict = at_risk(make(), RiskStatus.WITHIN, 0.7)
+    summary = summarise_run(
+        [verdict], limits=Limits(metrics={"accuracy": 0.7}), changed_rounds=True, control_caveats=["no proof"]
+    )
+    alerts = decision_of(JudgedRun([verdict], {"summary": summary})).alerts
+    assert any("the number of rounds was changed after a result was known" in alert for alert in alerts)
+    assert "Beware: no proof." in alerts
+    assert summary.reasons[-2:] == summary.warnings
+
+
+def test_release_that_is_not_cleared_says_so_beside_a_green_risk(make):
+    verdict = replace(at_risk(make(), RiskStatus.WITHIN, 0.7), finding=Finding.UNDECIDED, rounds_needed=500)
+    run = judged(verdict, limits=Limits(metrics={"accuracy": 0.7}))
+    assert run.summary.exit_code == 3
+    assert decision_of(run).alerts[0].startswith("Not cleared (exit code 3): too few rounds to test")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(RiskStatus.OVER, "over your limit of 1%"), (RiskStatus.WITHIN, "within your limit of 1%")],
+)
+def test_people_recognised_are_named_beside_another_limit(make, status, words):
+    verdict = at_risk(make(), RiskStatus.OVER, 0.7)
+    people = Risk(status=status, metric="recognised", value=0.358, limit=0.01, attacker="informed")
+    limits = Limits(metrics={"accuracy": 0.7}, recognised=0.01)
+    summary = summarise_run([verdict], limits=limits, recognised=people)
+    text = decision_of(JudgedRun([verdict], {"summary": summary})).risk.text
+    assert f"35.8% of the people can be recognised: {words}." in text
+    cases = ElementTree.fromstring(junit_text(RunResult((verdict,), summary))).findall("testcase")
+    (case,) = (one for one in cases if one.get("name") == "risk: people recognised")
+    assert (case.find("failure") is not None) == (status is RiskStatus.OVER)
 
 
 def exposure(**changes):

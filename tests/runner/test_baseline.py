@@ -64,6 +64,13 @@ def test_an_increase_at_the_tolerance_is_rarely_called(setting):
     assert not_worse <= MOST_ERRORS
 
 
+def test_equal_trials_of_other_releases_are_no_evidence():
+    """One round in fifty identifies everybody, and in 60 rounds that did not happen."""
+    now, before = simulate(0.7, 0.7, 60, 10, np.random.default_rng(3), paired=True)
+    difference, status = compare_trials(now, before, 0.95, 1, Pairing.ROUNDS)
+    assert (difference.value, status) == (0.0, "undecided")
+
+
 def test_several_attackers_at_the_tolerance():
     worse, not_worse = shares(0.72, 0.70, 400, n_attackers=4, simulations=200)
     assert worse <= binom.ppf(0.9995, 200, 0.05) / 200
