@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -106,6 +107,14 @@ def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, 
     assert call("gate", "fewer", "--policy", path).code == 3
     call("run", plan(), "--out", "fewer")  # as it was planned first
     assert call("gate", "fewer", "--policy", path).code == 0
+
+
+def test_rounds_of_an_audit_that_may_be_looked_at_any_time_may_be_raised(call, plan):
+    decided = ("block = 100", 'block = 100\nstop = "decided"')
+    call("run", plan(decided), "--out", "any")
+    call("run", plan(("rounds = 200", "rounds = 400"), decided), "--out", "any")
+    summary = json.loads(Path("any/verdicts.json").read_text())["summary"]
+    assert summary["warnings"] == []
 
 
 def test_limits_without_a_limit_are_refused(call, folder, tmp_path):

@@ -454,3 +454,17 @@ def test_worst_target_needs_targets_in_several_rounds():
     rows = normal(1, stream_for(46), 40)
     with pytest.raises(BadInput, match="every target is in one round"):
         accuracy_worst.Metric()(rows)
+
+
+def test_rare_bad_repeats_do_not_make_the_lower_bound_too_high():
+    """One repeat of an experiment in a hundred goes completely wrong; with Student's t a third failed."""
+    rng, members = np.random.default_rng(20240503), np.tile(np.arange(120) < 60, (100, 1))
+    rounds, too_high = np.indices(members.shape)[0].ravel(), 0
+    for _ in range(100):
+        right = np.broadcast_to(rng.random((100, 1)) >= 0.01, members.shape)
+        scores = np.where(members == right, 1.0, -1.0).ravel()
+        trials = Trials(
+            rounds, np.zeros_like(rounds), members.ravel(), scores, Coins.GIVEN, Reading(threshold=0.0)
+        )
+        too_high += accuracy_own.Metric(confidence=0.9)(trials).low > 0.99
+    assert too_high <= 10
