@@ -59,7 +59,8 @@ AUXILIARY_IN_TABLE = (
 )
 ZERO_FROM_TABLE = (
     "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
-    "release, from which all else is estimated"
+    "release, from which all else is estimated; computed for one simulated release, and with the noise of "
+    "another one the numbers of single people differ by more than the stated error"
 )
 _FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
 _FEW_CELLS = 20_000  # on maps of up to so many cells; on larger ones, less finely
