@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 from leakgauge.cli.console_encoding import print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, call the command, and return its exit code."""
     print_any_text()
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser().parse_args(argv)
+    arguments = parser(argv[0] if argv else None).parse_args(argv)
     try:
         return _run(arguments)
     except BadInput as error:
@@ -60,20 +61,27 @@ def _run(arguments: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser; every file in this folder that has ``add_to`` is a command."""
+def parser(name: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of one command, or of all commands if none has that name.
+
+    Every file in this folder that has ``add_to`` is a command.
+    """
     top = argparse.ArgumentParser(
         prog="leakgauge",
         description="Measure what a privacy-protected release really leaks about each person in it.",
     )
     top.add_argument("--version", action="version", version=f"leakgauge {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in iter_modules([str(Path(__file__).parent)]):
-        if module.name != "main" and hasattr(
-            command := import_module(f"leakgauge.cli.{module.name}"), "add_to"
-        ):
-            command.add_to(commands)
+    for module in _command_modules((name or "").replace("-", "_")) or _command_modules():
+        module.add_to(commands)
     return top
+
+
+def _command_modules(name: str | None = None) -> list[ModuleType]:
+    """Import the files of this folder that are commands, or only the one of this name."""
+    files = [file.name for file in iter_modules([str(Path(__file__).parent)]) if file.name != "main"]
+    modules = [import_module(f"leakgauge.cli.{file}") for file in files if name in (None, file)]
+    return [module for module in modules if hasattr(module, "add_to")]
 
 
 def _print_error(message: object, code: int) -> int:
