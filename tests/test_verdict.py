@@ -15,6 +15,7 @@ from leakgauge.plan import MetricsTable
 from leakgauge.promise_tests import StoppingSchedule, promise_refuted
 from leakgauge.theory import gdp
 from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
+from night import others_at_night
 
 SUBJECT = VerdictSubject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
 METRIC_NAMES = {
@@ -153,7 +154,7 @@ def test_kept_curve_is_rarely_called_violated():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
+@pytest.mark.parametrize(("epsilon", "n"), others_at_night([(6.0, 200), (8.0, 1_000)], (6.0, 200)))
 def test_kept_curve_with_few_errors_is_rarely_called_violated(epsilon, n):
     promise = catalog.build(catalog.MECHANISMS, "Mechanism", "laplace", {"epsilon": epsilon}).guarantee
     stream = rng(21, n)
@@ -350,7 +351,7 @@ def test_rounds_needed_of_a_curve_count_its_one_run_test(mu):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_targets", [1, 10])
+@pytest.mark.parametrize("n_targets", others_at_night([1, 10], 10))
 def test_kept_curve_near_one_is_rarely_called_violated_in_few_rounds(n_targets):
     """Gaussian noise with an AUC of .99 and 40 rounds: it was accused in 6 % of the audits."""
     mu, stream = float(np.sqrt(2) * ndtri(0.99)), rng(27, n_targets)

@@ -194,7 +194,7 @@ def run_in_utf_8(run_in_process):
     ("environment", "report"),
     [
         ({"PYTHONIOENCODING": "ascii"}, False),
-        ({"PYTHONIOENCODING": "cp1252"}, False),
+        pytest.param({"PYTHONIOENCODING": "cp1252"}, False, marks=pytest.mark.nightly),
         ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, True),  # of files as well
     ],
     ids=["ascii", "cp1252", "C"],

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from leakgauge.papers.reproduction import reproduce
+from night import others_at_night
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_simulated_figure_has_interval_and_plan(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", others_at_night(["light", "dark"], "light"))
 def test_page_renders_offline_in_a_browser(page, tmp_path, scheme):
     if shutil.which("chromium") is None:
         assert "CI" not in os.environ, "chromium is missing where it must be there"

@@ -9,6 +9,7 @@ from leakgauge.core.game import Coins
 from leakgauge.referee.bounded_mean import mean_low
 from leakgauge.referee.confidence_sequence import earlier_thresholds, sequence_high, sequence_low
 from leakgauge.referee.metrics import accuracy, accuracy_mean, accuracy_own, auc
+from night import others_at_night
 
 SHAPES = {
     "0 or 1": (0.6, lambda rng, n: (rng.random(n) < 0.6) * 1.0),
@@ -27,7 +28,7 @@ def test_bound_is_the_mean_at_which_the_wealth_is_enough():
     assert sequence_low(np.zeros(100), 0.05) < 1e-6
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", others_at_night(SHAPES, "nearly always 1", "rarely 0"))
 def test_a_look_after_every_ten_rounds_is_allowed(shape):
     """400 audits of 500 rounds, 50 looks each: the worst look is wrong in at most 5 % of them.
 

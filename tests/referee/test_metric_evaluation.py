@@ -15,6 +15,7 @@ from leakgauge.referee.metric_evaluation import (
     rate_metrics,
 )
 from leakgauge.referee.metrics import auc, epsilon_one_run
+from night import others_at_night
 
 
 def test_rejected_metric_has_a_reason():
@@ -129,7 +130,7 @@ def test_single_release_has_epsilon_bound_only_if_randomised():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("share", others_at_night([0.5, 0.9], 0.9))
 @pytest.mark.parametrize("name", list(TRUTH))
 def test_record_interval_covers_at_nominal_rate(name, share):
     """Three standard errors of 400 repeats are allowed above 5 %; the truth is that of two normal laws."""

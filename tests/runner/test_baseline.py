@@ -53,7 +53,7 @@ def shares(new, old, n, *, n_targets=1, n_attackers=1, paired=True, simulations=
     "setting",
     [
         {"n": 400},
-        {"n": 400, "paired": False},
+        pytest.param({"n": 400, "paired": False}, marks=pytest.mark.nightly),
         {"n": 150, "n_targets": 5},
     ],
     ids=["paired", "independent", "targets sharing rounds"],

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import leakgauge
+from night import others_at_night
 
 # Every file that a run saves is flushed twice: before it gets its name and after. SIGNALS says who gets which
 # signal after which flush, so that no test depends on time.
@@ -137,7 +138,7 @@ def test_a_killed_run_continues_to_the_same_bytes(tmp_path, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", others_at_night(["1", "2"], "2"))
 @pytest.mark.parametrize("kills", [4, pytest.param(12, marks=pytest.mark.nightly)])
 def test_a_run_killed_many_times_continues_to_the_same_bytes(tmp_path, whole, workers, kills):
     check(tmp_path, whole, kills, random.Random(int(workers)), "--workers", workers)

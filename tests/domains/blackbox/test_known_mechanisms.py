@@ -29,20 +29,27 @@ def test_correct_mechanisms_are_not_accused(case):
     assert bound(case, rounds=4_000, shadows=4_000, seed=3, confidence=0.999) <= truth
 
 
-# Rounds are fresh after every study, so each study alone must keep the error. 600 blocks of rounds, each
-# exceeding the truth with a chance of 5 %, exceed it 50 times or more with a chance of 2e-4.
+# Rounds are fresh after every study, so each study alone must keep the error. Of 200 blocks of rounds, each
+# exceeding the truth with a chance of 5 %, 23 or more exceed it with a chance of 2e-4; of 600, 50 with 4e-4.
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [200, pytest.param(500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    ("rounds", "studies", "most"),
+    [
+        (200, 1, 22),
+        pytest.param(200, 3, 49, marks=pytest.mark.nightly),
+        pytest.param(500, 3, 49, marks=pytest.mark.nightly),
+    ],
+)
 @pytest.mark.parametrize("case", CORRECT, ids=str)
-def test_bound_exceeds_truth_at_most_at_nominal_rate(case, rounds):
+def test_bound_exceeds_truth_at_most_at_nominal_rate(case, rounds, studies, most):
     truth = case.epsilon if case.truth is None else case.truth
     exceeded = 0
-    for seed in range(3):
+    for seed in range(studies):
         adversary = studied(case, 2_000, seed)
         for block in range(200):
             trials = played(case, adversary, rounds, seed, block)
             exceeded += Metric(delta=case.delta)(trials).low > truth
-    assert exceeded < 50
+    assert exceeded <= most
 
 
 # The yardstick is the likelihood ratio's own bound over 13 shares, corrected: .79 and .94 of epsilon 1.

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from known_trials import trials
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.referee.metrics import advantage_in_sample, advantage_own, advantage_per_release, tpr
+from night import others_at_night
 
 OWN = Reading(threshold=0.5)
 
@@ -189,7 +190,7 @@ def test_intervals_over_few_repeats_cover_at_nominal_rate(n_repeats, kind, least
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_repeats", "least"), [(3, 0.8), (5, 0.99)])
+@pytest.mark.parametrize(("n_repeats", "least"), others_at_night([(3, 0.8), (5, 0.99)], (3, 0.8)))
 def test_intervals_over_few_repeats_detect_small_advantage(n_repeats, least):
     """An advantage of 0.09 with 10,000 of each world, and rounds that differ by 0.01 beyond that."""
     rng, seen, n = stream_for(16, n_repeats), 0, 300

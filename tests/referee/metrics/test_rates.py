@@ -21,6 +21,7 @@ from leakgauge.referee.metrics import (
     tpr_at_fpr_mean,
 )
 from leakgauge.theory import loss_composition, privacy_loss
+from night import others_at_night
 
 SHIFT = 1.2  # members' scores are N(SHIFT, 1), others' N(0, 1)
 TRUTH = {
@@ -192,7 +193,7 @@ def misses(metric, make, truth, repeats):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1_000])
+@pytest.mark.parametrize("n", others_at_night([100, 1_000], 100))
 def test_independent_round_intervals_cover_at_nominal_rate(n):
     rng = stream_for(20, n)
     for metric, truth in (
@@ -215,7 +216,7 @@ def test_low_fpr_tpr_covers_at_nominal_rate(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("together", [0.0, 0.5])
+@pytest.mark.parametrize("together", others_at_night([0.0, 0.5], 0.5))
 def test_shared_round_intervals_cover_at_nominal_rate(together):
     """Twenty targets a round whose noise has a common part: trials are far from independent."""
     rng = stream_for(22, int(10 * together))
