@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leakgauge.report import run_report
+from night import others_at_night
 
 pytestmark = pytest.mark.slow
 
@@ -83,31 +84,49 @@ def address(every_kind, make, manifest, tmp_path_factory):
     return run_report.write_run_report(verdicts, manifest, path).as_uri()
 
 
-@pytest.fixture
-def open_page(browser, address):
-    """Open the report; nothing may complain and nothing may be asked of a network."""
-    contexts, complaints = [], []
+class Reader:
+    """Opens the report; nothing may complain and nothing may be asked of a network."""
 
-    def opener(scheme="light", viewport=DESK, **more):
-        context = browser.new_context(color_scheme=scheme, viewport=viewport, reduced_motion="reduce", **more)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith(("file:", "data:", "blob:")) or complaints.append(request.url)
-            ),
+    def __init__(self, browser, address):
+        self.browser, self.address = browser, address
+        self.contexts, self.complaints = [], []
+
+    def __call__(self, scheme="light", viewport=DESK, **more):
+        context = self.browser.new_context(
+            color_scheme=scheme, viewport=viewport, reduced_motion="reduce", **more
         )
-        page.goto(address)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self.note_request)
+        page.goto(self.address)
         page.wait_for_function("document.documentElement.dataset.drawn")
         return page
 
-    yield opener
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    def note_request(self, request):
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            self.complaints.append(request.url)
+
+    def close(self):
+        for context in self.contexts:
+            context.close()
+        assert self.complaints == []
+
+
+@pytest.fixture
+def open_page(browser, address):
+    reader = Reader(browser, address)
+    yield reader
+    reader.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    """A report for tests that leave it as they found it: opening one takes a second or two."""
+    reader = Reader(browser, address)
+    yield reader()
+    reader.close()
 
 
 def go_to(page, chart, x, y):
@@ -124,8 +143,7 @@ def tooltip(page):
     return " ".join(shown.inner_text().split())
 
 
-def test_every_chart_is_drawn(open_page):
-    page = open_page()
+def test_every_chart_is_drawn(page):
     names = page.eval_on_selector_all(".drawing", "all => all.map((each) => each.id)")
     assert len(names) == int(page.evaluate("document.documentElement.dataset.drawn")) >= 7
     assert page.locator(".drawing.drawn").count() == len(names)
@@ -178,30 +196,26 @@ def test_print_is_always_light(open_page):
     assert sum(map(int, ink.strip("rgb()").split(","))) < 400
 
 
-def test_hover_on_curve_shows_nearest_point(open_page):
-    page = open_page()
+def test_hover_on_curve_shows_nearest_point(page):
     # The made-up bound of epsilon 1 has its corner at (1 / (1 + e), e / (1 + e)).
     go_to(page, "roc-1-linear", 0.26894, 0.73106)
     assert tooltip(page) == "curve most the promise allows non-members accused 26.9% members found 73.1%"
 
 
-def test_hover_on_bar_shows_bound(open_page):
-    page = open_page()
+def test_hover_on_bar_shows_bound(page):
     go_to(page, "measured-epsilon", 0.5, "counts-by-hour · learned-event")
     assert tooltip(page) == (
         "who counts-by-hour · learned-event measured at least 1.43, 95% confidence allowed 1"
     )
 
 
-def test_hover_on_sweep_shows_point(open_page):
-    page = open_page()
+def test_hover_on_sweep_shows_point(page):
     go_to(page, "sweep-0-accuracy", 1.0, 1 / (1 + 2.718281828**-0.8))
     assert "epsilon 1 value 69.0% (66.9% to 71.0%)" in tooltip(page)
 
 
 @pytest.mark.parametrize("chart", ["roc-1-linear", "roc-1-log", "sweep-0-epsilon"])
-def test_wheel_zooms_and_double_click_resets(open_page, chart):
-    page = open_page()
+def test_wheel_zooms_and_double_click_resets(page, chart):
     before = [page.evaluate(DOMAIN, [chart, axis]) for axis in "xy"]
     middle = [(low * high) ** 0.5 if "log" in chart else (low + high) / 2 for low, high in before]
     go_to(page, chart, *middle)
@@ -248,8 +262,7 @@ def test_page_scrolls_past_charts(open_page):
     assert page.evaluate(DOMAIN, ["roc-1-linear", "x"]) == before
 
 
-def test_names_are_not_executed(open_page):
-    page = open_page()
+def test_names_are_not_executed(page):
     assert page.evaluate("window.broken") is None
     assert all(page.get_by_text(name).count() > 0 for name in BAD_NAMES)
 
@@ -286,8 +299,7 @@ def test_static_charts_fit_the_phone(browser, address):
     context.close()
 
 
-def test_every_chart_keeps_its_label(open_page):
-    page = open_page()
+def test_every_chart_keeps_its_label(page):
     labels = page.eval_on_selector_all(
         ".drawing", "all => all.map((each) => [each.getAttribute('role'), each.getAttribute('aria-label')])"
     )
@@ -310,8 +322,8 @@ def test_first_screen_holds_both_lamps_and_the_leading_number(browser, address, 
     context.close()
 
 
-def test_desk_shows_the_whole_decision_at_once(open_page):
-    page = open_page(viewport=DESK)
+def test_desk_shows_the_whole_decision_at_once(page):
+    page.evaluate("scrollTo(0, 0)")
     box = page.locator(".opening").bounding_box()
     assert box["y"] + box["height"] <= DESK["height"]
 
@@ -331,7 +343,7 @@ def pages(pdf):
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
-@pytest.mark.parametrize("paper", ["A4", "Letter"])
+@pytest.mark.parametrize("paper", others_at_night(["A4", "Letter"], "A4"))
 def test_first_printed_page_is_the_decision(open_page, paper):
     page = open_page()
     assert pages(page.pdf(format=paper)) > 2

@@ -19,6 +19,7 @@ from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.verdict import verdicts_to_json
+from night import others_at_night
 
 
 def files(folder):
@@ -147,7 +148,7 @@ def _coins_travel():
 @pytest.mark.usefixtures("_coins_travel")
 @pytest.mark.parametrize(
     "engine",
-    ["local", pytest.param("dask", marks=pytest.mark.slow), pytest.param("ray", marks=pytest.mark.slow)],
+    others_at_night(["local", "dask", "ray"], "local"),
 )
 def test_engine_and_workers_do_not_change_trials(plan, tmp_path, engine):
     given = plan(attacks='["peek", "sleep"]', challenger="{ promised = 1.0, targets = 4 }")

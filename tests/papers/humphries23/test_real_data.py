@@ -37,6 +37,7 @@ def test_students_are_simulated_end_to_end(tmp_path, monkeypatch):
     assert made.page.stat().st_size > 10_000
 
 
+@pytest.mark.nightly
 def test_generated_rows_are_simulated_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(plans, "EPOCHS", 3)
     made = reproduce("humphries23", only="figure_4", out=tmp_path / "out")

@@ -18,6 +18,7 @@ def test_figure_is_reproduced_end_to_end(tmp_path, monkeypatch):
     assert made.page.stat().st_size > 10_000
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_rows")
 def test_gradient_noise_averages_out_as_predicted(tmp_path, monkeypatch):
     monkeypatch.setitem(figure_13.TARGETS, Scale.QUICK, 4)
