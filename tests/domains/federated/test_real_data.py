@@ -27,7 +27,7 @@ RANDOM = {"features": "random_relu"}
         (CIFAR, 12_000, 512, 512, [1_200] * 10),
         (FACES, 400, 64 * 64, 189, [10] * 40),
         (FACES | RANDOM, 400, 64 * 64, 512, [10] * 40),
-        (IMAGENETTE, 1_500, 64 * 64 * 3, 512, [150] * 10),
+        pytest.param(IMAGENETTE, 1_500, 64 * 64 * 3, 512, [150] * 10, marks=pytest.mark.nightly),
         (IMAGENETTE | RANDOM, 1_500, 64 * 64 * 3, 512, [150] * 10),
     ],
 )

@@ -15,6 +15,7 @@ from leakgauge.domains.models.games.member_split import (
     SplitSizes,
     kmeans_clusters,
 )
+from night import others_at_night
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -104,7 +105,9 @@ def test_source_has_published_number_of_members(table, group, value, members, ot
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mapping", "features"), [("paper", 100), ("shared", 99)])
+@pytest.mark.parametrize(
+    ("mapping", "features"), others_at_night([("paper", 100), ("shared", 99)], ("shared", 99))
+)
 def test_census_and_adult_are_disjoint_and_large_enough(mapping, features):
     table = CENSUS | {"mapping": mapping}
     found = read(table)

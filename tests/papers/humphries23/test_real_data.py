@@ -15,7 +15,7 @@ needs_data = pytest.mark.skipif(
 
 
 @needs_data
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_table_2_agrees_except_three_rows(tmp_path):
     made = reproduce("humphries23", only="table_2", data=FOLDER, out=tmp_path / "out")
     assert made.count(Agreement.AGREES) == 43

@@ -79,7 +79,7 @@ def test_each_noise_has_a_panel_with_the_bound(shown):
         assert all(row["value"] <= bound[row["x"]] for row in rows)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_simulated_attacks_match_exact_values(tmp_path):
     made = reproduce("liu24", only="figure_6", out=tmp_path / "out")
     played = {

@@ -67,7 +67,9 @@ def played(chain, prior, known, seed=1, n_rounds=4):
     return chain.sample(counts + rng.integers(0, 2, size=counts.shape), rng)
 
 
-@pytest.mark.parametrize("sizes", [(150, 150), (150, 151), (0, 1)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [pytest.param((150, 150), marks=pytest.mark.nightly), (150, 151), (0, 1)], ids=str
+)
 @pytest.mark.parametrize("chain", CHAINS)
 def test_ratios_match_direct_summation(chain, sizes):
     chain = CHAINS[chain]
