@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from markupsafe import Markup
 from leakgauge.core.errors import BadInput
 from leakgauge.report import static_svg
 from leakgauge.support import files as support_files
+from leakgauge.support.cache import cached_text
 from leakgauge.version import VERSION
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -166,12 +168,20 @@ def _content_security_policy(scripts: Sequence[str]) -> str:
 @lru_cache(maxsize=1)
 def _vega_bundle() -> str:
     """The JavaScript that draws charts: Vega, Vega-Lite and Vega-Embed, in a scope of their own."""
-    import vl_convert
-
-    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=static_svg.VEGA_LITE)
+    name = f"vega-lite-{static_svg.VEGA_LITE}-vl-convert-{version('vl-convert-python')}.js"
+    code = cached_text(name, _make_vega_bundle)
     if "</script" in code or "<!--" in code:
         raise RuntimeError("the chart library holds text that would end its own script element")
     return f"(() => {{{code}\n}})();"
+
+
+def _make_vega_bundle() -> str:
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle(
+        "window.vegaEmbed = vegaEmbed;", vl_version=static_svg.VEGA_LITE
+    )
+    return bundle
 
 
 @lru_cache

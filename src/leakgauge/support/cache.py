@@ -1,9 +1,15 @@
-"""A small cache, so that the audits of a plan read the same data once."""
+"""Caches: recent values in memory, and texts that take long to make in the user's cache folder."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.support.files import write_file
 
 Value = TypeVar("Value")
 
@@ -33,3 +39,27 @@ def file_identity(file: Path) -> tuple[str, int, int, int]:
     """A key that differs between files, and changes when a file changes."""
     about = file.stat()
     return str(file.resolve()), about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def cached_text(name: str, make: Callable[[], str]) -> str:
+    """Return the text of this name from the user's cache folder, or make it and keep it there.
+
+    A text that was damaged is made again. A folder that cannot be read or written costs only time.
+    """
+    try:
+        file = _user_cache() / name
+        digest, _, text = file.read_bytes().partition(b"\n")
+        if sha256(text).hexdigest() == digest.decode():
+            return text.decode()
+    except (OSError, RuntimeError, UnicodeDecodeError):  # the second: there is no home folder
+        pass
+    made = make()
+    content = made.encode()
+    with suppress(BadInput, IncompleteRun, RuntimeError):
+        write_file(_user_cache() / name, sha256(content).hexdigest().encode() + b"\n" + content, private=True)
+    return made
+
+
+def _user_cache() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(folder) if folder else Path.home() / ".cache") / "leakgauge"
