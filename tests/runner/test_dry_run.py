@@ -46,6 +46,23 @@ def test_estimate_matches_release_of_known_speed(plan, monkeypatch):
     assert dry_run(given, EngineOptions(workers=2)).seconds == pytest.approx(0.2 + rest)
 
 
+@pytest.mark.parametrize(("rounds", "block"), [(4_000, 500), (100, 100), (40, 20)])
+def test_a_fifth_of_the_rounds_is_enough(plan, monkeypatch, rounds, block):
+    from leakgauge.domains.coin import challenger
+
+    played, release = [], challenger.Challenger.release
+
+    def counted(self, members, rng):
+        played.append(len(members))
+        return release(self, members, rng)
+
+    monkeypatch.setattr(challenger.Challenger, "release", counted)
+    monkeypatch.setattr("leakgauge.runner.dry_run._SHORT", 0.0)  # as if a round took long
+    dry_run(plan(rounds=rounds, block=block))
+    assert max(played) < block
+    assert sum(played) <= rounds / 5
+
+
 HEALTHY = "{ promised = 1.0, unprotected = 20.0 }"
 
 
@@ -105,3 +122,4 @@ def test_extrapolation_never_decreases():
     assert _extrapolate([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
     assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0
     assert _extrapolate([(10, 1.0), (10, 1.0)], 10) == 1.0
+    assert _extrapolate([(1, 1.0), (1, 1.0)], 10) == 10.0

@@ -2,7 +2,7 @@
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -24,13 +24,18 @@ from leakgauge.runner.positive_control import (
 )
 from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
+from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
 from leakgauge.support.work_count import REQUEST, counting_work
 
-_FEW, _SOME = 16, 512  # rounds that are run to estimate the cost of one more
+_FEW, _SOME = 16, 512  # at most so many rounds are run to estimate the cost of one more,
+_FEW_SHARE, _SOME_SHARE = 200, 40  # and one in so many of those asked for
+_CONTROL_FEW, _CONTROL_SOME = 2, 8  # of a positive control
+_SHORT = 0.05  # seconds; what takes less is measured three times
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
 _JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
-_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those before
+_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those before,
+_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +89,13 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """
     costs: list[_AuditCost] = []
     start, known_controls = perf_counter(), set[str]()
-    for audit in plan.audits:
-        if costs and perf_counter() - start > _PATIENCE:
-            break
-        costs.append(_audit_cost(audit, plan, options.workers, known_controls))
+    with progress_bar(len(plan.audits), unit="audits") as advance:
+        for audit in plan.audits:
+            if costs and perf_counter() - start > _time_limit(costs, len(plan.audits)):
+                break
+            advance(audit.name, 0)
+            costs.append(_audit_cost(audit, plan, options.workers, known_controls))
+            advance(audit.name, 1)
     unmeasured = len(plan.audits) - len(costs)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     targets = [cost.targets for cost in costs] + [max(cost.targets for cost in costs)] * unmeasured
@@ -114,6 +122,12 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     )
 
 
+def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
+    """How long audits are measured: a share of what all of them will take, but not too long."""
+    whole = sum(cost.seconds + cost.control.seconds for cost in costs) / len(costs) * n_audits
+    return min(_PATIENCE, max(_HASTE, _SHARE * whole))
+
+
 def _sum(counts: list[Counter[str]], share: float) -> dict[str, int]:
     total = sum(counts, Counter[str]())
     return {what: round(n * share) for what, n in sorted(total.items())}
@@ -128,16 +142,19 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     prepared = replace(prepared, challenger=challenger.rehearsal())
     with counting_work() as study_work:
         study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
-    few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
-    with counting_work() as few_work:
-        play(RoundBlock(0, range(few)))  # the first call loads libraries
+    block = min(audit.block, audit.rounds)
+    few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
+    some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
+    play(RoundBlock(0, range(few)))  # the first call loads libraries
+    few_seconds, _ = _seconds_and_work(play, few)
+    some_seconds, some_work = _seconds_and_work(play, some)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
-    per_block = _extrapolate([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
-    at_once = _extrapolate([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
+    per_block = _extrapolate([(few, few_seconds), (some, some_seconds)], block)
+    at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(few + 1, block))], block)
     targets = challenger.n_targets
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
-    work = study_work + _scaled(few_work, audit.rounds / few)
+    work = study_work + _scaled(some_work, audit.rounds / some)
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
     return _AuditCost(
@@ -176,10 +193,11 @@ def _control_cost(
     if not adversaries:
         return _ControlCost(0, study_seconds, study_work, said)
     rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
-    with counting_work() as few_work:
-        few_seconds, _ = _timed(lambda: play(RoundBlock(0, range(_FEW))))
-    work = study_work + _scaled(few_work, rounds / _FEW)
-    seconds = max(few_seconds * rounds / _FEW, _seconds_of_requests(work, control.request_limits))
+    few_seconds, _ = _seconds_and_work(play, _CONTROL_FEW)
+    some_seconds, some_work = _seconds_and_work(play, _CONTROL_SOME)
+    work = study_work + _scaled(some_work, rounds / _CONTROL_SOME)
+    playing = _extrapolate([(_CONTROL_FEW, few_seconds), (_CONTROL_SOME, some_seconds)], rounds)
+    seconds = max(playing, _seconds_of_requests(work, control.request_limits))
     return _ControlCost(rounds, study_seconds + seconds, work, said)
 
 
@@ -192,8 +210,15 @@ def _seconds_of_requests(work: Counter[str], limits: RequestLimits | None) -> fl
     return 0.0 if limits is None else work[REQUEST] / limits.rate
 
 
-def _seconds(play: PlayBlock, n_rounds: int) -> float:
-    return min(_timed(lambda: play(RoundBlock(0, range(n_rounds))))[0] for _ in range(3))
+def _seconds_and_work(play: PlayBlock, n_rounds: int) -> tuple[float, Counter[str]]:
+    """How long some rounds take, and the work in them; a short time is the shortest of three."""
+
+    def once() -> float:
+        return _timed(lambda: play(RoundBlock(0, range(n_rounds))))[0]
+
+    with counting_work() as work:
+        seconds = once()
+    return (min(seconds, once(), once()) if seconds < _SHORT else seconds), work
 
 
 def _bytes(play: PlayBlock, n_rounds: int) -> float:
@@ -215,5 +240,7 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def _extrapolate(points: list[tuple[int, float]], n: int) -> float:
     """Extend the line through two points to ``n``; never below the larger one."""
     (few, low), (some, high) = points
-    slope = max(high - low, 0.0) / (some - few) if some > few else 0.0
+    if some == few:
+        return high * n / some
+    slope = max(high - low, 0.0) / (some - few)
     return max(high + slope * (n - some), high if n >= some else high * n / some)
