@@ -177,7 +177,7 @@ def _changed_cells(challenger: Challenger) -> Ints:
     visits = challenger.traces.n_visits
     if challenger.table.relation is Relation.ADD_REMOVE:
         return visits
-    return visits + visits[challenger.people.pool].max()
+    return visits + visits[challenger.people.in_pools].max()
 
 
 def _crowd_cells(challenger: Challenger) -> CrowdCells:
@@ -229,10 +229,10 @@ def _over_references(
     challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, sample: Ints
 ) -> AdversaryExposure:
     """Auxiliary attackers with each of the references, and their means; the first is checked for errors."""
-    basis, n = AUXILIARY_IN_TABLE.format(n=challenger.n_references), challenger.n_references
+    basis, n = AUXILIARY_IN_TABLE.format(n=challenger.n_splits), challenger.n_splits
     parts = []
     for split in range(n):
-        one = challenger.with_reference(split)
+        one = challenger.of_split(split)
         crowd, solve = _with_fixed_counts(_crowd_cells(one)), _auxiliary(one, chain, groups)
         checked = sample if split == 0 else sample[:0]
         parts.append(_checked("auxiliary", basis, solve, crowd, checked, own=True))
