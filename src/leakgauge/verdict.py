@@ -272,6 +272,7 @@ def compare_with_promise(
     """
     if trials.coins is Coins.GIVEN:
         return Finding.UNDECIDED, None
+    trials = replace(trials, splits=None)  # a promise holds for every split of the people
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = promise_tests.curve_checks(guarantee, schedule)
     share = error / 2 if rates else error

@@ -459,8 +459,9 @@ def play(
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         knowledge = adversary.knowledge
-        by_split = isinstance(knowledge, KnowledgeBySplit)
-        splits = knowledge.splits(released) if by_split else challenger.splits(rounds)
+        splits = challenger.splits(rounds)
+        if isinstance(knowledge, KnowledgeBySplit):
+            splits = knowledge.splits(released)
         trials[label] = Trials(
             numbers,
             targets,

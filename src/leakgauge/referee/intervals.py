@@ -37,6 +37,11 @@ def jackknife_variance(left_out: npt.NDArray[np.float64]) -> float:
     return float((n - 1) / n * np.square(left_out - left_out.mean()).sum())
 
 
+def student_margin(left_out: npt.NDArray[np.float64], error: float) -> float:
+    """Half the width of an interval from a statistic with each unit left out (Gosset 1908; Tukey 1958)."""
+    return -float(stdtrit(left_out.size - 1, error / 2)) * float(np.sqrt(jackknife_variance(left_out)))
+
+
 def repeat_interval(
     value: float, variance: float, n_repeats: int, n_most: float, error: float
 ) -> tuple[float, float]:

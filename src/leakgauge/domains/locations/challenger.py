@@ -233,7 +233,11 @@ def build(
         seed=seed,
         targets_digest=_targets_digest(loaded, people),
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people), *group_notes(table, people)),
+        notes=(
+            *_data_notes(data, loaded, traces),
+            *_everyone_notes(table, people),
+            *_group_notes(table, people),
+        ),
     )
 
 
@@ -268,7 +272,7 @@ def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) ->
     return table_of_all, overlap, fitted
 
 
-def group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
     """What a reader must know about the splits of the people that random groups are drawn from."""
     if table.everyone:
         return ()
@@ -295,12 +299,13 @@ def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) 
     group = table.n_members(n_pool)
     if 3 * group <= n_pool:
         return ()
-    return (
-        f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from, so "
-        "counts of others hardly vary within a split. Attackers who do not know the others, and thresholds "
-        "calibrated on such releases, may profit from it: lower group_size or reference, or count everyone "
-        'in the data (group_size = "everyone").',
+    warning = (
+        f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from. "
+        "Counts of others then hardly vary within a split, and the numbers of attackers who do not know the "
+        "others rest on few different tables: lower group_size or reference, or count everyone in the data "
+        '(group_size = "everyone").'
     )
+    return (warning,)
 
 
 def _targets_digest(loaded: VisitData, people: PopulationSplit) -> str:
