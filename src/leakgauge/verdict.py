@@ -343,7 +343,7 @@ def _least_mean_most(column: Reals) -> dict[str, float]:
 
 
 def _over_draws(trials: Trials) -> dict[str, float] | None:
-    """Accuracy at the own threshold with each draw of the attacker's data, over all targets together."""
+    """Accuracy at the own threshold under each split of the people, over all targets together."""
     if trials.splits is None or trials.reading.threshold is None:
         return None
     said = trials.scores >= trials.reading.threshold

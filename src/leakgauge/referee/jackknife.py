@@ -26,6 +26,7 @@ from leakgauge.referee.intervals import (
     FEWEST_ROUNDS,
     FEWEST_SPLITS,
     jackknife_variance,
+    log_odds_interval,
     repeat_interval,
     student_margin,
 )
@@ -105,12 +106,8 @@ def widen_over_splits(over_rounds: Estimate, trials: Trials, left_out: Callable[
     if n_splits(trials) < FEWEST_SPLITS or low is None or value is None or high is None:
         return replace(over_rounds, method=method)
     margin = student_margin(left_out(splits_as_rounds(trials)), 1 - over_rounds.confidence)
-    return replace(
-        over_rounds,
-        low=max(0.0, min(low, value - margin)),
-        high=min(1.0, max(high, value + margin)),
-        method=method,
-    )
+    below, above = log_odds_interval(value, margin)
+    return replace(over_rounds, low=min(low, below), high=max(high, above), method=method)
 
 
 def n_splits(trials: Trials) -> int:

@@ -92,7 +92,7 @@ class Challenger(ChallengerDefaults):
 
     def of_split(self, split: int) -> "Challenger":
         """The same challenger with one of its splits of the people only."""
-        return replace(self, people=self.people.of_split(split), split=split)
+        return replace(self, people=self.people.of_split(split), split=self.split + split)
 
     def splits(self, rounds: range) -> Ints | None:
         """Who may be in a group depends on the split; where everyone is counted, only references do."""
