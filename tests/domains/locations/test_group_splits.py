@@ -175,11 +175,11 @@ SUPPRESSED = LAPLACE | {"round": True, "clamp": True, "suppress": 1}
 
 
 def test_exposure_is_the_mean_over_splits():
-    challenger = game(town(n_people=120), SUPPRESSED, group_size=20, splits=4)
+    challenger = game(town(), SUPPRESSED, splits=3)
     for one in expose(challenger).against:
-        assert one.split_accuracy.shape == (4, 120)
+        assert one.split_accuracy.shape == (3, 60)
         np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
-        assert one.basis.endswith("means over 4 splits of the people")
+        assert one.basis.endswith("means over 3 splits of the people")
         alone = expose(challenger.of_split(2), (one.adversary,)).against[0]
         np.testing.assert_allclose(alone.accuracy, one.split_accuracy[2])
 
@@ -191,7 +191,7 @@ def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():
 
 
 def test_exposure_says_for_whom_numbers_are_overstated():
-    challenger = game(town(n_people=120), SUPPRESSED, group_size=20, splits=6)
+    challenger = game(town(), SUPPRESSED, splits=4)
     (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: against people")]
     assert "percentage points from what it is against the same people" in note
     assert "people compared" in note
