@@ -52,12 +52,13 @@ class Metric(RateMetric):
         high = (intervals.rate_high(hits, ins, error) + intervals.rate_high(silences, outs, error)) / 2
         accuracy = (hits / ins + silences / outs) / 2
         margins = _split_margins(kept, targets, (1 - self.confidence) / ins.size)
-        low, high = np.minimum(low, accuracy - margins), np.maximum(high, accuracy + margins)
+        over_splits = np.array([intervals.log_odds_interval(*each) for each in zip(accuracy, margins)])
+        low, high = np.minimum(low, over_splits[:, 0]), np.maximum(high, over_splits[:, 1])
         n_one_sided = np.unique(trials.targets).size - ins.size
         return Estimate(
             value=float(accuracy.max()),
-            low=max(0.0, float(low.max())),
-            high=1.0 if n_one_sided else min(1.0, float(high.max())),
+            low=float(low.max()),
+            high=1.0 if n_one_sided else float(high.max()),
             confidence=self.confidence,
             method=f"largest of {ins.size} targets, exact intervals that hold together"
             + jackknife.split_scope(trials),
