@@ -24,7 +24,7 @@ domain = "locations"
 rounds = 20
 data = { source = "synthetic", users = 200, sites = 9, epochs = 24, visits = 6 }
 mechanism = { name = "laplace", epsilon = 1.0, round = true, clamp = true, suppress = 1 }
-challenger = { group_size = 60 }
+challenger = { splits = 1, group_size = 60 }
 """
 BLACKBOX = """
 seed = 5

@@ -197,7 +197,8 @@ def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
     with audit_error_context(audit, plan):
         for contender in audit.contenders:
             refuse_knowledge(audit.domain, contender.attack, contender.knowledge)
-        return prepare_contenders(audit.domain, build_challenger(audit, plan), audit.contenders, plan.seed)
+        challenger = build_challenger(audit, plan, audit.contenders)
+        return prepare_contenders(audit.domain, challenger, audit.contenders, plan.seed)
 
 
 def prepare_contenders(
@@ -220,14 +221,17 @@ def prepare_contenders(
     return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
 
 
-def build_challenger(audit: AuditLike, plan: PlanLike) -> "Challenger[Any]":
-    """Load the data of an audit and build its challenger."""
+def build_challenger(
+    audit: AuditLike, plan: PlanLike, attackers: Sequence[ContenderLike] = ()
+) -> "Challenger[Any]":
+    """Load the data of an audit and build its challenger, for these attackers."""
     return get_domain(audit.domain).build_challenger(
         data=audit.data,
         challenger=audit.challenger,
         mechanism=audit.mechanism,
         folder=plan.folder,
         seed=plan.seed,
+        attackers=attackers,
     )
 
 

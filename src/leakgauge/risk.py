@@ -15,7 +15,8 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import FEWEST_ROUNDS
+from leakgauge.referee.intervals import FEWEST_ROUNDS, FEWEST_SPLITS
+from leakgauge.referee.jackknife import n_splits
 from leakgauge.referee.metric_evaluation import (
     evaluate_rate,
     evaluate_sequence,
@@ -193,9 +194,17 @@ def _compared(
         RiskStatus.UNDECIDED,
         worst,
         attacker,
-        reason=worst.reason or "the limit is inside the confidence interval",
+        reason=worst.reason or _inside_interval(trials),
         rounds_needed=_rounds_to_decide(known, needed, any_suffices=bool(above)),
     )
+
+
+def _inside_interval(trials: Trials) -> str:
+    """Why a limit is not decided; an interval over splits of the people needs more of these too."""
+    inside = "the limit is inside the confidence interval"
+    if n_splits(trials) < FEWEST_SPLITS:
+        return inside
+    return f"{inside}, which is over {n_splits(trials)} splits of the people: raise splits with rounds"
 
 
 def _rounds_to_decide(known: list[int], needed: list[int | None], *, any_suffices: bool) -> int | None:

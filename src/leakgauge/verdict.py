@@ -272,6 +272,7 @@ def compare_with_promise(
     """
     if trials.coins is Coins.GIVEN:
         return Finding.UNDECIDED, None
+    trials = replace(trials, splits=None)  # a promise holds for every split of the people
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = promise_tests.curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
@@ -342,7 +343,7 @@ def _least_mean_most(column: Reals) -> dict[str, float]:
 
 
 def _over_draws(trials: Trials) -> dict[str, float] | None:
-    """Accuracy at the own threshold with each draw of the attacker's data, over all targets together."""
+    """Accuracy at the own threshold under each split of the people, over all targets together."""
     if trials.splits is None or trials.reading.threshold is None:
         return None
     said = trials.scores >= trials.reading.threshold

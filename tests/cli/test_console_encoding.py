@@ -32,7 +32,7 @@ name = "city"
 domain = "locations"
 data = { source = "synthetic", users = 60, sites = 5, epochs = 24 }
 mechanism = { name = "laplace", epsilon = 1.0 }
-challenger = { group_size = 10 }
+challenger = { splits = 1, group_size = 10 }
 """
 
 

@@ -13,7 +13,7 @@ name = "city"
 domain = "locations"
 data = { source = "visits.csv", columns = { user = "u", time = "t", place = "p" }, epoch = "1h" }
 mechanism = { name = "laplace", epsilon = 1.0 }
-challenger = { group_size = 6 }
+challenger = { splits = 1, group_size = 6 }
 """
 
 
@@ -132,7 +132,7 @@ def test_data_notes_are_printed_once_per_sweep(call, city, tmp_path):
     assert (tmp_path / "here" / "exposure.html").read_text().count("rows read") == 1
 
 
-EVERYONE = ("group_size = 6 }", 'group_size = "everyone", splits = 3 }')
+EVERYONE = ("splits = 1, group_size = 6 }", 'group_size = "everyone", splits = 3 }')
 
 
 def test_table_of_everyone_gives_mean_and_range_over_draws(call, city, tmp_path):
@@ -140,7 +140,7 @@ def test_table_of_everyone_gives_mean_and_range_over_draws(call, city, tmp_path)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("city: Of 30 people, ")
     assert "in random groups" not in outcome.out.splitlines()[0]
-    assert " over 3 draws of its data)" in outcome.out
+    assert " over 3 splits of the people)" in outcome.out
     assert "people drawn from this same table" in outcome.out
     assert "visits.csv: 30 people, 73 visits" in outcome.out
     with (tmp_path / "here" / "exposure.csv").open() as file:

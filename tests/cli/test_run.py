@@ -231,7 +231,7 @@ rounds = 10
 data = { source = "visits.csv", bad_share = 0.1 }
 mechanism = { name = "laplace", epsilon = 1.0 }
 sweep = { "mechanism.epsilon" = [0.5, 1.0, 2.0] }
-challenger = { group_size = 6 }
+challenger = { splits = 1, group_size = 6 }
 attacks = [
   { name = "likelihood", knowledge = { name = "friends", friends = ["Person-03", "Person-04", "Person-05", \
 "Person-06", "Person-07", "Person-08", "Person-09"] } },

@@ -82,7 +82,7 @@ TABLES = {
     "blackbox": ({}, {"pair": [[0, 0], [1, 1]]}, "likelihood"),
     "locations": (
         {"source": "synthetic", "users": 300, "sites": 6, "epochs": 24},
-        {"group_size": 100, "targets": 3},
+        {"group_size": 100, "targets": 3, "splits": 1},
         "likelihood",
     ),
     "queries": ({"records": 100}, {"budget": 4.0}, "split_likelihood"),

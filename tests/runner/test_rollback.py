@@ -29,7 +29,7 @@ rounds = 20
 data = { source = "synthetic", users = 200, sites = 9, epochs = 12 }
 mechanism = { name = "own", release = "pipelines:NAME" }
 attacks = [{ name = "one_threshold", knowledge = "auxiliary" }]
-challenger = { group_size = 20, targets = 1 }
+challenger = { group_size = 20, targets = 1, splits = 1 }
 """
 
 

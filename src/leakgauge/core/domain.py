@@ -4,7 +4,7 @@ Everything outside ``leakgauge.domains`` reaches a domain through this value onl
 until they are needed: a ``Place`` is the text ``"module:name"``, imported from the domain's package on use.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -79,6 +79,8 @@ class Domain:
     default_attacks: tuple[dict[str, Any] | str, ...]  # of a plan that names none, as a plan would write them
 
     challenger: Place = "challenger:build"  # (*, data, challenger, mechanism, folder, seed) -> Challenger
+    complete_challenger: Place | None = None
+    """(challenger, attackers) -> challenger: adds to the table of a plan what depends on the attacks."""
     knowledge: Place = "knowledge:build"  # (name, parameters, challenger, seed) -> Knowledge
     knowledge_terms: Mapping[str, Term]  # all the names
     controls: tuple[str, ...] = ()  # names of knowledge without any view of the release
@@ -129,9 +131,15 @@ class Domain:
         mechanism: dict[str, Any],
         folder: Path,
         seed: int,
+        attackers: Sequence[Any] = (),
     ) -> Challenger[Any]:
-        """Load the data of an audit and build its challenger from the tables of a plan."""
+        """Load the data of an audit and build its challenger from the tables of a plan.
+
+        ``attackers`` are those that will play against it, as the plan names them.
+        """
         build = self.load(self.challenger)
+        if self.complete_challenger is not None:
+            challenger = self.load(self.complete_challenger)(challenger, attackers)
         return build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
 
     def build_knowledge(

@@ -23,8 +23,8 @@ class AdversaryExposure:
         auc: The area under the ROC curve for each person.
         tpr: The share of members found, where 1 % of non-members are wrongly accused.
         error: The largest numerical error of these numbers, as far as it is known.
-        split_accuracy: Where the attacker's data are one of several random draws of people, the accuracy with
-            each of them: draws x people. The other numbers are then means over the draws.
+        split_accuracy: Where several random splits of the people were tried (who is in the pool, and whose
+            data the attacker holds), the accuracy under each: splits x people. The others are then means.
     """
 
     adversary: str
@@ -37,7 +37,7 @@ class AdversaryExposure:
 
     @property
     def accuracies(self) -> Reals:
-        """The accuracy against each person: a row for each draw of the attacker's data."""
+        """The accuracy against each person: a row for each split of the people."""
         return self.accuracy[None] if self.split_accuracy is None else self.split_accuracy
 
     def metric(self, name: str) -> Reals:

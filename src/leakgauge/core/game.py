@@ -15,6 +15,7 @@ from leakgauge.core.randomness import Role, stream
 
 Bits: TypeAlias = npt.NDArray[np.bool_]
 Reals: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
 
 Block = TypeVar("Block")  # all that is released in a block of rounds
 BlockOut = TypeVar("BlockOut", covariant=True)
@@ -94,6 +95,18 @@ class Challenger(Protocol[BlockOut]):
 
     def release(self, members: Bits, rng: Generator) -> BlockOut:
         """Make all that any attacker may see of these rounds."""
+        ...
+
+    def release_rounds(self, rounds: range, members: Bits, rng: Generator) -> BlockOut:
+        """Make the same where rounds differ by their numbers, as where they take turns with splits."""
+        ...
+
+    def splits(self, rounds: range) -> "Ints | None":
+        """The random division of the people that each round rests on; nothing where there is none.
+
+        Rounds of one division are not independent draws of all that could have happened: intervals are then
+        over divisions.
+        """
         ...
 
     @property
@@ -180,6 +193,12 @@ class Challenger(Protocol[BlockOut]):
 class ChallengerDefaults:
     """The optional members of ``Challenger``; a challenger inherits them and overrides what it needs."""
 
+    def release_rounds(self: Challenger[Any], rounds: range, members: Bits, rng: Generator) -> Any:
+        return self.release(members, rng)
+
+    def splits(self, rounds: range) -> "Ints | None":
+        return None
+
     @property
     def fresh_targets(self) -> bool:
         return False
@@ -256,35 +275,49 @@ class MeteredKnowledge(Protocol):
 class RoundsView(Protocol):
     """A view of a block that can be restricted to some of its rounds."""
 
-    @property
-    def n_rounds(self) -> int: ...
+    def of_rounds(self, rows: Ints) -> Self: ...
 
-    def of_rounds(self, rows: slice) -> Self: ...
+
+class SplitBlock(Protocol):
+    """A block whose rounds take turns with several random divisions of the people."""
+
+    @property
+    def split_numbers(self) -> Ints:
+        """The division of each round of the block."""
+        ...
 
 
 PartView = TypeVar("PartView", bound=RoundsView)
+PartBlock = TypeVar("PartBlock", bound=SplitBlock)
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeBySplit(Generic[Block, PartView]):
-    """Knowledge that differs between rounds: the rounds of a block take turns with the parts.
+class SplitViews(Generic[PartView]):
+    """One view for each division of the people: of its own rounds, whose positions are ``rows``."""
+
+    rows: tuple[Ints, ...]
+    views: tuple[PartView, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeBySplit(Generic[PartBlock, PartView]):
+    """Knowledge that differs between rounds, which take turns with the parts.
 
     The parts are what an attacker knows under different random divisions of the people, so that no number
-    rests on one division alone. Round i of a block has part i modulo their number.
+    rests on one division alone.
     """
 
-    parts: tuple[Knowledge[Block, PartView], ...]
+    parts: tuple[Knowledge[PartBlock, PartView], ...]
 
-    def view(self, block: Block) -> tuple[PartView, ...]:
+    def view(self, block: PartBlock) -> SplitViews[PartView]:
         """One view for each part: of its own rounds."""
-        n = len(self.parts)
-        return tuple(
-            part.view(block).of_rounds(slice(split, None, n)) for split, part in enumerate(self.parts)
-        )
+        rows = tuple(np.flatnonzero(block.split_numbers == split) for split in range(len(self.parts)))
+        views = tuple(part.view(block).of_rounds(own) for part, own in zip(self.parts, rows))
+        return SplitViews(rows, views)
 
-    def splits(self, n_rounds: int) -> npt.NDArray[np.int64]:
+    def splits(self, block: PartBlock) -> Ints:
         """The part of each round of a block."""
-        return np.arange(n_rounds) % len(self.parts)
+        return block.split_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,9 +399,7 @@ class Trials:
     reading: Reading = field(default_factory=Reading)
     spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by name of the way of counting
     utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by name
-    splits: npt.NDArray[np.int64] | None = (
-        None  # the division of the people that the attacker's data are from
-    )
+    splits: Ints | None = None  # the random division of the people that each trial rests on
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
@@ -418,7 +449,7 @@ def play(
 ) -> dict[str, Trials]:
     """Play one block; every attacker gets the same membership and the same releases."""
     members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
-    released = challenger.release(members, stream(seed, Role.RELEASE, block))
+    released = challenger.release_rounds(rounds, members, stream(seed, Role.RELEASE, block))
     row, target = np.indices(members.shape)
     numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
     targets = np.zeros_like(numbers) if challenger.fresh_targets else target.ravel()
@@ -428,7 +459,9 @@ def play(
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         knowledge = adversary.knowledge
-        splits = knowledge.splits(len(rounds)) if isinstance(knowledge, KnowledgeBySplit) else None
+        splits = challenger.splits(rounds)
+        if isinstance(knowledge, KnowledgeBySplit):
+            splits = knowledge.splits(released)
         trials[label] = Trials(
             numbers,
             targets,

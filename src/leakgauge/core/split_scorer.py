@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Attack, KnowledgeBySplit, Reading, Reals, RoundsView, Scorer
+from leakgauge.core.game import Attack, KnowledgeBySplit, Reading, Reals, Scorer, SplitViews
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,17 +15,18 @@ class SplitScorer:
 
     scorers: tuple[Scorer[Any], ...]
 
-    def __call__(self, views: tuple[RoundsView, ...], rng: Generator) -> Reals:
+    def __call__(self, views: SplitViews[Any], rng: Generator) -> Reals:
         """Return scores in the order of the rounds of the block."""
-        numbers = [view.n_rounds for view in views]
         parts = [
-            np.asarray(scorer.score(view, own), dtype=np.float64) - (scorer.reading.threshold or 0.0)
-            for scorer, view, own in zip(self.scorers, views, rng.spawn(len(views)), strict=True)
-            if view.n_rounds
+            (rows, np.asarray(scorer.score(view, own), dtype=np.float64) - (scorer.reading.threshold or 0.0))
+            for scorer, view, rows, own in zip(
+                self.scorers, views.views, views.rows, rng.spawn(len(self.scorers)), strict=True
+            )
+            if rows.size
         ]
-        scores = np.empty((sum(numbers), parts[0].shape[1]))
-        for split, part in enumerate(parts):
-            scores[split :: len(views)] = part
+        scores = np.empty((sum(rows.size for rows, _ in parts), parts[0][1].shape[1]))
+        for rows, part in parts:
+            scores[rows] = part
         return scores
 
     @property

@@ -3,11 +3,10 @@
 from enum import Enum, auto
 
 import numpy as np
-from scipy.special import stdtrit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Trials
-from leakgauge.referee import intervals, jackknife, per_target, sample_split, thresholds
+from leakgauge.referee import intervals, jackknife, per_target, thresholds
 from leakgauge.referee.estimate import Estimate
 
 
@@ -84,34 +83,34 @@ def _common_rounds(new: Trials, old: Trials) -> tuple[Trials, Trials] | None:
 
 
 def _paired_margin(trials: Trials, right_now: Bits, right_before: Bits, confidence: float) -> float:
-    """Half the width of the interval of the jackknife over rounds of the difference itself."""
+    """Half the width of the interval of the jackknife of the difference itself, over rounds or splits."""
     statistic = (
         thresholds.jackknife_mean_accuracy
         if per_target.has_lasting_targets(trials)
         else thresholds.jackknife_accuracy
     )
-    now, before = (
-        statistic(trials, np.where(right, trials.members, ~trials.members)).values
-        for right in (right_now, right_before)
-    )
-    spread = float(np.sqrt(intervals.jackknife_variance(now - before)))
-    return -float(stdtrit(now.size - 1, (1 - confidence) / 2)) * spread
+    units = [trials]
+    if jackknife.n_splits(trials) >= intervals.FEWEST_SPLITS:
+        units.append(jackknife.splits_as_rounds(trials))
+    margins = []
+    for rows in units:
+        now, before = (
+            statistic(rows, np.where(right, trials.members, ~trials.members)).values
+            for right in (right_now, right_before)
+        )
+        margins.append(intervals.student_margin(now - before, 1 - confidence))
+    return max(margins)
 
 
 def _right(trials: Trials) -> tuple[Trials, Bits]:
     """The trials that count, and on which of them the attacker is right."""
     if (says_member := thresholds.own_decisions(trials)) is None:
-        counted = ~sample_split.selection_half(trials)
-        if counted.all() or not counted.any():
-            raise BadInput("a difference of accuracies needs at least two rounds: one to choose a threshold")
         lasting = per_target.has_lasting_targets(trials)
         groups = np.unique(trials.targets, return_inverse=True)[1] if lasting else np.zeros(len(trials), int)
-        choose = trials.where(~counted)
-        cutoffs = thresholds.best_thresholds(
-            groups[~counted], choose.scores, choose.members, int(groups.max()) + 1
-        )
-        says_member = (trials.scores >= cutoffs[groups])[counted]
-        trials = trials.where(counted)
+        says_member, counted = thresholds.calibrated_decisions(trials, groups.astype(np.int64))
+        if not counted.any():
+            raise BadInput("a difference of accuracies needs at least two rounds: one to choose a threshold")
+        says_member, trials = says_member[counted], trials.where(counted)
     return trials, says_member == trials.members
 
 
@@ -123,4 +122,4 @@ def _rate(trials: Trials, happened: Bits, confidence: float) -> Estimate:
         else thresholds.jackknife_accuracy
     )
     as_decision = np.where(happened, trials.members, ~trials.members)
-    return jackknife.rate_estimate(statistic(trials, as_decision), confidence, "jackknife over rounds")
+    return jackknife.rate_estimate(lambda rows: statistic(rows, as_decision), trials, confidence, "accuracy")

@@ -124,7 +124,9 @@ def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float,
     Exact (Clopper and Pearson 1934) where no two trials share a round, else that of the mean over rounds.
     """
     if trials.coins is Coins.GIVEN:
-        balanced = rate_estimate(jackknife_accuracy(trials, says_member), 1 - 2 * CONTROL_ERROR, "")
+        balanced = rate_estimate(
+            lambda rows: jackknife_accuracy(rows, says_member), trials, 1 - 2 * CONTROL_ERROR, ""
+        )
         return balanced.value or 0.0, balanced.low or 0.0
     right = says_member == trials.members
     if not trials.shared_rounds:

@@ -4,13 +4,14 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, stdtrit
+from scipy.special import betaincinv, expit, logit, stdtrit
 
 Numbers: TypeAlias = npt.ArrayLike
 
 FEWEST_ROUNDS = 30  # with fewer, the variance estimate of a jackknife is too uncertain
 FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
 FEWEST_REPEATS = 3  # of a whole experiment, each with many trials of both worlds
+FEWEST_SPLITS = 10  # of the people; with fewer, an interval is over rounds, for these splits only
 FEWEST_IN_A_REPEAT = 50  # trials of each world in each of them
 
 
@@ -34,6 +35,23 @@ def jackknife_variance(left_out: npt.NDArray[np.float64]) -> float:
     """Variance of a statistic from its values with one round (or group of rounds) left out (Tukey 1958)."""
     n = left_out.size
     return float((n - 1) / n * np.square(left_out - left_out.mean()).sum())
+
+
+def student_margin(left_out: npt.NDArray[np.float64], error: float) -> float:
+    """Half the width of an interval from a statistic with each unit left out (Gosset 1908; Tukey 1958)."""
+    return -float(stdtrit(left_out.size - 1, error / 2)) * float(np.sqrt(jackknife_variance(left_out)))
+
+
+def log_odds_interval(value: float, margin: float) -> tuple[float, float]:
+    """The interval of a rate with the same margin on the scale of log-odds, where rates are less skewed.
+
+    >>> [round(end, 3) for end in log_odds_interval(0.9, 0.1)]
+    [0.748, 0.965]
+    """
+    if not 0 < value < 1:
+        return max(value - margin, 0.0), min(value + margin, 1.0)
+    scaled = margin / (value * (1 - value))
+    return float(expit(logit(value) - scaled)), float(expit(logit(value) + scaled))
 
 
 def repeat_interval(

@@ -1,11 +1,16 @@
-"""Statistics with one round left out, for the jackknife over rounds.
+"""Statistics with one round left out, for the jackknife over rounds, or with one split of the people.
 
 A round has a pseudo-value (Tukey 1958): the statistic of all n rounds times n, less that without the round
 times n - 1. Pseudo-values of independent rounds are nearly independent, their mean is the statistic, and they
 cannot leave a known range, so the bounds on a mean of bounded values apply. Few rounds with many targets tell
 little about what a rare bad round does: a variance estimated from rounds that all went well is too small.
+
+Rounds that rest on the same random split of the people are not independent draws of what another split would
+have given. Where there are enough splits, the statistic is also computed with each split left out, and
+Student's t over splits widens the interval; otherwise the interval holds for these splits only, and says so.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,8 +24,11 @@ from leakgauge.referee.intervals import (
     FEWEST_OF_A_WORLD,
     FEWEST_REPEATS,
     FEWEST_ROUNDS,
+    FEWEST_SPLITS,
     jackknife_variance,
+    log_odds_interval,
     repeat_interval,
+    student_margin,
 )
 
 
@@ -77,7 +85,58 @@ def are_repeats(trials: Trials) -> bool:
     return bool(min(ins.min(), (np.bincount(rounds) - ins).min()) >= FEWEST_IN_A_REPEAT)
 
 
-def rate_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
+def rate_estimate(
+    statistic: Callable[[Trials], JackknifeStatistic], trials: Trials, confidence: float, method: str
+) -> Estimate:
+    """Estimate a rate with its interval: over rounds, and over splits of the people where there are enough.
+
+    ``statistic`` may use the rows of trials in their order, but must find out from them what to leave out.
+    """
+    over_rounds = _round_estimate(statistic(trials), confidence, f"{method}, jackknife over rounds")
+    return widen_over_splits(over_rounds, trials, lambda rows: statistic(rows).values)
+
+
+def widen_over_splits(over_rounds: Estimate, trials: Trials, left_out: Callable[[Trials], Reals]) -> Estimate:
+    """Widen an interval over rounds by Student's t over splits of the people; with few splits, say so.
+
+    ``left_out`` computes a statistic with each round left out; a whole split is then taken as one round.
+    """
+    method = f"{over_rounds.method}{split_scope(trials)}"
+    low, value, high = over_rounds.low, over_rounds.value, over_rounds.high
+    if n_splits(trials) < FEWEST_SPLITS or low is None or value is None or high is None:
+        return replace(over_rounds, method=method)
+    margin = student_margin(left_out(splits_as_rounds(trials)), 1 - over_rounds.confidence)
+    below, above = log_odds_interval(value, margin)
+    return replace(over_rounds, low=min(low, below), high=max(high, above), method=method)
+
+
+def n_splits(trials: Trials) -> int:
+    """How many splits of the people the trials rest on; 1 where nothing is split."""
+    return 1 if trials.splits is None else int(np.unique(trials.splits).size)
+
+
+def split_scope(trials: Trials) -> str:
+    """How far an interval takes splits of the people into account, in words to follow those of a method."""
+    if trials.splits is None:
+        return ""
+    n = n_splits(trials)
+    if n < FEWEST_SPLITS:
+        return f", {for_these_splits(n)}"
+    return f", widened by Student's t over {n} splits of the people"
+
+
+def for_these_splits(n: int) -> str:
+    """That something holds for so many splits of the people only, in words."""
+    return f"for {'this split' if n == 1 else f'these {n} splits'} of the people"
+
+
+def splits_as_rounds(trials: Trials) -> Trials:
+    """The same trials, all those of one split of the people in one round."""
+    assert trials.splits is not None
+    return replace(trials, rounds=trials.splits, splits=None)
+
+
+def _round_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
     """Turn a statistic with rounds left out into an estimate."""
     if left_out.repeats and FEWEST_REPEATS <= left_out.values.size < FEWEST_ROUNDS:
         low, high = repeat_interval(
@@ -118,13 +177,15 @@ def _too_few(left_out: JackknifeStatistic) -> str:
     )
 
 
-def advantage_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
+def advantage_estimate(
+    statistic: Callable[[Trials], JackknifeStatistic], trials: Trials, confidence: float, method: str
+) -> Estimate:
     """Turn a balanced accuracy with rounds left out into an advantage, TPR - FPR: twice it, less one.
 
     Both rates come from the same rounds, so their difference is taken in each round: their errors are not
     combined as if they were independent. Nothing is clipped or flipped.
     """
-    return as_advantage(rate_estimate(left_out, confidence, method))
+    return as_advantage(rate_estimate(statistic, trials, confidence, method))
 
 
 def as_advantage(accuracy: Estimate) -> Estimate:

@@ -32,6 +32,18 @@ def tpr_at(scores: Reals, members: Bits, fpr: float) -> float:
     return float(np.interp(fpr, np.append(0, alarms) / alarms[-1], np.append(0, hits) / hits[-1]))
 
 
+def jackknife_tpr_at(trials: Trials, fpr: float) -> Reals:
+    """TPR at one FPR with each round left out; each is computed anew, so rounds should be few."""
+    rounds = jackknife.round_numbers(trials)
+    whole = tpr_at(trials.scores, trials.members, fpr)
+    values = []
+    for number in range(int(rounds.max()) + 1):
+        rest = trials.where(rounds != number)
+        both = 0 < rest.members.sum() < len(rest)
+        values.append(tpr_at(rest.scores, rest.members, fpr) if both else whole)
+    return np.array(values)
+
+
 def exact_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float, float]:
     """Interval of the TPR at a true FPR, for independent rounds and any distribution of scores.
 

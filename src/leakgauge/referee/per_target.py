@@ -1,6 +1,7 @@
 """Trials by target: each target over its own rounds."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,17 +32,31 @@ def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.i
     return kept, numbers, ins[both].astype(np.float64), outs[both].astype(np.float64)
 
 
-def jackknife_target_means(
-    trials: Trials, targets: npt.NDArray[np.int64], whole: Reals, without: Reals, lasts: Bits
-) -> Reals:
+@dataclass(frozen=True, eq=False)
+class TargetRounds:
+    """Trials of one target in one round: usually one, and many where a round is a split of the people."""
+
+    numbers: npt.NDArray[np.int64]  # by trial: its part
+    targets: npt.NDArray[np.int64]  # by part
+    rounds: npt.NDArray[np.int64]  # by part
+
+
+def target_rounds(trials: Trials, targets: npt.NDArray[np.int64]) -> TargetRounds:
+    """Number the pairs of a target and a round that occur."""
+    rounds = round_numbers(trials)
+    n_rounds = int(rounds.max()) + 1
+    pairs, numbers = np.unique(targets * n_rounds + rounds, return_inverse=True)
+    return TargetRounds(numbers.astype(np.int64), pairs // n_rounds, pairs % n_rounds)
+
+
+def jackknife_target_means(parts: TargetRounds, whole: Reals, without: Reals, lasts: Bits) -> Reals:
     """Mean over targets of a statistic, with each round left out.
 
-    ``whole`` is the statistic by target, ``without`` by trial: that of its target without this trial. A
+    ``whole`` is the statistic by target, ``without`` by part: that of its target without this round. A
     target that would have only one world left (not ``lasts``) drops out of the mean.
     """
-    rounds = round_numbers(trials)
-    total = whole.sum() + np.bincount(rounds, np.where(lasts, without, 0.0) - whole[targets])
-    count = whole.size - np.bincount(rounds, ~lasts)
+    total = whole.sum() + np.bincount(parts.rounds, np.where(lasts, without, 0.0) - whole[parts.targets])
+    count = whole.size - np.bincount(parts.rounds, ~lasts)
     return np.where(count > 0, total / np.maximum(count, 1), whole.mean())
 
 

@@ -16,9 +16,10 @@ from leakgauge.referee.jackknife import (
     rate_estimate,
     round_numbers,
 )
-from leakgauge.referee.per_target import jackknife_target_means, split_targets
+from leakgauge.referee.per_target import jackknife_target_means, split_targets, target_rounds
+from leakgauge.referee.sample_split import selection_half
 
-_OWN_THRESHOLD_METHOD = "at the attack's own threshold, jackknife over rounds"
+_OWN_THRESHOLD_METHOD = "at the attack's own threshold"
 _NO_THRESHOLD = "the attack sets no threshold of its own"
 _ONE_WORLD = "not available: there are only members, or only non-members"
 
@@ -80,13 +81,17 @@ def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStati
     hits = np.bincount(targets, kept.members & right, ins.size)
     silences = np.bincount(targets, ~kept.members & right, ins.size)
     accuracy = (hits / ins + silences / outs) / 2
-    n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
-    lasts = (n_in > 0) & (n_out > 0)
+    parts = target_rounds(kept, targets)
+    lost_hits, lost_ins, lost_silences, lost_outs = (
+        np.bincount(parts.numbers, column)
+        for column in (kept.members & right, kept.members, ~kept.members & right, ~kept.members)
+    )
+    n_in, n_out = ins[parts.targets] - lost_ins, outs[parts.targets] - lost_outs
     without = (
-        (hits[targets] - (kept.members & right)) / np.maximum(n_in, 1)
-        + (silences[targets] - (~kept.members & right)) / np.maximum(n_out, 1)
+        (hits[parts.targets] - lost_hits) / np.maximum(n_in, 1)
+        + (silences[parts.targets] - lost_silences) / np.maximum(n_out, 1)
     ) / 2
-    values = jackknife_target_means(kept, targets, accuracy, without, lasts)
+    values = jackknife_target_means(parts, accuracy, without, (n_in > 0) & (n_out > 0))
     weights = 0.5 / np.where(kept.members, ins[targets], outs[targets]) / ins.size
     rates = np.where(kept.members, (hits / ins)[targets], (silences / outs)[targets])
     return jackknife_statistic(kept, float(accuracy.mean()), values, weights, rates)
@@ -137,6 +142,30 @@ def mean_over_rounds(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     return jackknife_statistic(trials, value, values, weights, value)
 
 
+def calibrated_decisions(trials: Trials, groups: npt.NDArray[np.int64]) -> tuple[Bits, Bits]:
+    """Decide at thresholds chosen elsewhere, one for each group of trials; return also which trials count.
+
+    With several splits of the people, those of a split are chosen on all other splits, and every trial
+    counts; within a split others vary less than the attacker could know. Otherwise one half of the rounds
+    chooses, and the other half counts.
+    """
+    n_groups = int(groups.max(initial=0)) + 1
+    splits = np.zeros(len(trials), np.int64) if trials.splits is None else trials.splits
+    numbers = np.unique(splits)
+    if numbers.size <= 1:
+        counted = ~selection_half(trials)
+        choose = trials.where(~counted)
+        thresholds = best_thresholds(groups[~counted], choose.scores, choose.members, n_groups)
+        return trials.scores >= thresholds[groups], counted
+    says_member = np.zeros(len(trials), bool)
+    for split in numbers:
+        now = splits == split
+        choose = trials.where(~now)
+        thresholds = best_thresholds(groups[~now], choose.scores, choose.members, n_groups)
+        says_member[now] = trials.scores[now] >= thresholds[groups[now]]
+    return says_member, np.ones(len(trials), bool)
+
+
 def _second_halves(trials: Trials) -> Bits:
     """Mark every second trial of each world of each round, in a random order from a fixed stream."""
     chance = stream(0, Role.TIES, 2).random(len(trials))
@@ -171,16 +200,19 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
             else "not available: there are only members, or only non-members"
         )
         return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=why)
-    chosen = trials.where(of)
-    rounds = round_numbers(chosen)
-    right = np.bincount(rounds, (chosen.scores >= threshold) == says_member)
-    n = np.bincount(rounds)
-    value = float(right.sum() / n.sum())
-    rest = n.sum() - n
-    values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
-    lost, won = largest_influences(chosen, np.full(len(chosen), 1 / len(chosen)), value)
-    left_out = JackknifeStatistic(value, values, n.size, int(n.sum()), lost, won, are_repeats(trials))
-    return rate_estimate(left_out, confidence, _OWN_THRESHOLD_METHOD)
+    repeats = are_repeats(trials)
+
+    def statistic(chosen: Trials) -> JackknifeStatistic:
+        rounds = round_numbers(chosen)
+        right = np.bincount(rounds, (chosen.scores >= threshold) == says_member)
+        n = np.bincount(rounds)
+        value = float(right.sum() / n.sum())
+        rest = n.sum() - n
+        values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
+        lost, won = largest_influences(chosen, np.full(len(chosen), 1 / len(chosen)), value)
+        return JackknifeStatistic(value, values, n.size, int(n.sum()), lost, won, repeats)
+
+    return rate_estimate(statistic, trials.where(of), confidence, _OWN_THRESHOLD_METHOD)
 
 
 def own_threshold_advantage(trials: Trials, confidence: float) -> Estimate:
@@ -188,4 +220,6 @@ def own_threshold_advantage(trials: Trials, confidence: float) -> Estimate:
     if (says_member := own_decisions(trials)) is None:
         return without_own_threshold(confidence)
     need_both_worlds(trials, "advantage_own")
-    return advantage_estimate(jackknife_accuracy(trials, says_member), confidence, _OWN_THRESHOLD_METHOD)
+    return advantage_estimate(
+        lambda rows: jackknife_accuracy(rows, says_member), trials, confidence, _OWN_THRESHOLD_METHOD
+    )

@@ -9,6 +9,6 @@ def tables(noise, folder, attack):
     (folder / "visits.csv").write_text(f"user,time,place\n{rows}\n")
     return {
         "data": {"source": "visits.csv", "time_unit": "h", "epoch": "1h"},
-        "challenger": {"group_size": 40, "targets": {"n": 1, "min_visits": 12}},
+        "challenger": {"group_size": 40, "splits": 1, "targets": {"n": 1, "min_visits": 12}},
         "mechanism": {"name": "laplace", "scale": noise},
     }

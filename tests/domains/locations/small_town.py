@@ -36,8 +36,9 @@ def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
 
 
 def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> Challenger:
-    """The challenger of a plan's tables, for people who are there already."""
-    rules = read_challenger_table({"group_size": 20, **setting})
+    """The challenger of a plan's tables, for people who are there already; one split unless more are set."""
+    splits = {} if setting.get("group_size") == "everyone" else {"splits": 1}
+    rules = read_challenger_table({"group_size": 20, **splits, **setting})
     steps = read_mechanism_table(mechanism, rules)
     divided = split_population(people, rules, stream(seed, Role.DATA, SPLIT))
     steps = with_group_size(steps, rules.n_members(people.n_people))
@@ -45,7 +46,7 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
     return Challenger(
         traces=people,
         people=divided,
-        crowd=Crowd(people if rules.everyone else people.of(divided.pool)),
+        crowd=Crowd(people),
         chain=chain,
         table=rules,
         guarantee=_guarantee(steps, people, divided, rules),

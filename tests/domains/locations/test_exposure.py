@@ -14,7 +14,6 @@ from leakgauge.domains.locations.crowd_cells import EQUAL_CELLS, CrowdCells
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.exposure import expose, informed_optimum_by_cells
-from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, laplace, logistic
@@ -193,7 +192,7 @@ def about(challenger: Challenger, person: int) -> Challenger:
     people = PopulationSplit(
         np.array([person]), np.setdiff1d(old.pool, person), np.setdiff1d(old.reference, person)
     )
-    return replace(challenger, people=people, crowd=Crowd(challenger.traces.of(people.pool)))
+    return replace(challenger, people=people)
 
 
 def auc(trials: Trials) -> float:

@@ -8,7 +8,6 @@ from domains.locations.small_town import LAPLACE, game, traces
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.population_split import PopulationSplit
-from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import build
 
 
@@ -68,4 +67,4 @@ def same_halves(visits, target, mechanism=LAPLACE, n_epochs=1, **setting):
     """One target beside people who are twice there: in the pool and in the reference alike."""
     n, people = len(visits), traces(np.vstack([target, visits, visits]), n_epochs)
     divided = PopulationSplit(np.array([0]), np.arange(1, n + 1), np.arange(n + 1, 2 * n + 1))
-    return replace(game(people, mechanism, **setting), people=divided, crowd=Crowd(people.of(divided.pool)))
+    return replace(game(people, mechanism, **setting), people=divided)

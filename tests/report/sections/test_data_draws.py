@@ -12,7 +12,7 @@ def test_mean_and_range_over_draws_are_shown(make, plain):
 
 def test_sentence_gives_mean_and_range(make):
     assert draw_sentence(make(draws=DRAWS)) == (
-        "over 12 draws of its data, right 73.1% of the time on average, from 65.5% to 81.0%."
+        "over 12 splits of the people, right 73.1% of the time on average, from 65.5% to 81.0%."
     )
 
 

@@ -41,6 +41,7 @@ DOMAIN = Domain(
         ),
     },
     mechanisms="plan_tables:mechanism_lines",
+    complete_challenger="default_splits:complete_challenger",
     private_keys=("names",),
     private_knowledge_keys=("friends",),
     exposure=ExposureSpec(

@@ -22,6 +22,7 @@ from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
+    DEFAULT_SPLITS,
     KNOWLEDGE,
     LocationsChallengerTable,
     LocationsUserMechanismTable,
@@ -31,6 +32,7 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+from leakgauge.referee.intervals import FEWEST_SPLITS
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -43,14 +45,15 @@ OUTSIZED = 1  # block of the stream of the positive control
 class Challenger(ChallengerDefaults):
     """Holds the traces; in each round publishes the counts of a new random group, or of everyone.
 
-    The other group members are drawn from the pool in every round. Each target is a member with probability
+    The other group members are drawn in every round, from the pool of its split of the people: round r has
+    split r modulo their number. Each target is a member with probability
     1/2. Under ``replace_one`` another person of the pool replaces every target that is not a member. Where
     the plan counts everyone, the others are always all people but the targets.
     """
 
     traces: Traces  # of all people, after the caps
     people: PopulationSplit
-    crowd: Crowd  # the pool, or all people where no groups are drawn
+    crowd: Crowd  # all people
     chain: ReleaseChain | UserReleaseChain
     table: LocationsChallengerTable
     guarantee: Guarantee | None
@@ -60,6 +63,7 @@ class Challenger(ChallengerDefaults):
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
     targets_digest: str | None = None
     invented: bool = False  # the target's trace is that of a positive control
+    split: int = 0  # which of the splits, where only one is left
 
     coins = Coins.FAIR
 
@@ -83,12 +87,19 @@ class Challenger(ChallengerDefaults):
         return self.table.n_members(self.traces.n_people)
 
     @property
-    def n_references(self) -> int:
-        return len(self.people.references)
+    def n_splits(self) -> int:
+        return self.people.n_splits
 
-    def with_reference(self, split: int) -> "Challenger":
-        """The same challenger with one of its references only."""
-        return replace(self, people=self.people.with_reference(split))
+    def of_split(self, split: int) -> "Challenger":
+        """The same challenger with one of its splits of the people only."""
+        return replace(self, people=self.people.of_split(split), split=self.split + split)
+
+    def splits(self, rounds: range) -> Ints | None:
+        """Who may be in a group depends on the split; where everyone is counted, only references do."""
+        return None if self.table.everyone else self._split_numbers(rounds)
+
+    def _split_numbers(self, rounds: range) -> Ints:
+        return np.asarray(rounds, dtype=np.int64) % self.n_splits
 
     @cached_property
     def others(self) -> FixedGroup:
@@ -99,22 +110,28 @@ class Challenger(ChallengerDefaults):
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
     def release(self, members: Bits, rng: Generator) -> LocationsBlock:
+        return self.release_rounds(range(len(members)), members, rng)
+
+    def release_rounds(self, rounds: range, members: Bits, rng: Generator) -> LocationsBlock:
         group_rng, near, far = rng.spawn(3)
+        splits = self._split_numbers(rounds)
         targets = self.traces.visits[self.people.targets]
         return LocationsBlock(
             rounds=WholeTables(self.others, members, targets)
             if self.table.everyone
-            else RoundGroups(self.crowd, *self._group(members, group_rng), members, targets),
+            else RoundGroups(self.crowd, *self._group(members, splits, group_rng), members, targets),
             chain=self.chain,
             near=np.unique(targets.indices).astype(np.int64),
             streams=(near, far),
             n_cells=self.traces.map.n_cells,
-            splits=isinstance(self.chain, ReleaseChain),
+            independent_cells=isinstance(self.chain, ReleaseChain),
+            split_numbers=splits,
         )
 
     def earlier(self, n_rounds: int) -> tuple[Bits, LocationsBlock]:
         """Releases of the same kind from before the first round, for attackers who saw earlier releases."""
         rng = stream(self.seed, Role.DATA, EARLIER)
+        rng = rng.spawn(self.split)[-1] if self.split else rng
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
 
@@ -136,7 +153,7 @@ class Challenger(ChallengerDefaults):
                 "attack is right in exactly half of the rounds",
                 needed=False,
             )
-        target, people, table = self.people.targets[:1], self.people.with_reference(0), self.table
+        target, people, table = self.people.targets[:1], self.people.of_split(0), self.table
         if table.everyone:  # the other targets are counted in every round
             people = replace(people, pool=np.union1d(people.pool, people.targets[1:]))
         else:
@@ -159,10 +176,15 @@ class Challenger(ChallengerDefaults):
             invented=True,
         )
 
-    def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def _group(
+        self, members: Bits, splits: Ints, rng: Generator
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         n_others = self.group_size - self.n_targets
         spare = self.n_targets if self.table.relation is Relation.REPLACE_ONE else 0
-        drawn = self.crowd.people(len(members), n_others + spare, rng)
+        drawn = np.empty((len(members), n_others + spare), np.int32)
+        for row, split in zip(drawn, splits):
+            pool = self.people.pools[split]
+            row[:] = pool[rng.choice(pool.size, row.size, replace=False)]
         spares = (
             np.where(members, -1, drawn[:, n_others:]) if spare else np.empty((len(members), 0), np.int32)
         )
@@ -203,15 +225,19 @@ def build(
     return Challenger(
         traces=traces,
         people=people,
-        crowd=Crowd(traces if table.everyone else traces.of(people.pool)),
+        crowd=Crowd(traces),
         chain=chain,
         table=table,
         guarantee=_guarantee(release_steps, traces, people, table),
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
-        targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
+        targets_digest=_targets_digest(loaded, people),
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
+        notes=(
+            *_data_notes(data, loaded, traces),
+            *_everyone_notes(table, people),
+            *_group_notes(table, people),
+        ),
     )
 
 
@@ -236,7 +262,7 @@ def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) ->
     overlap = (
         f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "
         "table, and the targets' traces: their numbers are too high for somebody who holds data of other "
-        f"people. {len(people.references)} such references were drawn; each simulated release uses one."
+        f"people. {people.n_splits} such references were drawn; each simulated release uses one."
     )
     fitted = (
         "Attackers who do not know everyone else: the counts of others are the same in all simulated "
@@ -244,6 +270,48 @@ def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) ->
         "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
     )
     return table_of_all, overlap, fitted
+
+
+def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+    """What a reader must know about the splits of the people that random groups are drawn from."""
+    if table.everyone:
+        return ()
+    n_pool, n_reference, n = people.pool.size, people.reference.size, people.n_splits
+    times = "once" if n == 1 else f"{n} times"
+    divided = (
+        f"Besides the {people.targets.size:,} targets, the people were divided {times} at random: "
+        f"{n_pool:,} that groups are drawn from, {n_reference:,} whose data attackers may hold."
+    )
+    if n >= FEWEST_SPLITS:
+        scope = "Simulated releases take turns with these splits, and intervals are over splits."
+    else:
+        these = "this split" if n == 1 else f"these {n} splits"
+        scope = (
+            f"Numbers and intervals hold for {these} of the people. For intervals over splits, set "
+            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack trains for long)."
+        )
+    return (f"{divided} {scope}", *_large_group_note(table, people))
+
+
+def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+    """A warning where groups are so large a part of the pool that they hardly vary within a split."""
+    n_pool = people.targets.size + people.pool.size
+    group = table.n_members(n_pool)
+    if 3 * group <= n_pool:
+        return ()
+    warning = (
+        f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from. "
+        "Counts of others then hardly vary within a split, and the numbers of attackers who do not know the "
+        "others rest on few different tables: lower group_size or reference, or count everyone in the data "
+        '(group_size = "everyone").'
+    )
+    return (warning,)
+
+
+def _targets_digest(loaded: VisitData, people: PopulationSplit) -> str:
+    """Of the data, the targets and the number of splits, if several: rounds are compared one by one."""
+    splits = f"\n{people.n_splits}" if people.n_splits > 1 else ""
+    return sha256(f"{loaded.digest}\n{people.targets.tolist()}{splits}".encode()).hexdigest()
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
@@ -275,17 +343,18 @@ def _guarantee(
     active person of the pool are added.
     """
     replaces = table.relation is Relation.REPLACE_ONE
+    pool = people.in_pools
     if isinstance(release_steps, LocationsUserMechanismTable):
         if (stated := release_steps.stated) is None:
             return None
         owned = _units_per_person(traces, release_steps.unit)
-        n_units = int(owned[people.targets].max()) + (int(owned[people.pool].max()) if replaces else 0)
+        n_units = int(owned[people.targets].max()) + (int(owned[pool].max()) if replaces else 0)
         return stated_guarantee(stated, n_units, table.relation)
     if release_steps.noise is None:
         return None
     n_cells = int(traces.n_visits[people.targets].max())
     if replaces:
-        n_cells += int(traces.n_visits[people.pool].max())
+        n_cells += int(traces.n_visits[pool].max())
     return noise_guarantee(release_steps.noise, n_cells, table.relation)
 
 

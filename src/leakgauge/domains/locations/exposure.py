@@ -26,6 +26,7 @@ from leakgauge.domains.locations.score_distributions import (
     merge_known_counts,
     round_rates,
 )
+from leakgauge.domains.locations.split_exposure import mean_of_splits, reference_note
 from leakgauge.mechanisms._additive import AttackBounds
 from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
@@ -49,6 +50,7 @@ INFORMED = {
 }
 AUXILIARY = "the likelihood attack by an attacker who knows the person's trace and has data of similar people"
 ZERO = "the likelihood attack by an attacker who knows the person's trace and one earlier release"
+OVER_SPLITS = "; means over {n} splits of the people"
 INFORMED_OF_EVERYONE = (
     "the best possible attack, by an attacker who knows everyone else in the table: no attacker can do "
     "better, whatever it knows"
@@ -139,22 +141,19 @@ def expose(
     groups, crowd = _groups(challenger), _crowd_cells(challenger)
     sample = _sample(traces.n_visits)
     everyone = challenger.table.everyone
-    basis = INFORMED_OF_EVERYONE if everyone else INFORMED[challenger.table.relation]
 
     def against(name: str) -> AdversaryExposure:
         begin(name)
         match name:
+            case _ if not everyone and name in ADVERSARIES:
+                return _over_splits(name, challenger, chain, groups, sample)
             case "informed":
-                return _informed(chain, groups, crowd, sample, basis)
+                return _informed(chain, groups, crowd, sample, INFORMED_OF_EVERYONE)
             case "auxiliary" if everyone:
                 return _over_references(challenger, chain, groups, sample)
             case "zero" if everyone:
                 solve = _zero(challenger, chain, groups)
                 return _checked(name, ZERO_FROM_TABLE, solve, _with_fixed_counts(crowd), sample, own=True)
-            case "auxiliary":
-                return _checked(name, AUXILIARY, _auxiliary(challenger, chain, groups), crowd, sample)
-            case "zero":
-                return _checked(name, ZERO, _zero(challenger, chain, groups), crowd, sample)
             case _:
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
@@ -164,7 +163,11 @@ def expose(
         names=_names(traces),
         cells=traces.n_visits,
         against=results,
-        notes=(*challenger.notes, *_notes(challenger, chain, groups)),
+        notes=(
+            *challenger.notes,
+            *_notes(challenger, chain, groups),
+            *reference_note(challenger.people, results),
+        ),
         setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
         promised=None
         if chain.noise is None
@@ -177,7 +180,7 @@ def _changed_cells(challenger: Challenger) -> Ints:
     visits = challenger.traces.n_visits
     if challenger.table.relation is Relation.ADD_REMOVE:
         return visits
-    return visits + visits[challenger.people.pool].max()
+    return visits + visits[challenger.people.in_pools].max()
 
 
 def _crowd_cells(challenger: Challenger) -> CrowdCells:
@@ -225,24 +228,37 @@ def _informed(
     return _checked("informed", basis, solve, crowd, sample)
 
 
+def _over_splits(
+    name: str, challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, sample: Ints
+) -> AdversaryExposure:
+    """One attacker under each split of the people, and the means; the first is checked for errors."""
+    basis = {"informed": INFORMED[challenger.table.relation], "auxiliary": AUXILIARY, "zero": ZERO}[name]
+    if name == "informed" and chain.shift_free and not groups.replaces:  # the same whoever is in the pool
+        return _informed(chain, groups, _crowd_cells(challenger), sample, basis)
+    n, parts = challenger.n_splits, []
+    for split in range(n):
+        one = challenger.of_split(split)
+        crowd, checked = _crowd_cells(one), sample if split == 0 else sample[:0]
+        if name == "informed":
+            parts.append(_informed(chain, groups, crowd, checked, basis))
+        else:
+            solve = (_auxiliary if name == "auxiliary" else _zero)(one, chain, groups)
+            parts.append(_checked(name, basis, solve, crowd, checked))
+    return parts[0] if n == 1 else mean_of_splits(parts, f"{basis}{OVER_SPLITS.format(n=n)}")
+
+
 def _over_references(
     challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, sample: Ints
 ) -> AdversaryExposure:
     """Auxiliary attackers with each of the references, and their means; the first is checked for errors."""
-    basis, n = AUXILIARY_IN_TABLE.format(n=challenger.n_references), challenger.n_references
+    basis, n = AUXILIARY_IN_TABLE.format(n=challenger.n_splits), challenger.n_splits
     parts = []
     for split in range(n):
-        one = challenger.with_reference(split)
+        one = challenger.of_split(split)
         crowd, solve = _with_fixed_counts(_crowd_cells(one)), _auxiliary(one, chain, groups)
         checked = sample if split == 0 else sample[:0]
         parts.append(_checked("auxiliary", basis, solve, crowd, checked, own=True))
-    return replace(
-        parts[0],
-        accuracy=np.mean([part.accuracy for part in parts], axis=0),
-        auc=np.mean([part.auc for part in parts], axis=0),
-        tpr=np.mean([part.tpr for part in parts], axis=0),
-        split_accuracy=np.stack([part.accuracy for part in parts]),
-    )
+    return mean_of_splits(parts, basis)
 
 
 def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
@@ -339,6 +355,11 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
         f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
         f"{groups.n_people:,} others."
     )
+    if challenger.n_splits > 1:
+        target += (
+            " Where several splits of the people are given, a range is from the smallest to the largest "
+            "number over them. Splits overlap, so the range is no standard error."
+        )
     apart = (
         "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
         "people visit several of them, these numbers may be too high: compare with leakgauge run."

@@ -99,7 +99,7 @@ class ZeroKnowledge:
         return LocationsView(block, 0)
 
 
-BY_REFERENCE = ("partial", "auxiliary", "friends")  # knowledge that depends on who is in the reference
+BY_REFERENCE = ("partial", "auxiliary", "friends")  # depends on the reference even if everyone is counted
 
 LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 
@@ -115,12 +115,13 @@ def count_prior(
 def build(
     name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
 ) -> LocationsKnowledge | KnowledgeBySplit[LocationsBlock, LocationsView]:
-    """Build the knowledge that a plan grants an attacker: for each reference, where there are several."""
+    """Build the knowledge that a plan grants an attacker: for each split of the people, if several."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
-    if name in BY_REFERENCE and challenger.n_references > 1:
-        splits = range(challenger.n_references)
+    depends = name in BY_REFERENCE or not challenger.table.everyone
+    if depends and challenger.n_splits > 1:
+        splits = range(challenger.n_splits)
         return KnowledgeBySplit(
-            tuple(_build(name, parameters, challenger.with_reference(split), seed) for split in splits)
+            tuple(_build(name, parameters, challenger.of_split(split), seed) for split in splits)
         )
     return _build(name, parameters, challenger, seed)
 

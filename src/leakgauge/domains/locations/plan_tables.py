@@ -16,7 +16,7 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
 
 RAW, OWN = "raw", "own"
-DEFAULT_SPLITS = 12  # references that are drawn where everyone in the data is counted
+DEFAULT_SPLITS = 12  # random divisions of the people into pool and reference
 UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
 FRIENDS_FROM_FILE = "given"
 
@@ -178,8 +178,9 @@ class LocationsChallengerTable:
     """The group behind a release, the people known to attackers, and the caps on visits.
 
     ``group_size`` counts all members, with all targets in; "everyone" counts all people of the data in every
-    round. ``reference`` is a share of the people, or a number of people; it includes the targets. With
-    "everyone", ``splits`` references are drawn.
+    round. ``reference`` is a share of the people, or a number of people; it includes the targets. ``splits``
+    is how often the people are divided into those that groups are drawn from and the reference; with
+    "everyone", how many references are drawn.
     """
 
     group_size: int | Literal["everyone"]
@@ -199,10 +200,6 @@ class LocationsChallengerTable:
                 f'group_size = "everyone" and relation = "{self.relation.value}" exclude each other: with '
                 "everyone in the table nobody is left to replace a target; "
                 'write relation = "add_remove", or a number as group_size'
-            )
-        if self.splits is not None and not self.everyone:
-            raise BadInput(
-                f'splits = {self.splits} needs group_size = "everyone"; leave out splits, or count everyone'
             )
         if self.splits is not None and not self.splits >= 1:
             raise BadInput(f"splits must be >= 1, got {self.splits}; {DEFAULT_SPLITS} is usual")
@@ -224,9 +221,9 @@ class LocationsChallengerTable:
         return self.group_size == "everyone"
 
     @property
-    def n_references(self) -> int:
-        """How many references are drawn for attackers with data of similar people."""
-        return (self.splits or DEFAULT_SPLITS) if self.everyone else 1
+    def n_splits(self) -> int:
+        """How often the people are divided into pool and reference."""
+        return self.splits or DEFAULT_SPLITS
 
     def n_members(self, n_people: int) -> int:
         """The size of the group, with all targets in, in data of ``n_people``."""

@@ -86,7 +86,8 @@ class LocationsBlock:
     near: Ints  # sorted
     streams: tuple[Generator, Generator]  # of the noise in near cells and in all other cells
     n_cells: int
-    splits: bool  # whether cells are published independently of one another
+    independent_cells: bool  # whether cells are published independently of one another
+    split_numbers: Ints  # of each round: which random division of the people it uses
     memory: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
@@ -95,23 +96,23 @@ class LocationsBlock:
             self.memory[key] = make()
         return self.memory[key]
 
-    def known(self, n_known: int, columns: Ints) -> Counts:
-        """The true counts of the first ``n_known`` others in some cells."""
+    def known(self, n_known: int, columns: Ints, rows: Ints | None = None) -> Counts:
+        """The true counts of the first ``n_known`` others in some cells, of some rounds or all."""
         if not np.isin(columns, self.near).all():
-            return self.rounds.known(n_known, columns)
+            return _part(self.rounds.known(n_known, columns), rows, None)
         near = self.once(("known", n_known), lambda: self.rounds.known(n_known, self.near))
-        return near[:, np.searchsorted(self.near, columns)]
+        return _part(near, rows, np.searchsorted(self.near, columns))
 
-    def at(self, columns: Ints) -> Reals:
-        """The published counts of some cells."""
-        if not self.splits or not np.isin(columns, self.near).all():
-            return self.whole[:, columns]
-        return self._near[:, np.searchsorted(self.near, columns)]
+    def at(self, columns: Ints, rows: Ints | None = None) -> Reals:
+        """The published counts of some cells, of some rounds or all."""
+        if not self.independent_cells or not np.isin(columns, self.near).all():
+            return _part(self.whole, rows, columns)
+        return _part(self._near, rows, np.searchsorted(self.near, columns))
 
     @cached_property
     def whole(self) -> Reals:
         """The published counts of all cells."""
-        if not self.splits:
+        if not self.independent_cells:
             return self.chain.sample(self.rounds.counts(), self.streams[0])
         far = np.setdiff1d(np.arange(self.n_cells), self.near, assume_unique=True)
         published = np.empty((len(self.rounds.members), self.n_cells))
@@ -124,38 +125,46 @@ class LocationsBlock:
         return self.chain.sample(self.rounds.counts(self.near), self.streams[0])
 
 
+def _part(table: npt.NDArray[Any], rows: Ints | None, columns: Ints | None) -> npt.NDArray[Any]:
+    """Some rows and columns of a table; all where none are given."""
+    if rows is None:
+        return table if columns is None else table[:, columns]
+    return table[rows] if columns is None else table[np.ix_(rows, columns)]
+
+
 @dataclass(frozen=True, eq=False)
 class LocationsView:
     """What an attacker sees of a block: the published counts, and the counts of the members it knows.
 
-    ``rows`` are the rounds of the block that it sees.
+    ``rows`` are the rounds of the block that it sees; nothing where it sees all.
     """
 
     block: LocationsBlock
     n_known: int
-    rows: slice = field(default_factory=lambda: slice(None))
+    rows: Ints | None = None
 
     @property
     def n_rounds(self) -> int:
-        return len(self.block.rounds.members[self.rows])
+        return len(self.block.rounds.members) if self.rows is None else self.rows.size
 
-    def of_rounds(self, rows: slice) -> Self:
+    def of_rounds(self, rows: Ints) -> Self:
         """The same view of some rounds of the block only."""
         return replace(self, rows=rows)
 
     def at(self, columns: Ints) -> Reals:
         """The published counts of some cells, a row for each round."""
-        return self.block.at(columns)[self.rows]
+        return self.block.at(columns, self.rows)
 
     def known(self, columns: Ints) -> Reals:
         """How many of the known members are in these cells."""
-        return self.block.known(self.n_known, columns)[self.rows].astype(np.float64)
+        return self.block.known(self.n_known, columns, self.rows).astype(np.float64)
 
     @property
     def whole(self) -> Reals:
         """Everything published, a row for each round."""
-        return self.block.whole[self.rows]
+        return _part(self.block.whole, self.rows, None)
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
         """The result of ``make`` on all published counts, computed once per block, key and rounds."""
-        return self.block.once((key, repr(self.rows)), lambda: make(self.whole))
+        rows = None if self.rows is None else self.rows.tobytes()
+        return self.block.once((key, rows), lambda: make(self.whole))

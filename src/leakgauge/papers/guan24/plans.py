@@ -183,6 +183,7 @@ class LocationDataSet:
         """The challenger of a plan: groups of these people, and targets of ``least`` visits or more."""
         return {
             "group_size": group or self.group,
+            "splits": 1,  # as in the paper
             "relation": "replace_one",
             "reference": self.reference,
             "per_day": self.per_day,

@@ -157,6 +157,7 @@ def cell_audit_table(name: str, scope: paper.Scope, cell: BusyCell) -> paper.Aud
         "challenger": {
             "group_size": cell.group + 1,
             "reference": cell.people + 1,
+            "splits": 1,
             "targets": {"n": 1, "min_visits": plans.SIXTY_CELLS},
         },
         "mechanism": plans.MECHANISMS["laplace"],

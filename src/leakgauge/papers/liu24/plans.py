@@ -196,6 +196,7 @@ def audit_table(
             "group_size": group,
             "per_epoch": 1,
             "reference": 0.5,
+            "splits": 1,  # as in the paper
             "targets": {"n": 1, "min_visits": 140},
         },
         "mechanism": MECHANISMS[noise],

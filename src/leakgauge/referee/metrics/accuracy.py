@@ -11,8 +11,7 @@ from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
-from leakgauge.referee.sample_split import selection_half
-from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
+from leakgauge.referee.thresholds import best_thresholds, calibrated_decisions, jackknife_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +32,22 @@ class Metric(RateMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        counts = ~selection_half(trials)
-        choose, count = trials.where(~counts), trials.where(counts)
-        need_both_worlds(choose, "accuracy")
-        need_both_worlds(count, "accuracy")
-        zeros = np.zeros(len(choose), np.int64)
-        threshold = best_thresholds(zeros, choose.scores, choose.members, 1)[0]
+        need_both_worlds(trials, "accuracy")
+        says_member, counts = calibrated_decisions(trials, np.zeros(len(trials), np.int64))
+        if not counts.all():
+            need_both_worlds(trials.where(~counts), "accuracy")
+            need_both_worlds(trials.where(counts), "accuracy")
+        decisions = says_member[counts]
         return rate_estimate(
-            jackknife_accuracy(count, count.scores >= threshold),
+            lambda rows: jackknife_accuracy(rows, decisions),
+            trials.where(counts),
             self.confidence,
-            "balanced accuracy at a threshold chosen on other rounds, jackknife over rounds",
+            f"balanced accuracy at a threshold chosen on other {'splits' if counts.all() else 'rounds'}",
         )
 
     def threshold_loss(self, trials: Trials) -> float:
         """The accuracy at the threshold that is best on the counted rounds, minus the estimate."""
-        counted = trials.where(~selection_half(trials))
+        counted = trials.where(calibrated_decisions(trials, np.zeros(len(trials), np.int64))[1])
         threshold = best_thresholds(np.zeros(len(counted), np.int64), counted.scores, counted.members, 1)[0]
         best = jackknife_accuracy(counted, counted.scores >= threshold).value
         return max(0.0, best - (self(trials).value or best))

@@ -12,8 +12,7 @@ from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
-from leakgauge.referee.sample_split import selection_half
-from leakgauge.referee.thresholds import best_thresholds, jackknife_mean_accuracy
+from leakgauge.referee.thresholds import best_thresholds, calibrated_decisions, jackknife_mean_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,22 +36,22 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         need_lasting_targets(trials, "accuracy_mean")
-        counts = ~selection_half(trials)
-        if counts.all() or not counts.any():
+        targets = np.unique(trials.targets, return_inverse=True)[1].astype(np.int64)
+        says_member, counts = calibrated_decisions(trials, targets)
+        if not counts.any():
             raise BadInput("accuracy_mean needs at least two rounds: one to choose a threshold, one to count")
-        names, targets = np.unique(trials.targets, return_inverse=True)
-        choose = trials.where(~counts)
-        thresholds = best_thresholds(targets[~counts], choose.scores, choose.members, names.size)
-        says_member = trials.scores >= thresholds[targets]
+        decisions = says_member[counts]
+        others = "splits" if counts.all() else "rounds"
         return rate_estimate(
-            jackknife_mean_accuracy(trials.where(counts), says_member[counts]),
+            lambda rows: jackknife_mean_accuracy(rows, decisions),
+            trials.where(counts),
             self.confidence,
-            "mean over targets, each at its own threshold chosen on other rounds, jackknife over rounds",
+            f"mean over targets, each at its own threshold chosen on other {others}",
         )
 
     def threshold_loss(self, trials: Trials) -> float:
         """The accuracy at the thresholds that are best on the counted rounds, minus the estimate."""
-        counted = trials.where(~selection_half(trials))
+        counted = trials.where(calibrated_decisions(trials, np.zeros(len(trials), np.int64))[1])
         names, targets = np.unique(counted.targets, return_inverse=True)
         thresholds = best_thresholds(targets, counted.scores, counted.members, names.size)
         best = jackknife_mean_accuracy(counted, counted.scores >= thresholds[targets]).value

@@ -47,14 +47,16 @@ class Metric(RateMetric):
         need_both_worlds(trials, "accuracy_own")
         if has_lasting_targets(trials):
             return rate_estimate(
-                jackknife_mean_accuracy(trials, says_member),
+                lambda rows: jackknife_mean_accuracy(rows, says_member),
+                trials,
                 self.confidence,
-                "mean over targets at the attack's own threshold, jackknife over rounds",
+                "mean over targets at the attack's own threshold",
             )
         return rate_estimate(
-            jackknife_accuracy(trials, says_member),
+            lambda rows: jackknife_accuracy(rows, says_member),
+            trials,
             self.confidence,
-            "balanced accuracy at the attack's own threshold, jackknife over rounds",
+            "balanced accuracy at the attack's own threshold",
         )
 
     def sequence(self, trials: Trials, block: int) -> Estimate:

@@ -11,7 +11,7 @@ from leakgauge.referee import jackknife, thresholds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import RateMetric
 
-_BEST = "TPR - FPR at the best threshold of the counted trials (biased upwards), jackknife over rounds"
+_BEST = "TPR - FPR at the best threshold of the counted trials (biased upwards)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,10 @@ class Metric(RateMetric):
                 method="sqrt(pi / 8) sqrt(1 / n + 1 / m)",
                 reason="a formula: it has no interval",
             )
+        decisions = thresholds.in_sample_decisions(trials)
         return jackknife.advantage_estimate(
-            thresholds.mean_over_rounds(trials, thresholds.in_sample_decisions(trials)),
+            lambda rows: thresholds.mean_over_rounds(rows, decisions),
+            trials,
             self.confidence,
             _BEST,
         )

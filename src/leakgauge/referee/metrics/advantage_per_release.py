@@ -29,11 +29,13 @@ class Metric(RateMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        method = "TPR - FPR at thresholds chosen on the other half of each release, jackknife over rounds"
+        method = "TPR - FPR at thresholds chosen on the other half of each release"
         if reason := thresholds.too_few_per_round(trials, FEWEST):
             return Estimate(value=None, confidence=self.confidence, method=method, reason=reason)
+        decisions = thresholds.cross_fitted_decisions(trials)
         return jackknife.advantage_estimate(
-            thresholds.mean_over_rounds(trials, thresholds.cross_fitted_decisions(trials)),
+            lambda rows: thresholds.mean_over_rounds(rows, decisions),
+            trials,
             self.confidence,
             method,
         )

@@ -63,7 +63,7 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "auc")
-        return rate_estimate(_jackknife_auc(trials), self.confidence, "Mann-Whitney, jackknife over rounds")
+        return rate_estimate(_jackknife_auc, trials, self.confidence, "Mann-Whitney")
 
 
 def _jackknife_auc(trials: Trials) -> JackknifeStatistic:

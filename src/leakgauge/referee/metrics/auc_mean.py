@@ -8,10 +8,10 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import jackknife_statistic, rate_estimate
+from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.metrics.auc import placements
-from leakgauge.referee.per_target import jackknife_target_means, split_targets
+from leakgauge.referee.per_target import jackknife_target_means, split_targets, target_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,23 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         need_lasting_targets(trials, "auc_mean")
-        kept, targets, ins, outs = split_targets(trials, "auc_mean")
-        placed = placements(targets, kept.scores, kept.members)
-        wins = np.bincount(targets, np.where(kept.members, placed.won, 0.0))
-        auc = wins / (ins * outs)
-        n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
-        lasts = (n_in > 0) & (n_out > 0)
-        without = (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1)
-        values = jackknife_target_means(kept, targets, auc, without, lasts)
-        weights = 1 / np.where(kept.members, ins[targets], outs[targets]) / ins.size
-        left_out = jackknife_statistic(kept, float(auc.mean()), values, weights, auc[targets])
-        return rate_estimate(left_out, self.confidence, "mean over targets, jackknife over rounds")
+        return rate_estimate(_jackknife_mean_auc, trials, self.confidence, "mean over targets")
+
+
+def _jackknife_mean_auc(trials: Trials) -> JackknifeStatistic:
+    """AUC of each target, averaged; with each round left out."""
+    kept, targets, ins, outs = split_targets(trials, "auc_mean")
+    placed = placements(targets, kept.scores, kept.members)
+    wins = np.bincount(targets, np.where(kept.members, placed.won, 0.0))
+    auc = wins / (ins * outs)
+    parts = target_rounds(kept, targets)
+    n_in = ins[parts.targets] - np.bincount(parts.numbers, kept.members)
+    n_out = outs[parts.targets] - np.bincount(parts.numbers, ~kept.members)
+    within = placements(parts.numbers, kept.scores, kept.members).won  # pairs inside a part are lost once
+    lost = np.bincount(parts.numbers, placed.won) - np.bincount(
+        parts.numbers, np.where(kept.members, within, 0.0)
+    )
+    without = (wins[parts.targets] - lost) / np.maximum(n_in * n_out, 1)
+    values = jackknife_target_means(parts, auc, without, (n_in > 0) & (n_out > 0))
+    weights = 1 / np.where(kept.members, ins[targets], outs[targets]) / ins.size
+    return jackknife_statistic(kept, float(auc.mean()), values, weights, auc[targets])

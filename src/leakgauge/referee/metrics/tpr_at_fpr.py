@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leakgauge.core.game import Trials
-from leakgauge.referee import assumptions, low_fpr
+from leakgauge.referee import assumptions, jackknife, low_fpr
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import RateMetric
 
@@ -14,7 +14,7 @@ from leakgauge.referee.metric_protocol import RateMetric
 class Metric(RateMetric):
     """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared.
 
-    Where rounds repeat a whole experiment it is the mean over them.
+    Where rounds repeat a whole experiment it is the mean over them. Several splits of the people widen it.
     """
 
     variants: ClassVar[Mapping[str, Mapping[str, float]]] = {
@@ -41,6 +41,11 @@ class Metric(RateMetric):
 
     def __call__(self, trials: Trials) -> Estimate:
         assumptions.need_both_worlds(trials, "tpr_at_fpr")
+        return jackknife.widen_over_splits(
+            self._over_rounds(trials), trials, lambda rows: low_fpr.jackknife_tpr_at(rows, self.fpr)
+        )
+
+    def _over_rounds(self, trials: Trials) -> Estimate:
         if low_fpr.has_enough_repeats(trials, self.fpr):
             return self._of_repeats(trials)
         value = low_fpr.tpr_at(trials.scores, trials.members, self.fpr)

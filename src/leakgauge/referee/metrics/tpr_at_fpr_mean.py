@@ -9,6 +9,7 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.jackknife import split_scope
 from leakgauge.referee.low_fpr import LOW_FPRS, fewest_others
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.metrics import tpr_at_fpr
@@ -61,7 +62,7 @@ class Metric(RateMetric):
             low=_mean([answer.low for answer in answers]),
             high=_mean([answer.high for answer in answers]),
             confidence=self.confidence,
-            method="mean over targets of exact intervals that hold together",
+            method=f"mean over targets of exact intervals that hold together{split_scope(trials)}",
             reason=few if outs.max() < need else None,
         )
 

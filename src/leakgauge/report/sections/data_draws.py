@@ -1,4 +1,4 @@
-"""How much an attacker's success depends on which people it has data of, where several draws were tried."""
+"""How much an attacker's success depends on the random split of the people, where several were tried."""
 
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.number_format import count, percent
@@ -10,15 +10,15 @@ ORDER = 29
 MOST_ROWS = 80
 
 _TEMPLATE = """
-<p>An attacker with data of similar people holds the data of some of them. Which people these are was drawn
-at random several times, and every simulated release uses one of the draws. The range includes chance: each
-draw has only its own part of the simulated releases.</p>
+<p>Which people may be counted, and whose data an attacker with data of similar people holds, was drawn at
+random several times, and every simulated release uses one of these splits. The range includes chance: each
+split has only its own part of the simulated releases.</p>
 {{ table }}
 """
 
 
 def section(run: JudgedRun) -> Section | None:
-    """One line per attacker whose data were drawn several times."""
+    """One line per attacker that faced several splits of the people."""
     drawn = [verdict for verdict in run.verdicts if verdict.draws]
     if not drawn:
         return None
@@ -29,20 +29,20 @@ def section(run: JudgedRun) -> Section | None:
         numbers = (percent(draws[key]) for key in ("mean", "smallest", "largest"))
         rows.append(HtmlTableRow(name, (count(int(draws["number"])), *numbers)))
     table = html_table(
-        "Draws of the attacker's data",
-        [("Draws", ""), ("Mean", ""), ("Smallest", ""), ("Largest", "")],
+        "Splits of the people",
+        [("Splits", ""), ("Mean", ""), ("Smallest", ""), ("Largest", "")],
         rows,
-        caption="Correct identifications at the attack's own threshold, by draw of its data. "
+        caption="Correct identifications at the attack's own threshold, by split of the people. "
         + omission_note(len(shown), len(drawn), "attackers"),
     )
-    return Section("Draws of the attacker's data", render_html(_TEMPLATE, table=table))
+    return Section("Splits of the people", render_html(_TEMPLATE, table=table))
 
 
 def draw_sentence(verdict: Verdict) -> str:
-    """The mean and the range over the draws of an attacker's data; empty where there was one."""
+    """The mean and the range over the splits of the people; empty where there was one."""
     if not (draws := verdict.draws):
         return ""
     return (
-        f"over {count(int(draws['number']))} draws of its data, right {percent(draws['mean'])} of the time "
-        f"on average, from {percent(draws['smallest'])} to {percent(draws['largest'])}."
+        f"over {count(int(draws['number']))} splits of the people, right {percent(draws['mean'])} of the "
+        f"time on average, from {percent(draws['smallest'])} to {percent(draws['largest'])}."
     )

@@ -72,7 +72,7 @@ class ContradictionRule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attack(per_target_scorer.LongStudy):
     """Train an L1 logistic regression on all cells for each target, and set its threshold on other shadows.
 
     Knock-Knock (Pyrgelis et al. 2018); with zero knowledge, the attack of Guan et al. (2024). The training

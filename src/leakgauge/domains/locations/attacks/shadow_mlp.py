@@ -38,7 +38,7 @@ SHADOWS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attack(per_target_scorer.LongStudy):
     """Train a network of sigmoid units on the target's cells minus the known counts (Liu et al. 2024).
 
     ``hidden`` is the number of units: "n" (as many as the target has cells) or a number (100 in Pyrgelis et

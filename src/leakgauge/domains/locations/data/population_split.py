@@ -20,26 +20,40 @@ class PopulationSplit:
     """Targets, pool and reference. In the sizes of a plan, pool and reference both include the targets.
 
     The three are disjoint, unless everyone in the data is counted: then the pool is everybody but the
-    targets, and several references are drawn from it.
+    targets, and the reference is drawn from it. Several splits have the same targets.
     """
 
     targets: Ints
     pool: Ints
     reference: Ints
-    further_references: tuple[Ints, ...] = ()
+    further: tuple[tuple[Ints, Ints], ...] = ()  # pool and reference of the other splits
+
+    @property
+    def n_splits(self) -> int:
+        return 1 + len(self.further)
+
+    @property
+    def pools(self) -> tuple[Ints, ...]:
+        """The pools of all splits."""
+        return (self.pool, *(pool for pool, _ in self.further))
 
     @property
     def references(self) -> tuple[Ints, ...]:
-        """All references."""
-        return (self.reference, *self.further_references)
+        """The references of all splits."""
+        return (self.reference, *(reference for _, reference in self.further))
 
-    def with_reference(self, split: int) -> "PopulationSplit":
-        """The same people with one of the references only."""
-        return replace(self, reference=self.references[split], further_references=())
+    @property
+    def in_pools(self) -> Ints:
+        """The people of any pool."""
+        return self.pool if self.n_splits == 1 else np.unique(np.concatenate(self.pools))
+
+    def of_split(self, split: int) -> "PopulationSplit":
+        """One of the splits only."""
+        return replace(self, pool=self.pools[split], reference=self.references[split], further=())
 
 
 def split_population(traces: Traces, table: LocationsChallengerTable, rng: Generator) -> PopulationSplit:
-    """Choose the targets, and divide all other people into pool and reference.
+    """Choose the targets, and divide all other people into pool and reference, as often as wanted.
 
     Where everyone is counted, all other people are the pool, and each reference is a random part of it.
     """
@@ -56,12 +70,13 @@ def split_population(traces: Traces, table: LocationsChallengerTable, rng: Gener
         )
     n_others = min(max(n_reference - targets.size, 0), rest.size)
     if table.everyone:
-        references = [np.sort(rng.permutation(rest)[:n_others]) for _ in range(table.n_references)]
-        people = PopulationSplit(targets, np.sort(rest), references[0], tuple(references[1:]))
-        _require_reference(people, table)
-        return people
-    people = PopulationSplit(targets, np.sort(rest[n_others:]), np.sort(rest[:n_others]))
-    _require_room(people, table)
+        everybody = np.sort(rest)
+        splits = [(everybody, np.sort(rng.permutation(rest)[:n_others])) for _ in range(table.n_splits)]
+    else:  # the first split is the same, however many there are
+        orders = [rest, *(rng.permutation(rest) for _ in range(table.n_splits - 1))]
+        splits = [(np.sort(order[n_others:]), np.sort(order[:n_others])) for order in orders]
+    people = PopulationSplit(targets, *splits[0], tuple(splits[1:]))
+    (_require_reference if table.everyone else _require_room)(people, table)
     return people
 
 

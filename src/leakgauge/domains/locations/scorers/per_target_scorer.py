@@ -15,6 +15,10 @@ from leakgauge.support.parallel import parallel_map
 Known = TypeVar("Known")
 
 
+class LongStudy:
+    """Marks an attack that trains a classifier for each target: it studies one split of the people."""
+
+
 class CellRule(Protocol):
     """Scores rows of published outputs in some cells minus the known counts."""
 
