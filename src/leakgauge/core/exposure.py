@@ -23,8 +23,8 @@ class AdversaryExposure:
         auc: The area under the ROC curve for each person.
         tpr: The share of members found, where 1 % of non-members are wrongly accused.
         error: The largest numerical error of these numbers, as far as it is known.
-        split_accuracy: Where the attacker's data are one of several random draws of people, the accuracy with
-            each of them: draws x people. The other numbers are then means over the draws.
+        split_accuracy: Where what the attacker has is one of several random draws, of people or of releases,
+            the accuracy with each of them: draws x people. The other numbers are then means over the draws.
     """
 
     adversary: str
