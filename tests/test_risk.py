@@ -169,6 +169,24 @@ def test_undecided_says_how_many_rounds_would_decide():
     assert again.status is (RiskStatus.WITHIN if found.value < LIMIT else RiskStatus.OVER)
 
 
+def test_rounds_that_would_decide_hardly_depend_on_chance():
+    """Equal audits got suggestions from 350 to 100,000 rounds; now there are few different ones."""
+    rng = np.random.default_rng(8)
+    found = [risk(answers(0.57, 300, 1, rng)) for _ in range(60)]
+    needed = {one.rounds_needed for one in found if one.status is RiskStatus.UNDECIDED}
+    assert needed <= {500, 1000, 2000, 5000, None}  # from the rounds there are to 16 times as many
+
+
+def test_value_at_the_limit_suggests_no_rounds():
+    trials = answers(0.6, 300, 1, np.random.default_rng(9))
+    value = risk(trials).value
+    near, far = (risk(trials, Limits(metrics={"accuracy": value + more})) for more in (0.005, 0.03))
+    assert (near.status, near.rounds_needed) == (RiskStatus.UNDECIDED, None)
+    assert far.status is RiskStatus.UNDECIDED
+    width = far.high - far.value
+    assert 300 * (width / 0.03) ** 2 <= far.rounds_needed < 2.5 * 300 * (width / 0.03) ** 2 + 1
+
+
 @pytest.mark.parametrize(
     ("name", "limit", "truth"),
     [("accuracy", 0.6, 700), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],

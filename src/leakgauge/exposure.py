@@ -171,7 +171,7 @@ def _summary(against: AdversaryExposure) -> dict[str, Any]:
 
 
 def _recognised(against: AdversaryExposure) -> dict[str, Any]:
-    """How many people are recognised; over several splits of the people, the mean and the range."""
+    """How many people are recognised; over several random draws, the mean and the range."""
     counts = np.count_nonzero(against.accuracies >= RECOGNISED_ACCURACY, axis=1)
     found = {"accuracy": RECOGNISED_ACCURACY, "people": round(float(counts.mean()))}
     if counts.size == 1:
@@ -182,7 +182,7 @@ def _recognised(against: AdversaryExposure) -> dict[str, Any]:
 def _identified(against: AdversaryExposure) -> dict[str, list[float] | list[int]]:
     """How many people are identified with at least each accuracy, given the numerical error.
 
-    Over several splits of the people these are the smallest and the largest number.
+    Over several random draws these are the smallest and the largest number.
     """
     people = np.sort(against.accuracies, axis=1)
     at_least, at_most = (

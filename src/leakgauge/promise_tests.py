@@ -72,6 +72,45 @@ def curve_checks(guarantee: Guarantee, schedule: StoppingSchedule | None) -> tup
     return CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class PromiseTest:
+    """How one attacker's trials are tested against a promise, and how the error is divided.
+
+    Attributes:
+        metrics: Which bound on epsilon is used, and the confidence level.
+        guarantee: The promise.
+        n_verdicts: How many verdicts share the error.
+        schedule: When it may stop early; None where all rounds are played.
+        trials_per_round: How many trials share a release.
+    """
+
+    metrics: MetricsTable
+    guarantee: Guarantee
+    n_verdicts: int
+    schedule: StoppingSchedule | None
+    trials_per_round: float
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The rates that are compared besides epsilon."""
+        return curve_checks(self.guarantee, self.schedule)
+
+    @property
+    def error(self) -> float:
+        """The error of this verdict."""
+        return (1 - self.metrics.confidence) / self.n_verdicts
+
+    @property
+    def error_of_epsilon(self) -> float:
+        """The part of the error that epsilon has."""
+        return self.error / 2 if self.rates else self.error
+
+    @property
+    def error_of_rate(self) -> float:
+        """The error of each comparison with the curve; the one-run test of it gets a part too."""
+        return self.error / 2 / (len(self.rates) + (self.trials_per_round > 1))
+
+
 def rounds_needed(
     metrics: MetricsTable | None,
     guarantee: Guarantee | None,
@@ -85,33 +124,29 @@ def rounds_needed(
     """
     if metrics is None or guarantee is None:
         return None
-    counts = (
-        _rounds_for_epsilon(metrics, guarantee, n_verdicts, schedule, trials_per_round),
-        _rounds_for_rates(metrics, guarantee, n_verdicts, schedule, trials_per_round),
-        _rounds_for_curve(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+    test = PromiseTest(
+        metrics=metrics,
+        guarantee=guarantee,
+        n_verdicts=n_verdicts,
+        schedule=schedule,
+        trials_per_round=trials_per_round,
     )
+    counts = (_rounds_for_epsilon(test), _rounds_for_rates(test), _rounds_for_curve(test))
     return min((count for count in counts if count is not None), default=None)
 
 
-def _rounds_for_rates(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
+def _rounds_for_rates(test: PromiseTest) -> int | None:
     """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
 
     Of n rounds without an error the lower bound of a rate is 1 - w (1 - error^(1/n)), w being what a round in
     which all goes wrong weighs: 1 for the accuracy, of which half of the rounds choose the threshold, and 2
     for the AUC, because every pair is in two rounds.
     """
-    if not curve_checks(guarantee, schedule):
+    if not test.rates:
         return None
-    error = _part_of_error(metrics, guarantee, n_verdicts, schedule, trials_per_round)
-    bounds = metric_bounds(guarantee, LOW_FPRS)
+    bounds = metric_bounds(test.guarantee, LOW_FPRS)
     counts = [
-        halves * max(FEWEST_ROUNDS, np.log(error) / np.log1p((bounds[name] - 1) / weight))
+        halves * max(FEWEST_ROUNDS, np.log(test.error_of_rate) / np.log1p((bounds[name] - 1) / weight))
         for name, halves, weight in (("accuracy", 2, 1), ("auc", 1, 2))
         if 0.5 <= bounds[name] < 1
     ]
@@ -119,60 +154,35 @@ def _rounds_for_rates(
     return ceil(needed + 2 * np.sqrt(needed) + 10) if needed < MOST_ROUNDS else None
 
 
-def _rounds_for_curve(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
+def _rounds_for_curve(test: PromiseTest) -> int | None:
     """In how many rounds guesses without an error contradict the curve, where trials share rounds.
 
     Nothing where several thousand trials do not suffice: then this counts none, though more might.
     """
-    if guarantee.curve is None or not curve_checks(guarantee, schedule) or trials_per_round <= 1:
+    if test.guarantee.curve is None or not test.rates or test.trials_per_round <= 1:
         return None
-    error = _part_of_error(metrics, guarantee, n_verdicts, schedule, trials_per_round)
-    needed = coins_to_reject(guarantee.curve, error)
-    return None if needed is None else ceil(needed / trials_per_round)
+    needed = coins_to_reject(test.guarantee.curve, test.error_of_rate)
+    return None if needed is None else ceil(needed / test.trials_per_round)
 
 
-def _part_of_error(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> float:
-    """The error of each comparison with the curve; the one-run test of it gets a part too."""
-    parts = len(curve_checks(guarantee, schedule)) + (trials_per_round > 1)
-    return (1 - metrics.confidence) / n_verdicts / 2 / parts
-
-
-def _rounds_for_epsilon(
-    metrics: MetricsTable,
-    guarantee: Guarantee,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
+def _rounds_for_epsilon(test: PromiseTest) -> int | None:
     """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
-    if not np.isfinite(guarantee.epsilon):
+    promised, per_round = test.guarantee.epsilon, test.trials_per_round
+    if not np.isfinite(promised):
         return None
-    error = (1 - metrics.confidence) / n_verdicts / (2 if curve_checks(guarantee, schedule) else 1)
-    metric = epsilon_metric(metrics, guarantee, schedule, 1 - error)
+    metric = epsilon_metric(test.metrics, test.guarantee, test.schedule, 1 - test.error_of_epsilon)
 
     def bound(n_rounds: int) -> float:
-        n = round(n_rounds * trials_per_round)
-        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=trials_per_round > 1)
+        n = round(n_rounds * per_round)
+        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=per_round > 1)
 
     high, before = 1, 0.0
-    while not (shown := bound(high)) > guarantee.epsilon:
-        if shown < before or high * trials_per_round > (MOST_ROUNDS if shown else FEW_ROUNDS):
+    while not (shown := bound(high)) > promised:
+        if shown < before or high * per_round > (MOST_ROUNDS if shown else FEW_ROUNDS):
             return None
         high, before = 2 * high, shown
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle) > guarantee.epsilon else (middle, high)
+        low, high = (low, middle) if bound(middle) > promised else (middle, high)
     return high

@@ -28,11 +28,14 @@ from leakgauge.referee.metric_evaluation import (
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
 MOST_ROUNDS_TRIED = 2**17
+LEAST_DISTANCE = 0.25  # from a limit, in widths of the bound; closer, a value is on either side by chance
 _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
 ONE_RELEASE = "the attackers tried, on this one release"
+INSIDE = "the limit is inside the confidence interval"
+AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
     "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
@@ -72,7 +75,8 @@ class Risk:
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
         reason: Why it is undecided, or has no limit.
-        rounds_needed: About how many rounds would decide; None where that is not known.
+        rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10; None where that is not
+            known, as with a value at the limit.
     """
 
     status: RiskStatus
@@ -137,12 +141,29 @@ class _LimitCheck:
         return 1.0 if self.high is None else self.high - self.limit
 
     def rounds_needed(self, n_rounds: int) -> int | None:
-        """About how many rounds would put the limit outside the interval, if the value stays."""
-        if self.value is None or self.low is None or self.high is None or self.value == self.limit:
+        """About how many rounds would put the limit outside the interval, if the value stays: 1, 2, 5, 10 ...
+
+        Nothing where the value is so close to the limit that chance decides on which side it is. The number
+        depends on the square of that distance, so it is no better known than to such steps.
+        """
+        if self.value is None or self.low is None or self.high is None:
             return None
+        distance = abs(self.value - self.limit)
         width = self.high - self.value if self.value < self.limit else self.value - self.low
-        needed = n_rounds * (width / (self.limit - self.value)) ** 2
-        return ceil(needed * 1.05) if needed < MOST_ROUNDS else None
+        if not distance > LEAST_DISTANCE * width:
+            return None
+        needed = n_rounds * (width / distance) ** 2
+        return _next_step(needed) if needed < MOST_ROUNDS else None
+
+
+def _next_step(number: float) -> int:
+    """The next of 1, 2, 5, 10, 20, 50 and so on.
+
+    >>> _next_step(2.1), _next_step(500), _next_step(501)
+    (5, 500, 1000)
+    """
+    power = 10 ** (len(str(ceil(number))) - 1)
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= ceil(number))
 
 
 def assess_risk(
@@ -190,21 +211,21 @@ def _compared(
     above = [check for check in open_checks if check.value is not None and check.value > check.limit]
     needed = [check.rounds_needed(n_rounds) for check in above or open_checks]
     known = [rounds for rounds in needed if rounds is not None]
+    rounds_needed = _rounds_to_decide(known, needed, any_suffices=bool(above))
     return _risk(
         RiskStatus.UNDECIDED,
         worst,
         attacker,
-        reason=worst.reason or _inside_interval(trials),
-        rounds_needed=_rounds_to_decide(known, needed, any_suffices=bool(above)),
+        reason=worst.reason or _inside_interval(trials, at_limit=rounds_needed is None),
+        rounds_needed=rounds_needed,
     )
 
 
-def _inside_interval(trials: Trials) -> str:
+def _inside_interval(trials: Trials, *, at_limit: bool) -> str:
     """Why a limit is not decided; an interval over splits of the people needs more of these too."""
-    inside = "the limit is inside the confidence interval"
     if n_splits(trials) < FEWEST_SPLITS:
-        return inside
-    return f"{inside}, which is over {n_splits(trials)} splits of the people: raise splits with rounds"
+        return AT_LIMIT if at_limit else INSIDE
+    return f"{INSIDE}, which is over {n_splits(trials)} splits of the people: raise splits with rounds"
 
 
 def _rounds_to_decide(known: list[int], needed: list[int | None], *, any_suffices: bool) -> int | None:

@@ -230,7 +230,8 @@ def recognised_risk(
 ) -> Risk | None:
     """Compare the share of people recognised, as ``expose`` counted them, with its limit.
 
-    The counts of ``expose`` are exact up to a numerical error, which counts against the release.
+    The counts of ``expose`` are exact up to a numerical error and, where what an attacker has is drawn at
+    random, up to the range over the draws. Both count against the release.
     """
     if limits.recognised is None:
         return None
@@ -249,7 +250,8 @@ def recognised_risk(
     elif uncounted:
         status, reason = RiskStatus.UNDECIDED, _no_counted_attacker(uncounted, limits)
     elif worst is None or not worst[1] < limits.recognised:
-        status, reason = RiskStatus.UNDECIDED, "the limit is inside the numerical error of expose"
+        status = RiskStatus.UNDECIDED
+        reason = "the limit is inside the range over random draws, or inside the numerical error, of expose"
     return Risk(
         status=status,
         metric="recognised",

@@ -140,7 +140,7 @@ def test_table_of_everyone_gives_mean_and_range_over_draws(call, city, tmp_path)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("city: Of 30 people, ")
     assert "in random groups" not in outcome.out.splitlines()[0]
-    assert " over 3 splits of the people)" in outcome.out
+    assert " over 3 random draws)" in outcome.out
     assert "people drawn from this same table" in outcome.out
     assert "visits.csv: 30 people, 73 visits" in outcome.out
     with (tmp_path / "here" / "exposure.csv").open() as file:

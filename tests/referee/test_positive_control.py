@@ -1,19 +1,52 @@
 """The positive control: exact bounds, no threshold from counted rounds, and a share of wrong passes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
 from known_trials import RANK, SIGNED, trials
-from leakgauge.core.game import Coins
+from leakgauge.core.game import NOISE_ERROR, Coins
 from leakgauge.referee.instrument_check import (
     all_scores_equal,
     needed_accuracy,
     no_positive_control,
     positive_control,
 )
+
+
+def decided_in_noise(right, n, chance):
+    return replace(decided(right, n), utility={NOISE_ERROR: np.full(n, chance)})
+
+
+@pytest.mark.parametrize("scales", [10, 12, 14, 17, 20])
+@pytest.mark.parametrize("limit", [None, 0.9, 0.95, 0.99])
+def test_honest_noise_hardly_ever_fails_it(scales, limit):
+    """Laplace noise, the worlds ``scales`` apart: at .95, one error in 100 rounds is one too many.
+
+    At 10 scales 29 % of honest releases have one, which was called failed.
+    """
+    needed, noise = needed_accuracy(limit), np.random.default_rng(scales).laplace(size=(20_000, 100))
+    errors = np.count_nonzero(noise > scales / 2, axis=1)
+    status = {
+        int(k): positive_control(decided_in_noise(100 - k, 100, np.exp(-scales / 2)), needed)["status"]
+        for k in np.unique(errors)
+    }
+    assert np.mean([status[k] == "failed" for k in errors.tolist()]) <= 0.01
+    assert np.mean([status[k] == "passed" for k in errors.tolist()]) > (0.65 if needed == 0.95 else 0.99)
+
+
+@pytest.mark.parametrize("chance", [1e-4, 0.0067, 0.05])
+def test_noise_does_not_excuse_an_attack_that_is_often_wrong(chance):
+    excused = int(binom.ppf(0.99, 100, chance))
+    for errors, status in ((excused + 1, "failed"), (30, "failed"), (50, "failed"), (0, "passed")):
+        assert positive_control(decided_in_noise(100 - errors, 100, chance), 0.95)["status"] == status
+    if excused:
+        found = positive_control(decided_in_noise(100 - excused, 100, chance), 0.95)
+        assert (found["status"], found["accuracy"]) == ("not possible", 1 - excused / 100)
+        assert f"explains up to {excused} wrong ones" in found["reason"]
 
 
 def decided(right, n, reading=SIGNED, **more):

@@ -226,7 +226,11 @@ def test_tight_mechanism_is_hardly_ever_accused_at_high_confidence():
 
 
 @pytest.mark.nightly
-def test_whole_audits_of_a_tight_mechanism_accuse_it_at_most_once_in_1000():
+def test_whole_audits_of_a_tight_mechanism_accuse_it_at_most_once_in_1000(monkeypatch):
+    """The positive control, two thirds of the time, is that of the first audit: it can accuse nobody."""
+    control = audit_mechanism(randomized_bit, (0, 1), epsilon=1.0, rounds=200).instrument["control"]
+    assert control["status"] == "passed"
+    monkeypatch.setattr("leakgauge.runner.in_memory._function_control", lambda *_: control)
     found = [
         audit_mechanism(randomized_bit, (0, 1), epsilon=1.0, rounds=200, confidence=0.999, seed=seed).finding
         for seed in range(3000)

@@ -23,8 +23,8 @@ class AdversaryExposure:
         auc: The area under the ROC curve for each person.
         tpr: The share of members found, where 1 % of non-members are wrongly accused.
         error: The largest numerical error of these numbers, as far as it is known.
-        split_accuracy: Where several random splits of the people were tried (who is in the pool, and whose
-            data the attacker holds), the accuracy under each: splits x people. The others are then means.
+        split_accuracy: Where several random draws were tried (splits of the people into pool and reference,
+            or releases), the accuracy with each: draws x people. The other numbers are then means.
     """
 
     adversary: str

@@ -387,9 +387,16 @@ class Adversary(Generic[Block, View]):
         )
 
 
+NOISE_ERROR = "noise_error"
+
+
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Columns of trials; rows with the same round share one release."""
+    """Columns of trials; rows with the same round share one release.
+
+    In a positive control that could not leave out all noise, the column ``NOISE_ERROR`` of ``utility`` has
+    the chance that this noise makes a decision wrong.
+    """
 
     rounds: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]  # positions 0..n-1, never names; all 0 where each round has its own

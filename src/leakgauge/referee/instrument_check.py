@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import bdtr
 
-from leakgauge.core.game import Bits, Coins, Trials
+from leakgauge.core.game import NOISE_ERROR, Bits, Coins, Trials
 from leakgauge.referee.bounded_mean import mean_low
 from leakgauge.referee.intervals import FEWEST_ROUNDS, rate_high, rate_low
 from leakgauge.referee.jackknife import rate_estimate, round_numbers
@@ -84,6 +84,9 @@ def positive_control(trials: Trials, needed: float) -> dict[str, Any]:
 
     It is passed if the one-sided 99 % lower bound on the share of right decisions exceeds ``needed``. An
     attack without a threshold of its own gets one that was chosen on every second round; the others count.
+
+    Where noise was left, 99 % of honest releases are not called failed: with so few errors that the noise
+    explains them, nothing can be told.
     """
     counted, threshold = trials, trials.reading.threshold
     if threshold is None:
@@ -92,14 +95,19 @@ def positive_control(trials: Trials, needed: float) -> dict[str, Any]:
         zeros = np.zeros(len(chosen), np.int64)
         threshold = float(best_thresholds(zeros, chosen.scores, chosen.members, 1)[0])
     accuracy, low = _share_of_right_decisions(counted, counted.scores >= threshold)
-    rounds, passed = int(np.unique(counted.rounds).size), low > needed
+    rounds = int(np.unique(counted.rounds).size)
+    status, reason = "passed", None
+    if not low > needed:
+        status, reason = "failed", _failure(trials, accuracy, low, needed, rounds)
+        if round((1 - accuracy) * len(counted)) <= (most := _errors_by_noise(counted)):
+            status, reason = "not possible", _too_noisy(accuracy, needed, rounds, most)
     return {
-        "status": "passed" if passed else "failed",
+        "status": status,
         "accuracy": accuracy,
         "low": low,
         "needed": needed,
         "rounds": rounds,
-        "reason": None if passed else _failure(trials, accuracy, low, needed, rounds),
+        "reason": reason,
     }
 
 
@@ -134,6 +142,22 @@ def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float,
     rounds = round_numbers(trials)
     hits, sizes = np.bincount(rounds, right), np.bincount(rounds)
     return float((hits / sizes).mean()), max(0.0, mean_low(hits / sizes, 0.0, CONTROL_ERROR))
+
+
+def _errors_by_noise(trials: Trials) -> int:
+    """How many wrong decisions the noise that was left explains: 99 % of honest releases have no more."""
+    chance = trials.utility.get(NOISE_ERROR)
+    if chance is None:
+        return -1
+    counts = np.arange(len(trials) + 1)
+    return int(np.argmax(bdtr(counts, len(trials), float(chance.max())) >= 1 - CONTROL_ERROR))
+
+
+def _too_noisy(accuracy: float, needed: float, rounds: int, most: int) -> str:
+    return (
+        f"too small to tell: the attack is right in {accuracy:.1%} of its decisions in {rounds} rounds. That "
+        f"does not show {needed:.0%}, but noise that could not be left out explains up to {most} wrong ones"
+    )
 
 
 def _failure(trials: Trials, accuracy: float, low: float, needed: float, rounds: int) -> str:

@@ -44,7 +44,7 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
 
 
 def _with_draws(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:
-    """The attackers whose data are one of several random draws of people."""
+    """The attackers who have one of several random draws, of people or of releases."""
     return list(
         dict.fromkeys(
             attacker.adversary

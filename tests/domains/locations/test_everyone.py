@@ -16,6 +16,9 @@ from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import build
 from leakgauge.domains.locations.exposure import expose
 from leakgauge.domains.locations.plan_tables import read_challenger_table
+from leakgauge.exposure import AuditExposure, summarise
+from leakgauge.limits import Limits
+from leakgauge.summary import recognised_risk
 from positive_control_play import played
 
 SUPPRESSED = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
@@ -284,6 +287,33 @@ def test_mean_and_range_over_references():
     assert one.split_accuracy.std(axis=0).max() > 0
     first = expose(challenger.of_split(2), ("auxiliary",)).against[0]
     np.testing.assert_allclose(first.accuracy, one.split_accuracy[2])
+
+
+def test_mean_and_range_over_simulated_releases():
+    people = town(n_people=100, density=0.3)
+    one = expose(whole(people, LAPLACE | {"epsilon": 2.0}), ("zero",)).against[0]
+    assert one.split_accuracy.shape == (12, 100)
+    np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
+    assert one.split_accuracy.std(axis=0).max() > 0.01  # the noise changes what is estimated
+    assert "12 simulated releases" in one.basis
+    assert expose(whole(people, RAW), ("zero",)).against[0].split_accuracy is None  # all are the same
+
+
+def test_limit_on_people_is_decided_only_if_all_simulated_releases_agree():
+    """A number recognised that depends on the noise leaves a limit in its range undecided."""
+    challenger = whole(town(n_people=100, density=0.3), LAPLACE | {"epsilon": 3.0})
+    found = expose(challenger, ("zero",))
+    at = round(float(np.median(found.against[0].accuracy)), 2)
+    counts = np.count_nonzero(found.against[0].split_accuracy >= at, axis=1)
+    assert counts.max() > counts.min() + 2
+    summary = summarise([AuditExposure("town", "locations", found)])
+    for share, status in (
+        (counts.min() / 100 - 0.1, "over"),
+        (counts.mean() / 100, "undecided"),
+        (counts.max() / 100 + 0.1, "within"),
+    ):
+        risk = recognised_risk(summary, ["town"], Limits(recognised=share, recognised_at=at))
+        assert risk.status == status
 
 
 def test_strangers_do_not_profit_from_a_table_that_never_varies():

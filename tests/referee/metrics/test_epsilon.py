@@ -491,6 +491,24 @@ def test_delta_costs_little_in_independent_rounds(noise, delta, power):
     assert np.sum(found > 1.0) <= most_exceeding(40)
 
 
+def test_parts_of_the_error_add_up_for_any_number_of_rounds():
+    """Few rounds: the smallest shares are one guess each, the same one."""
+    members, metric = np.arange(30) % 2 == 0, epsilon_one_run.Metric(delta=1e-5)
+    for n in (3, 10, 30):
+        _, events = metric._events(trials(members[:n], members[:n] - 0.5, SIGNED), shared=False)
+        assert sum(event.part for event in events) == pytest.approx(1.0)
+        assert len({event.n_guesses for event in events}) == len(events)
+
+
+@pytest.mark.nightly
+def test_gaussian_noise_is_found_in_every_group_of_audits():
+    """With equal parts of the error the median over all was .42, and one group of 40 in seven below .40."""
+    rng, sigma = stream_for(46), gdp.sigma_for(1.0, 1e-5)
+    found = lows(epsilon_one_run.Metric(delta=1e-5), lambda: gaussian(sigma, 10_000, rng), 400)
+    assert np.median(found.reshape(10, 40), axis=1).min() >= 0.40
+    assert np.median(found) >= 0.425
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 1e-3), ("gaussian", 1e-5), ("gaussian", 1e-2)])
 def test_noise_keeps_coverage_with_delta(noise, delta):

@@ -135,10 +135,10 @@ class Challenger(ChallengerDefaults):
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
 
-    def whole_table(self) -> Reals:
-        """One release of the table with all targets in it, over all cells."""
-        members = np.ones((1, self.n_targets), dtype=bool)
-        return self.release(members, stream(self.seed, Role.DATA, EARLIER)).whole[0]
+    def whole_tables(self, n: int) -> Reals:
+        """Releases of the table with all targets in it, each with its own noise: releases x cells."""
+        members = np.ones((n, self.n_targets), dtype=bool)
+        return self.release(members, stream(self.seed, Role.DATA, EARLIER)).whole
 
     def control(self) -> "Challenger | NoControl":
         """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.

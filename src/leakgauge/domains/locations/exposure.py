@@ -61,9 +61,13 @@ AUXILIARY_IN_TABLE = (
 )
 ZERO_FROM_TABLE = (
     "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
-    "release, from which all else is estimated; computed for one simulated release, and with the noise of "
-    "another one the numbers of single people differ by more than the stated error"
+    "release, from which all else is estimated; means over {n} simulated releases, whose noise differs"
 )
+ZERO_FROM_RAW_TABLE = (
+    "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
+    "release, from which all else is estimated"
+)
+_RELEASES = 12  # simulated for an attacker who has only the release; each costs as much as a reference
 _FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
 _FEW_CELLS = 20_000  # on maps of up to so many cells; on larger ones, less finely
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
@@ -152,8 +156,7 @@ def expose(
             case "auxiliary" if everyone:
                 return _over_references(challenger, chain, groups, sample)
             case "zero" if everyone:
-                solve = _zero(challenger, chain, groups)
-                return _checked(name, ZERO_FROM_TABLE, solve, _with_fixed_counts(crowd), sample, own=True)
+                return _over_releases(challenger, chain, groups, _with_fixed_counts(crowd), sample)
             case _:
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
@@ -242,7 +245,11 @@ def _over_splits(
         if name == "informed":
             parts.append(_informed(chain, groups, crowd, checked, basis))
         else:
-            solve = (_auxiliary if name == "auxiliary" else _zero)(one, chain, groups)
+            solve = (
+                _auxiliary(one, chain, groups)
+                if name == "auxiliary"
+                else _zero(one, chain, groups, one.earlier(1)[1].whole[0])
+            )
             parts.append(_checked(name, basis, solve, crowd, checked))
     return parts[0] if n == 1 else mean_of_splits(parts, f"{basis}{OVER_SPLITS.format(n=n)}")
 
@@ -261,6 +268,22 @@ def _over_references(
     return mean_of_splits(parts, basis)
 
 
+def _over_releases(
+    challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints
+) -> AdversaryExposure:
+    """Zero-knowledge attackers with each of several releases of the table, and their means.
+
+    Without noise all releases are the same.
+    """
+    n = 1 if chain.noise is None else _RELEASES
+    basis = ZERO_FROM_RAW_TABLE if n == 1 else ZERO_FROM_TABLE.format(n=n)
+    parts = []
+    for draw, release in enumerate(challenger.whole_tables(n)):
+        solve, checked = _zero(challenger, chain, groups, release), sample if draw == 0 else sample[:0]
+        parts.append(_checked("zero", basis, solve, crowd, checked, own=True))
+    return parts[0] if n == 1 else mean_of_splits(parts, basis)
+
+
 def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
     rates = rates_from_reference(challenger.reference.traces)
 
@@ -273,11 +296,9 @@ def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) 
     return solve
 
 
-def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
-    if challenger.table.everyone:
-        public, release = replace(public_parameters(challenger), n_targets=1), challenger.whole_table()
-    else:
-        public, release = public_parameters(challenger), challenger.earlier(1)[1].whole[0]
+def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, release: Reals) -> Solve:
+    public = public_parameters(challenger)
+    public = replace(public, n_targets=1) if challenger.table.everyone else public
     rates = np.clip(profile_from_release(release, public).rates, *_RATE_RANGE)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:

@@ -1,6 +1,6 @@
 """A table with the targets in or out, behind an oracle that answers noisy queries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, RequestLimits
+from leakgauge.core.game import NOISE_ERROR, Bits, ChallengerDefaults, Coins, NoControl, Reals, RequestLimits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import plan_tables
@@ -149,6 +149,12 @@ class Challenger(ChallengerDefaults):
         if self.control_questions is not None:
             return RemoteControlBlock(self.adapter, self.control_questions, members, seeds)
         return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
+
+    def utility_of(self, block: Any) -> Mapping[str, Reals]:
+        """In the positive control of a service: how probable it is that its noise hides the target."""
+        if not isinstance(block, RemoteControlBlock):
+            return {}
+        return {NOISE_ERROR: np.full(len(block.members), block.noise_error)}
 
     def control(self) -> "Challenger | NoControl":
         """One target behind the same oracle, with noise too small to hide it; budget and cache stay.

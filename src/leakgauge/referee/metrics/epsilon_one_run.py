@@ -13,12 +13,17 @@ from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics import epsilon_clopper_pearson
 from leakgauge.referee.one_run_delta import any_count_lower_bound, fixed_count_lower_bound
 
+# Of the error, for each of the shares at delta > 0: where delta matters, as with Gaussian noise, the
+# strongest evidence shows most. Larger shares lose a third of theirs, which costs their bounds little.
+_PARTS_WITH_DELTA = (0.10, 0.25, 0.15, *(0.05 for _ in one_run.FRACTIONS[3:]))
+
 
 @dataclass(frozen=True)
 class _Event:
     """Guesses that are counted together: the strongest of them, so many or of so much strength."""
 
     n_guesses: int
+    part: float  # of the error
     by_strength: bool = False
 
 
@@ -26,9 +31,10 @@ class _Event:
 class Metric(EpsilonMetric):
     """Guess on the clearest trials and count the right guesses.
 
-    Thirteen shares of the trials are tried, each at its part of the error (Bonferroni). An attack that fixed
-    a share or a strength of evidence before the rounds spends all of the error there; with both, half on
-    each. Trials may share rounds. Where the coins cannot be taken as fair, the held-out Clopper-Pearson bound
+    Thirteen shares of the trials are tried, each at its part of the error (Bonferroni): equal parts, or with
+    delta > 0 and independent rounds half of it on the smallest three. An attack that fixed a share or a
+    strength of evidence before the rounds spends all of the error there; with both, half on each.
+    Trials may share rounds. Where the coins cannot be taken as fair, the held-out Clopper-Pearson bound
     answers instead, and says so.
 
     With delta > 0 and independent rounds the thirteen shares are exact numbers of guesses, known before the
@@ -79,26 +85,28 @@ class Metric(EpsilonMetric):
         n = hits + misses + alarms + silences
         if not n:
             return 0.0
-        return self._bounds(n, [_Event(n)], [hits + silences], shared=shared_rounds, exact=False)[0]
+        return self._bounds(n, [_Event(n, 1.0)], [hits + silences], shared=shared_rounds, exact=False)[0]
 
     def _events(self, trials: Trials, shared: bool) -> tuple[one_run.Guesses, list[_Event]]:
         """Order the trials; say on how many to guess: as was fixed beforehand, or else on all the shares."""
         reading, n = trials.reading, len(trials)
         if _tries_shares(reading):
-            exact = self.delta and not shared
-            guesses = (
-                one_run.order_every_trial(trials) if exact else one_run.order_guesses(trials.scores, reading)
-            )
-            return guesses, list(map(_Event, guesses.sizes(one_run.FRACTIONS, n)))
+            if self.delta and not shared:
+                guesses = one_run.order_every_trial(trials)
+                return guesses, _events_by_part(guesses.reaching(one_run.FRACTIONS, n).tolist())
+            guesses = one_run.order_guesses(trials.scores, reading)
+            sizes = guesses.sizes(one_run.FRACTIONS, n)
+            return guesses, [_Event(size, 1 / len(sizes)) for size in sizes]
         guesses, events = one_run.order_guesses(trials.scores, reading), []
+        part = 1.0 if reading.fraction is None or reading.cut is None else 0.5
         if reading.fraction is not None:
-            events.append(_Event(int(guesses.reaching((reading.fraction,), n)[0])))
+            events.append(_Event(int(guesses.reaching((reading.fraction,), n)[0]), part))
         if reading.cut is not None:
             if self.delta:
                 assumptions.need_independent_rounds(
                     trials, "one_run with a strength of evidence and delta > 0"
                 )
-            events.append(_Event(guesses.at_least(reading.cut), by_strength=True))
+            events.append(_Event(guesses.at_least(reading.cut), part, by_strength=True))
         return guesses, events
 
     def _right(self, guesses: one_run.Guesses, events: Sequence[_Event], members: Bits) -> list[int]:
@@ -113,14 +121,21 @@ class Metric(EpsilonMetric):
         self, n_coins: int, events: Sequence[_Event], right: Sequence[int], *, shared: bool, exact: bool
     ) -> list[float]:
         """The bound of each event; ``exact`` numbers of guesses were known before the rounds."""
-        alpha = (1 - self.confidence) / len(events)
         bound: Callable[..., float] = one_run.one_run_lower_bound
         if self.delta and not shared:
             bound = fixed_count_lower_bound if exact else any_count_lower_bound
         return [
-            bound(n_coins, event.n_guesses, hits, delta=self.delta, alpha=alpha)
+            bound(n_coins, event.n_guesses, hits, delta=self.delta, alpha=event.part * (1 - self.confidence))
             for event, hits in zip(events, right)
         ]
+
+
+def _events_by_part(sizes: Sequence[int]) -> list[_Event]:
+    """The events of all shares; of few rounds several shares are the same guesses, and their parts add up."""
+    parts: dict[int, float] = {}
+    for size, part in zip(sizes, _PARTS_WITH_DELTA, strict=True):
+        parts[size] = parts.get(size, 0.0) + part
+    return [_Event(size, part) for size, part in sorted(parts.items()) if size]
 
 
 def _tries_shares(reading: Reading) -> bool:

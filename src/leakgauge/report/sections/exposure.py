@@ -352,7 +352,7 @@ def _people_share(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
         return share
     return (
         f"{count(n)} ({percent(n / people)}; {count(recognised['smallest'])} to "
-        f"{count(recognised['largest'])} over {recognised['draws']} splits of the people)"
+        f"{count(recognised['largest'])} over {recognised['draws']} random draws)"
     )
 
 

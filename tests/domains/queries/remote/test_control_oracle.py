@@ -166,7 +166,7 @@ def test_without_control(tmp_path):
 def test_small_table_has_no_control(tmp_path):
     none = remote(tmp_path, records=30).control()
     assert isinstance(none, NoControl)
-    assert "change an answer by 7.5 noise scales only, where 10 are needed" in none.reason
+    assert "change an answer by 7.2 noise scales only, where 10 are needed" in none.reason
 
 
 @BOTH
@@ -222,6 +222,60 @@ def test_sums_use_records_of_the_sign_of_the_target():
     assert pair.queries[False].ids == (0, 1)
     assert pair.queries[True].ids == (0, 1, 6)  # -50 - 60 is more than 20 scales of 5
     assert pair.ratio == pytest.approx(-50 / -110)
+
+
+@pytest.mark.parametrize("kind", [ControlKind.ABSENT, ControlKind.QUESTIONS])
+@pytest.mark.parametrize("most", [12, 5_000])
+@pytest.mark.parametrize("scale", [20.0, 60.0])
+def test_every_question_reaches_the_stated_scales(kind, most, scale, monkeypatch):
+    """Very unequal contributions: whichever record a question begins with or omits, by its true answers."""
+    from domains.queries.small_table import records
+    from leakgauge.domains.queries.oracle import OracleRules
+    from leakgauge.domains.queries.records import OracleTable
+    from leakgauge.domains.queries.remote import control_oracle
+    from leakgauge.mechanisms import laplace
+
+    monkeypatch.setattr(control_oracle, "MOST_ADDED", most)
+    income = np.sort(np.random.default_rng(3).pareto(1.0, 30) * 20 + 1).round(2)
+    income[0] = 5.0
+    table = OracleTable(records(income=income), np.array([0]))
+    query = Query(kind=QueryKind.SUM, column="income", bound=5_000.0)
+    rules = OracleRules(noise=laplace.Mechanism(scale=scale, sensitivity=5_000.0))
+    questions = ControlQuestions(table, table, query, rules, kind)
+    reached = []
+    for number in range(70):
+        pair = questions.pair(query.on((0,)), number)
+        with_target, without = (
+            sum(
+                income[row]
+                for row in pair.queries[present].ids
+                if questions.members(present)[questions.rounds.targets == row].all()
+            )
+            for present in (True, False)
+        )
+        reached.append((with_target - without) / scale)
+        assert pair.scales == pytest.approx(reached[-1])
+        assert pair.ratio == pytest.approx(5.0 / (with_target - without))
+    assert min(reached) >= questions.scales - 1e-9
+    assert min(reached) == pytest.approx(questions.scales) or questions.scales == 20.0
+
+
+def test_honest_small_service_is_not_failed_at_a_high_limit(tmp_path):
+    """45 records are 11 noise scales: an error in 100 rounds is likely, and shows nothing."""
+    from leakgauge import catalog
+    from leakgauge.plan import Contender
+    from leakgauge.runner.engines import InProcessEngine
+    from leakgauge.runner.positive_control import judge_control, play_control
+
+    who = Contender(attack="split_midpoint", knowledge="known", label="it", attack_parameters={"queries": 1})
+    control = remote(tmp_path, records=45).control()
+    found = []
+    for seed in range(10):
+        prepare = lambda label: catalog.prepare_contenders("queries", control, [who], 1)  # noqa: E731
+        trials = play_control(control, prepare, ["it"], seed, InProcessEngine())["it"]
+        assert 0 < trials.utility["noise_error"].max() < 0.01
+        found.append(judge_control(trials, 0.95)["status"])
+    assert set(found) == {"passed", "not possible"}
 
 
 @pytest.mark.parametrize("extra", [0, -1])

@@ -6,7 +6,7 @@ leaves these records out in the rounds without the target, or the question selec
 with it. Scaled down to the target's own contribution, the answers have little noise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,15 @@ class QuestionPair:
     n_added: int
     bases: dict[bool, float]  # of each world: the true answer that stands for one without the target
     ratio: float  # of the target's contribution to the difference of the true answers
+    scales: float | None  # noise scales between the true answers; None if they do not depend on the target
+
+    @property
+    def noise_error(self) -> float:
+        """The most that the chance of being on the wrong side of the middle can be for one answer.
+
+        It is that of Laplace and geometric noise with all ties decided wrongly; Gaussian noise has less.
+        """
+        return 0.0 if self.scales is None else float(np.exp(-self.scales / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,19 +66,23 @@ class ControlQuestions:
 
     @cached_property
     def scales(self) -> float:
-        """How many noise scales the two true answers can differ by, at most 20."""
-        values = self.table.records.values(self.query, self._rows[:MOST_ADDED])
-        reached = abs(self._shift) + float(np.abs(values).sum())
-        return NOISE_SCALES * min(reached / self.wanted, 1.0)
+        """How many noise scales the two true answers differ by, at most 20, in any question about the target.
+
+        A question that selects many records itself leaves fewer to be added, unless they are left out.
+        """
+        rows = self.group if self.kind is ControlKind.ABSENT else self._rows
+        values = np.abs(self.table.records.values(self.query, rows))
+        omitted = values.max(initial=0.0) if self.kind is ControlKind.ABSENT and values.size > 1 else 0.0
+        return NOISE_SCALES * min((abs(self._shift) + float(values.sum()) - omitted) / self.wanted, 1.0)
 
     @cached_property
     def group(self) -> Ints:
-        """The records that are left out with the target: one more than needed, as questions omit one."""
+        """The records left out with the target: enough of them even without the one that a question omits."""
         if self.kind is not ControlKind.ABSENT:
             return self._rows[:0]
         values = np.abs(self.table.records.values(self.query, self._rows))
-        enough = int(np.searchsorted(abs(self._shift) + values.cumsum(), self.wanted)) + 2
-        return self._rows[: min(enough, MOST_ADDED)]
+        reached = abs(self._shift) + values.cumsum() - values.max(initial=0.0)
+        return self._rows[: int(np.searchsorted(reached, self.wanted)) + 1]
 
     @cached_property
     def rounds(self) -> OracleTable:
@@ -91,14 +104,18 @@ class ControlQuestions:
         shift = float(self.table.ask(query).shifts[0])
         if shift == 0:
             true = {present: self._true(query, present) for present in (False, True)}
-            return QuestionPair({False: query, True: query}, 0, true, abs(self._shift) / self.wanted)
+            return QuestionPair({False: query, True: query}, 0, true, abs(self._shift) / self.wanted, None)
         rows = self._added(query, number)
         wide = self._or_rows(query, rows)
         narrow = wide if self.kind is ControlKind.ABSENT else query
         base = self._true(narrow, False)
-        ratio = shift / (self._true(wide, True) - base)
+        apart = self._true(wide, True) - base
         return QuestionPair(
-            {False: narrow, True: wide}, int(rows.size), dict.fromkeys((False, True), base), ratio
+            {False: narrow, True: wide},
+            int(rows.size),
+            dict.fromkeys((False, True), base),
+            shift / apart,
+            NOISE_SCALES * abs(apart) / self.wanted,
         )
 
     def _added(self, query: Query, number: int) -> Ints:
@@ -108,7 +125,7 @@ class ControlQuestions:
             rows = self.group[~np.isin(self.group, own.others)]
             return np.delete(rows, number % rows.size) if rows.size > 1 else rows
         rows = np.roll(self._rows, -number)
-        rows = rows[~np.isin(rows, own.others)][:MOST_ADDED]
+        rows = rows[~np.isin(rows, own.others)]
         values = np.abs(self.table.records.values(query, rows))
         return rows[: np.searchsorted(abs(float(own.shifts[0])) + values.cumsum(), self.wanted) + 1]
 
@@ -122,11 +139,11 @@ class ControlQuestions:
 
     @cached_property
     def _rows(self) -> Ints:
-        """Records that change answers in the direction of the target, those that change them most first."""
+        """Records that change answers in the direction of the target: the ones that do so most, in order."""
         others = self.opened.ask(self.query).others
         values = self.table.records.values(self.query, others) * np.sign(self._shift)
         useful = others[values > 0]
-        return useful[np.argsort(-values[values > 0], kind="stable")]
+        return useful[np.argsort(-values[values > 0], kind="stable")][:MOST_ADDED]
 
     def _or_rows(self, query: Query, rows: Ints) -> Query:
         """Select further records in the same way as the question, which the service is known to accept."""
@@ -146,6 +163,7 @@ class ControlOracle:
     def __init__(self, questions: ControlQuestions, present: Bits, halves: dict[bool, HttpOracle]) -> None:
         self._questions, self._present, self._halves = questions, present, halves
         self._numbers: dict[Query, int] = {}
+        self.noise_error = 0.0  # the largest of the questions so far
 
     @property
     def n_rounds(self) -> int:
@@ -154,6 +172,7 @@ class ControlOracle:
     def ask(self, query: Query) -> Reals:
         first = not self._numbers
         pair = self._questions.pair(query, self._numbers.setdefault(query, len(self._numbers)))
+        self.noise_error = max(self.noise_error, pair.noise_error)
         answers = np.empty(self.n_rounds)
         for present, oracle in self._halves.items():
             answers[self._present == present] = oracle.ask(pair.queries[present])
@@ -202,6 +221,12 @@ class RemoteControlBlock:
     questions: ControlQuestions
     members: Bits  # of the single target of the control
     seeds: list[int]
+    oracles: list[ControlOracle] = field(default_factory=list)
+
+    @property
+    def noise_error(self) -> float:
+        """The largest chance, over all questions, that the noise of one answer hides the target."""
+        return max((oracle.noise_error for oracle in self.oracles), default=0.0)
 
     def oracle(self) -> ControlOracle:
         """Return a fresh oracle with new rounds."""
@@ -212,4 +237,5 @@ class RemoteControlBlock:
             members = np.tile(questions.members(world), (rounds.size, 1))
             seeds = [self.seeds[i] for i in rounds.tolist()]
             halves[world] = HttpOracle(self.adapter, questions.rounds, questions.rules, members, seeds)
-        return ControlOracle(questions, present, halves)
+        self.oracles.append(ControlOracle(questions, present, halves))
+        return self.oracles[-1]
