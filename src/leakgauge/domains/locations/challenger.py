@@ -221,7 +221,8 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     if loaded.traces.names is None:
         return (f"generated city: {data_summary(loaded, traces)}.",)
     name = Path(data["source"]).name
-    return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
+    summary = f"{name}: {data_summary(loaded, traces)}."
+    return summary, f"{name}: {loaded.tally.summary_with_bad_rows}", *loaded.warnings
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
