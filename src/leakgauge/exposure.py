@@ -141,6 +141,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "notes": list(exposed.exposure.notes),
                 "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
+                "utility": exposed.exposure.utility,
                 **_spent(exposed.exposure.spent, exposed.exposure.cells),
             }
             for exposed in exposures

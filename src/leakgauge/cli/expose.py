@@ -113,6 +113,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         spent_lines,
         unit_plural,
     )
+    from leakgauge.report.sections.risk_utility import utility_sentence
 
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
@@ -131,5 +132,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
             ("tight", "from the noise distribution"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
+    if useful := utility_sentence(audit["domain"], audit.get("utility")):
+        print(f"  Utility: {useful}")
     for line in spent_lines(audit):
         print(f"  {line}")

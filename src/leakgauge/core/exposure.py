@@ -95,6 +95,7 @@ class Exposure:
         setting: Where the numbers hold, if not for the table of everyone: "in random groups of 1,000".
         promised: What is promised to each person; None where there is no noise.
         spent: What the answers of a log have cost each record; None for a plan.
+        utility: How useful the release is, by name; None where that is not known.
     """
 
     names: npt.NDArray[np.str_]
@@ -104,6 +105,7 @@ class Exposure:
     setting: str = ""
     promised: PersonalGuarantees | None = None
     spent: SpentBudgets | None = None
+    utility: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         columns = [

@@ -31,11 +31,13 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+from leakgauge.domains.locations.utility import MOST_CELLS, block_utility, n_utility_draws
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
+UTILITY = 40  # a block of the data stream too
 OUTSIZED = 1  # block of the stream of the positive control
 
 
@@ -117,6 +119,17 @@ class Challenger(ChallengerDefaults):
         rng = stream(self.seed, Role.DATA, EARLIER)
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
+
+    @cached_property
+    def utility(self) -> dict[str, float] | None:
+        """How useful simulated releases with all targets in them are; nothing on very large maps."""
+        own, cells = isinstance(self.chain, UserReleaseChain), self.traces.map
+        if cells.n_cells > MOST_CELLS:
+            return None
+        members = np.ones((n_utility_draws(cells.n_cells, own_pipeline=own), self.n_targets), dtype=bool)
+        block = self.release(members, stream(self.seed, Role.DATA, UTILITY))
+        suppresses = isinstance(self.chain, UserReleaseChain) or self.chain.suppress > 0
+        return block_utility(block, cells, suppresses=suppresses)
 
     def whole_table(self) -> Reals:
         """One release of the table with all targets in it, over all cells."""

@@ -15,6 +15,7 @@ from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import promise_text
+from leakgauge.report.sections.risk_utility import utility_sentence
 
 ORDER = 55
 PEOPLE_TITLE = "How exposed is everybody?"
@@ -61,6 +62,9 @@ at which threshold. <code>exposure.csv</code> lists individuals: keep it private
 </tbody>
 </table>
 </div>
+{% if audit.utility %}
+<p>Utility: {{ audit.utility }}</p>
+{% endif %}
 {% if audit.spent %}
 <p>Spent so far on the {{ audit.many }} (median / 95th percentile / maximum):</p>
 <ul>
@@ -140,6 +144,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "text": f"{count(audit['people'])} {unit}, each taken in turn as the target",
         "many": unit,
         "spent": spent_lines(audit),
+        "utility": utility_sentence(audit.get("domain", ""), audit.get("utility")),
         "rows": [_row(attacker) for attacker in audit["adversaries"]],
         "part": part_noun(audit),
         "promised": _promised(audit),
