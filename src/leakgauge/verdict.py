@@ -324,7 +324,11 @@ def _estimates(
 
 
 def _promise_fields(guarantee: Guarantee) -> dict[str, Any]:
-    nominal = {"epsilon": guarantee.nominal_epsilon, "unit": guarantee.nominal_unit or guarantee.unit}
+    nominal = {
+        "epsilon": guarantee.nominal_epsilon,
+        "unit": guarantee.nominal_unit or guarantee.unit,
+        "exact": guarantee.nominal_exact,
+    }
     return {
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,

@@ -106,9 +106,9 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         epsilon_quantiles,
         exposure_answer,
         exposure_title,
+        kairouz_basis,
         metric_quantiles,
         nominal_promise,
-        part_noun,
         personal_promise,
         spent_lines,
         unit_plural,
@@ -128,7 +128,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     if promised := audit["promised"]:
         print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
-            ("kairouz", f"from the promise to each {part_noun(audit)}"),
+            ("kairouz", kairouz_basis(audit)),
             ("tight", "from the noise distribution"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")

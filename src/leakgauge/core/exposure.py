@@ -55,6 +55,8 @@ class PersonalGuarantees:
         delta: The delta at which the following hold for each person, who may own many units.
         kairouz: Epsilon for each person, composed from the promise to each unit (Kairouz et al. 2015).
         tight: Epsilon for each person, from the noise distribution.
+        achieved: The epsilon that the noise gives the same unit as `nominal`.
+        part: The epsilon that the noise gives each part, from which `kairouz` is composed.
     """
 
     nominal: float
@@ -62,6 +64,8 @@ class PersonalGuarantees:
     delta: Reals
     kairouz: Reals
     tight: Reals
+    achieved: float | None = None
+    part: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.guarantee import claim_note, noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
     KNOWLEDGE,
@@ -224,7 +224,11 @@ def build(
         seed=seed,
         targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
+        notes=(
+            *_data_notes(data, loaded, traces),
+            *_claim_notes(release_steps),
+            *_everyone_notes(table, people),
+        ),
     )
 
 
@@ -236,6 +240,13 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     name = Path(data["source"]).name
     summary = f"{name}: {data_summary(loaded, traces)}."
     return summary, f"{name}: {loaded.tally.summary_with_bad_rows}", *loaded.warnings
+
+
+def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str, ...]:
+    """A stated epsilon that the noise does not give."""
+    noise = steps.noise if isinstance(steps, ReleaseChain) else None
+    note = None if noise is None else claim_note(noise)
+    return () if note is None else (note,)
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:

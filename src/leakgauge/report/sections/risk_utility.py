@@ -128,6 +128,7 @@ def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
         ),
         share=True,
         x_share=term.is_share,
+        x_measured=True,
     )
 
 
