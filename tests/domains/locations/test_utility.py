@@ -1,6 +1,7 @@
 """The utility of published counts, against loops over cells and closed forms of the noise."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,32 @@ def test_suppressed_raw_counts_are_the_small_ones():
     assert challenger.utility["cells_suppressed"] == pytest.approx(np.mean(small.sum(1) / (true > 0).sum(1)))
 
 
+@pytest.mark.parametrize("size", [200, "everyone"])
+def test_visits_that_caps_drop_are_errors(size):
+    """Raw counts with a cap are off by the visits that were dropped, and by nothing else."""
+    from leakgauge.domains.locations.data.data_loader import load_visits
+
+    data = {"users": 600, "sites": 50, "epochs": 24}
+    challenger = build(
+        data=data,
+        challenger={"group_size": size, "targets": 2, "per_user": 3},
+        mechanism={"name": "raw"},
+        folder=Path(),
+        seed=7,
+    )
+    every = load_visits(data, Path(), 7).traces.n_visits
+    dropped = np.maximum(every - 3, 0)
+    others = challenger.people.pool
+    expected = dropped[challenger.people.targets].sum() + (
+        dropped[others].sum() if size == "everyone" else 198 * dropped[others].mean()
+    )
+    exact = size == "everyone"
+    assert challenger.utility["mean_absolute_error"] * 1200 == pytest.approx(
+        expected, rel=1e-9 if exact else 0.05
+    )
+    assert pickle.loads(pickle.dumps(challenger)).uncapped is None
+
+
 def test_less_noise_is_more_useful():
     loud, quiet = (made(name="laplace", epsilon=epsilon).utility for epsilon in (0.2, 5.0))
     for name, term in DOMAIN.utility.items():
@@ -134,7 +161,7 @@ def test_less_noise_is_more_useful():
 def test_exposure_states_the_utility_of_the_same_release():
     from leakgauge.domains.locations.exposure import expose
 
-    challenger = made(name="laplace", epsilon=1.0, round=True, clamp=True, suppress=1)
+    challenger = made(name="laplace", epsilon=1.0)
     exposed = expose(challenger, ("informed",))
     (audit,) = summarise([AuditExposure("city", "locations", exposed)])["audits"]
     assert json.loads(json.dumps(audit))["utility"] == challenger.utility

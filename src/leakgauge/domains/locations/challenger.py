@@ -31,7 +31,7 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
-from leakgauge.domains.locations.utility import MOST_CELLS, block_utility, n_utility_draws
+from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -58,6 +58,7 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     seed: int
+    uncapped: Traces | None = None  # of all people before the caps, where there are any
     friends: Friends | None = None  # pairs of friends, for attackers who know them
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
     targets_digest: str | None = None
@@ -129,7 +130,20 @@ class Challenger(ChallengerDefaults):
         members = np.ones((n_utility_draws(cells.n_cells, own_pipeline=own), self.n_targets), dtype=bool)
         block = self.release(members, stream(self.seed, Role.DATA, UTILITY))
         suppresses = isinstance(self.chain, UserReleaseChain) or self.chain.suppress > 0
-        return block_utility(block, cells, suppresses=suppresses)
+        true = self._without_caps(block.rounds).counts()
+        return counts_utility(true, block.whole, cells, suppresses=suppresses)
+
+    def _without_caps(self, rounds: RoundGroups | WholeTables) -> RoundGroups | WholeTables:
+        """The same people with all their visits."""
+        if self.uncapped is None:
+            return rounds
+        targets = self.uncapped.visits[self.people.targets]
+        if isinstance(rounds, WholeTables):
+            return replace(rounds, others=replace(rounds.others, traces=self.uncapped), targets=targets)
+        return replace(rounds, crowd=Crowd(self.uncapped.of(self.people.pool)), targets=targets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "uncapped": None}  # workers compute no utility
 
     def whole_table(self) -> Reals:
         """One release of the table with all targets in it, over all cells."""
@@ -223,6 +237,7 @@ def build(
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
+        uncapped=None if traces is loaded.traces else loaded.traces,
         friends=loaded.friends,
         notes=(
             *_data_notes(data, loaded, traces),

@@ -4,7 +4,7 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import CellMap, Ints
-from leakgauge.domains.locations.release import Counts, LocationsBlock
+from leakgauge.domains.locations.release import Counts
 
 TOP_PLACES = 20
 _COUNTS_DRAWN = 2_000_000  # counts of simulated releases in all
@@ -15,11 +15,6 @@ MOST_CELLS = 20_000_000  # on larger maps no whole release is drawn
 def n_utility_draws(n_cells: int, *, own_pipeline: bool) -> int:
     """How many releases are drawn: fewer of large maps, and one of a pipeline that may be slow."""
     return 1 if own_pipeline else int(np.clip(_COUNTS_DRAWN // n_cells, 1, _MOST_DRAWS))
-
-
-def block_utility(block: LocationsBlock, cells: CellMap, *, suppresses: bool) -> dict[str, float]:
-    """The utility of simulated releases, as means over them."""
-    return counts_utility(block.rounds.counts(), block.whole, cells, suppresses=suppresses)
 
 
 def counts_utility(

@@ -5,7 +5,7 @@ from leakgauge.core.domain import Term
 UTILITY_TERMS = {
     "mean_absolute_error": Term(
         title="Mean error of a count",
-        meaning="mean of |published - true count| over all cells",
+        meaning="mean of |published - true count| over all cells; true counts are those before any caps",
         sentence="a count is off by {value} on average",
         lower_is_better=True,
     ),
