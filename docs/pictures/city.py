@@ -72,8 +72,9 @@ class Release:
 
     @property
     def error(self) -> float:
-        """By how much a published count is off, on average."""
-        return float(np.abs(self.published - self.counted).mean())
+        """By how much a published count is off, on average, as ``leakgauge expose`` says."""
+        assert self.exposure.utility is not None
+        return self.exposure.utility["mean_absolute_error"]
 
     @property
     def usual(self) -> float:

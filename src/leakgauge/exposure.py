@@ -141,6 +141,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "notes": list(exposed.exposure.notes),
                 "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
+                "utility": exposed.exposure.utility,
                 **_spent(exposed.exposure.spent, exposed.exposure.cells),
             }
             for exposed in exposures
@@ -202,7 +203,12 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
         return None
     columns = {name: getattr(promised, name) for name in ("kairouz", "tight", "delta")}
     return {
-        "nominal": {"epsilon": _finite(promised.nominal), "unit": promised.unit},
+        "nominal": {
+            "epsilon": _finite(promised.nominal),
+            "unit": promised.unit,
+            "exact": _finite(promised.achieved),
+        },
+        "part_epsilon": _finite(promised.part),
         **{name: _quantiles(values) for name, values in columns.items()},
     }
 
@@ -222,5 +228,5 @@ def _quantiles(values: Reals) -> dict[str, float | None]:
     return {str(share): _finite(value) for share, value in zip(QUANTILES, values_at.tolist())}
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None

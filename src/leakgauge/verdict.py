@@ -326,6 +326,8 @@ def _estimates(
 
 def _promise_fields(guarantee: Guarantee) -> dict[str, Any]:
     nominal = {"epsilon": guarantee.nominal_epsilon, "unit": guarantee.nominal_unit or guarantee.unit}
+    if guarantee.nominal_exact is not None:
+        nominal["exact"] = guarantee.nominal_exact
     return {
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,

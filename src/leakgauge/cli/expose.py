@@ -106,13 +106,14 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         epsilon_quantiles,
         exposure_answer,
         exposure_title,
+        kairouz_basis,
         metric_quantiles,
         nominal_promise,
-        part_noun,
         personal_promise,
         spent_lines,
         unit_plural,
     )
+    from leakgauge.report.sections.risk_utility import utility_sentence
 
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
@@ -127,9 +128,11 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     if promised := audit["promised"]:
         print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
-            ("kairouz", f"from the promise to each {part_noun(audit)}"),
+            ("kairouz", kairouz_basis(audit)),
             ("tight", "from the noise distribution"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
+    if useful := utility_sentence(audit["domain"], audit.get("utility")):
+        print(f"  Utility: {useful}")
     for line in spent_lines(audit):
         print(f"  {line}")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST_TABLE_ROWS = 40
 _WIDE_TERMINAL = 120  # columns
+_AUDIT_WIDTH = 24
 _COLOURS = {"violated": "red", "untestable": "yellow", "undecided": "yellow"}
 _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
@@ -157,9 +158,33 @@ def print_table(result: "RunResult") -> None:
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         for sentence in filter(None, (*study_sentences(verdict), draw_sentence(verdict))):
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
+    _print_utility(verdicts, console)
     for line in _footnotes(verdicts):
         console.print(Text(line), soft_wrap=True)
     _print_reasons(result, console)
+
+
+def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
+    """How useful the release of each audit is: a sentence for one, a table for several."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from leakgauge.report.sections.risk_utility import utility_rows, utility_sentence
+
+    titles, rows = utility_rows(verdicts)
+    if len(rows) == 1:
+        first = next(verdict for verdict in verdicts if verdict.utility)
+        sentence = utility_sentence(first.domain, first.utility)
+        console.print(Text(f"Utility of {first.audit}: {sentence}"), soft_wrap=True)
+    elif rows:
+        table = Table(box=box.SIMPLE_HEAD)
+        table.add_column("utility of", overflow="fold", min_width=_AUDIT_WIDTH)
+        for title in titles:
+            table.add_column(title, overflow="fold")
+        for row in rows[:MOST_TABLE_ROWS]:
+            table.add_row(*map(Text, row))
+        console.print(table)
 
 
 def print_answers(result: "RunResult") -> None:

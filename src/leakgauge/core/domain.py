@@ -31,6 +31,7 @@ class Term:
     bound: Literal["", "lower", "upper"] = ""  # a bound: rounded to the safe side, shown with ≥ or ≤
     sentence: str = ""  # for the terminal, with a place for {value}; empty: not printed there
     sentence_above: float = 0.0  # the sentence is printed for larger values only
+    lower_is_better: bool = False  # of a number that says how useful a release is
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,8 @@ class PersonalGuarantees:
         delta: The delta at which the following hold for each person, who may own many units.
         kairouz: Epsilon for each person, composed from the promise to each unit (Kairouz et al. 2015).
         tight: Epsilon for each person, from the noise distribution.
+        achieved: The epsilon that the noise gives the same unit as `nominal`.
+        part: The epsilon that the noise gives each part, from which `kairouz` is composed.
     """
 
     nominal: float
@@ -62,6 +64,8 @@ class PersonalGuarantees:
     delta: Reals
     kairouz: Reals
     tight: Reals
+    achieved: float | None = None
+    part: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +99,7 @@ class Exposure:
         setting: Where the numbers hold, if not for the table of everyone: "in random groups of 1,000".
         promised: What is promised to each person; None where there is no noise.
         spent: What the answers of a log have cost each record; None for a plan.
+        utility: How useful the release is, by name; None where that is not known.
     """
 
     names: npt.NDArray[np.str_]
@@ -104,6 +109,7 @@ class Exposure:
     setting: str = ""
     promised: PersonalGuarantees | None = None
     spent: SpentBudgets | None = None
+    utility: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         columns = [

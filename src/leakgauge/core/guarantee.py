@@ -48,13 +48,15 @@ class ComposedGuarantee:
     """Epsilon at one delta for a person with many protected parts, computed in two ways.
 
     ``kairouz`` uses only epsilon and delta of each part (Kairouz, Oh and Viswanath 2015); ``tight`` uses the
-    noise distribution, where it is known. Both are bounds; ``tight`` is never the larger.
+    noise distribution, where it is known. Both are bounds; ``tight`` is never the larger. ``part_epsilon`` is
+    the epsilon of one part that both start from.
     """
 
     parts: int
     delta: float
     kairouz: float
     tight: float | None = None
+    part_epsilon: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +64,10 @@ class Guarantee:
     """(epsilon, delta)-indistinguishability of neighbours, for one unit.
 
     ``sensitivity`` is how far one unit can move the released values, in the norm of the noise. A ``nominal``
-    epsilon is the stated one, perhaps for a smaller unit; ``exact_epsilon`` the one that the noise gives at
-    this delta. ``curve`` holds the whole trade-off. Both are given where the noise distribution is known.
-    ``composed`` is what the promises to the parts of a unit add up to, with a slightly larger delta.
+    epsilon is the stated one, perhaps for a smaller unit, and ``nominal_exact`` what the noise gives that
+    unit; ``exact_epsilon`` is the one that the noise gives at this delta. ``curve`` holds the whole
+    trade-off. Both are given where the noise distribution is known. ``composed`` is what the promises to the
+    parts of a unit add up to, with a slightly larger delta.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0
@@ -77,6 +80,7 @@ class Guarantee:
     sensitivity: float = 1.0
     nominal_epsilon: float | None = None
     nominal_unit: Unit | None = None
+    nominal_exact: float | None = None
     exact_epsilon: float | None = None
     curve: TradeoffCurve | None = None
     composed: ComposedGuarantee | None = None

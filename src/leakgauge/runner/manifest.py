@@ -69,7 +69,7 @@ def make_manifest(plan: Plan, metadata: dict[str, audit_metadata.AuditMetadata])
 
 
 def write(manifest: Manifest, folder: Path) -> None:
-    """Write the file."""
+    """Write the file; readable by its owner alone where the plan names people."""
     plan = plan_without_rounds(manifest.plan)
     for table, audit in zip(plan["audits"], manifest.plan.audits):
         table["rounds"] = audit.rounds
@@ -89,13 +89,14 @@ def write(manifest: Manifest, folder: Path) -> None:
         "looks": {name: list(rounds) for name, rounds in manifest.looks.items()},
         "facts": {name: audit_metadata.metadata_to_json(one) for name, one in manifest.metadata.items()},
     }
-    files.write_json(folder / NAME, {**content, "checksum": json_digest(content)})
+    content["checksum"] = json_digest(content)
+    files.write_json(folder / NAME, content, private=names_people(manifest.plan))
 
 
 def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
     """Write the file again as it was, except for what changed: nothing of what produced a block may."""
-    content = {**content, **changed}
-    files.write_json(folder / NAME, {**content, "checksum": json_digest(content)})
+    content, path = {**content, **changed}, folder / NAME
+    files.write_json(path, {**content, "checksum": json_digest(content)}, private=files.is_private(path))
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -177,6 +178,11 @@ def data_notes(content: dict[str, Any]) -> dict[str, list[str]]:
         for note in entry.get("notes", ()):
             audits_by_note.setdefault(note, []).append(name)
     return audits_by_note
+
+
+def names_people(plan: Plan) -> bool:
+    """Whether a plan holds values from the data that a report must not show, such as names of targets."""
+    return _redacted_plan(plan).audits != plan.audits
 
 
 def _redacted_plan(plan: Plan) -> Plan:

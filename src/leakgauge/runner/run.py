@@ -146,7 +146,8 @@ def _open_run_folder(
         # a run without a single block may be replaced
         run = new if stored is None or not has_any_block(folder) else _continued_run(stored, new, folder)
         manifest.write(run, folder)
-        files.write_file(folder / PLAN_FILE, plan_text(run.plan).encode())
+        private = manifest.names_people(run.plan)
+        files.write_file(folder / PLAN_FILE, plan_text(run.plan).encode(), private=private)
         yield run, manifest.load(folder)
 
 

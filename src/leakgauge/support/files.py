@@ -51,9 +51,15 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
         raise BadInput(f"{problem}; check the path and its permissions") from error
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, *, private: bool = False) -> None:
     """Write a value as JSON; dates become strings."""
-    write_file(path, (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode())
+    text = json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
+    write_file(path, text.encode(), private=private)
+
+
+def is_private(path: Path) -> bool:
+    """Whether a file exists that only its owner can read."""
+    return path.exists() and not stat.S_IMODE(path.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
 
 
 def path_argument(value: object, where: str) -> Path:

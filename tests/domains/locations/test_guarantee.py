@@ -5,6 +5,7 @@ from scipy.stats import binom, norm
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.locations import guarantee
 from leakgauge.domains.locations.guarantee import (
+    claim_note,
     composed_epsilon,
     guarantee_per_person,
     noise_guarantee,
@@ -170,3 +171,20 @@ def test_gaussian_delta_grows_with_cells():
     found = guarantee_per_person(noise, numbers)
     np.testing.assert_allclose(found.delta, 1 - (1 - 1e-6) ** numbers * (1 - 1e-5), rtol=1e-9)
     assert found.tight[249] == pytest.approx(composed_epsilon(noise, 250).tight)
+
+
+def test_stated_epsilon_and_scale_are_one_claim_and_one_noise():
+    """Laplace noise of scale 1/2 gives each visit epsilon 2, whatever epsilon is stated."""
+    claimed = laplace.Mechanism(epsilon=1.0, scale=0.5, unit=Unit.EVENT)
+    found = noise_guarantee(claimed, 3, Relation.ADD_REMOVE)
+    assert (found.nominal_epsilon, found.nominal_exact) == (1.0, pytest.approx(2.0))
+    assert found.composed.part_epsilon == pytest.approx(2.0)
+    assert found.epsilon == pytest.approx(6.0)  # of the noise, not of the claim
+    person = guarantee_per_person(claimed, np.array([3]))
+    assert (person.nominal, person.achieved, person.part) == (1.0, pytest.approx(2.0), pytest.approx(2.0))
+    assert "states epsilon = 1 for one event, and its noise gives 2: less protection" in claim_note(claimed)
+
+
+@pytest.mark.parametrize("parameters", [{"epsilon": 0.3}, {"scale": 0.5}, {"epsilon": 1.0, "scale": 2.0}])
+def test_claims_that_the_noise_keeps_need_no_note(parameters):
+    assert claim_note(laplace.Mechanism(unit=Unit.EVENT, **parameters)) is None

@@ -177,8 +177,8 @@ def test_both_compositions_are_shown_beside_nominal_epsilon(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert "Promised is ε = 0.5 for one event." in text
     assert "at δ of at most 10⁻⁵" in text
-    assert "8.47 / 12.9 / ∞ by the promise to each cell (Kairouz et al. 2015)" in text
-    assert "8.10 / 12.0 / 12.3 by the noise distribution" in text
+    assert "8.47 / 12.9 / ∞ from the promise to each cell (Kairouz et al. 2015)" in text
+    assert "8.10 / 12.0 / 12.3 from the noise distribution" in text
 
 
 def test_no_promise_is_shown_for_raw_release(plain):

@@ -1,5 +1,5 @@
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.report.sections.risk_utility import section
+from leakgauge.report.sections.risk_utility import section, utility_rows, utility_sentence
 
 
 def test_risk_and_utility_share_a_chart(make, plain):
@@ -13,7 +13,8 @@ def test_risk_and_utility_share_a_chart(make, plain):
     assert "25.0% 70.0%" in text
     assert "55.0% 70.0%" in text
     (chart,) = found.charts
-    assert "where an honest user is right 25.0% of the time" in chart.alternative
+    assert "at classifier right 25.0%" in chart.alternative
+    assert "A good setting is far to the right and low" in text
 
 
 def test_position_uses_preferred_measure(make):
@@ -21,8 +22,46 @@ def test_position_uses_preferred_measure(make):
         (chart,) = section(JudgedRun([make(domain="models", utility=utility)], {})).charts
         return chart.alternative
 
-    assert "right 61.0% of the time" in place(members=0.9, others=0.61)
-    assert "right 62.0% of the time" in place(members=0.9, others=0.61, validation=0.62)
+    assert "model right about others 61.0%" in place(members=0.9, others=0.61)
+    assert "model right about validation rows 62.0%" in place(members=0.9, others=0.61, validation=0.62)
+
+
+COUNTS = {"mean_absolute_error": 1.5, "relative_error": 1.25, "top_places": 0.95}
+
+
+def test_risk_is_drawn_against_the_error_of_a_count(make, plain):
+    verdicts = [
+        make(domain="locations", audit="a@epsilon=1", utility=COUNTS),
+        make(domain="locations", audit="a@epsilon=5", utility=COUNTS | {"mean_absolute_error": 0.25}),
+    ]
+    found = section(JudgedRun(verdicts, {}))
+    text = plain(found.html)
+    assert "Mean error of a count Relative error Top places found" in text
+    assert "1.50 125.0% 95.0%" in text
+    assert "A good setting is far to the left and low" in text
+    (chart,) = found.charts
+    assert "at mean error of a count 0.250; " in chart.alternative
+    assert chart.caption == "Risk against error; whiskers are intervals."
+
+
+def test_kinds_of_release_with_other_measures_share_no_axis(make):
+    verdicts = [
+        make(domain="locations", audit="a", label="count", utility=COUNTS),
+        make(domain="federated", audit="b", label="client", utility={"noisy": 0.25}),
+    ]
+    (chart,) = section(JudgedRun(verdicts, {})).charts
+    assert ("count: " in chart.alternative) != ("client: " in chart.alternative)
+
+
+def test_terminal_has_a_sentence_and_a_table(make):
+    assert utility_sentence("locations", COUNTS) == (
+        "a count is off by 1.50 on average, by 125.0% of it in cells with visits, 95.0% of the top places "
+        "(20, or half of fewer than 40) are found."
+    )
+    assert utility_sentence("models", {"others": 0.5}) == utility_sentence("scores", COUNTS) == ""
+    titles, rows = utility_rows([make(domain="locations", utility=COUNTS), make(domain="blackbox")])
+    assert titles == ["Mean error of a count", "Relative error", "Top places found"]
+    assert [row[1:] for row in rows] == [["1.50", "125.0%", "95.0%"]]
 
 
 def test_no_section_without_preferred_measure(make):

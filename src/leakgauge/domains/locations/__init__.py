@@ -1,6 +1,7 @@
 """Counts per place and hour of the people in a group."""
 
 from leakgauge.core.domain import Domain, ExposureSpec, Term
+from leakgauge.domains.locations.utility_terms import UTILITY_TERMS
 
 DOMAIN = Domain(
     package=__name__,
@@ -42,6 +43,8 @@ DOMAIN = Domain(
     },
     mechanisms="plan_tables:mechanism_lines",
     complete_challenger="default_splits:complete_challenger",
+    utility=UTILITY_TERMS,
+    main_utility=("mean_absolute_error",),
     private_keys=("names",),
     private_knowledge_keys=("friends",),
     exposure=ExposureSpec(

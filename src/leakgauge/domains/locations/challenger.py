@@ -19,7 +19,7 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.guarantee import claim_note, noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
     DEFAULT_SPLITS,
@@ -32,12 +32,14 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
 from leakgauge.referee.intervals import FEWEST_SPLITS
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
+UTILITY = 40  # a block of the data stream too
 OUTSIZED = 1  # block of the stream of the positive control
 
 
@@ -59,6 +61,7 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     seed: int
+    uncapped: Traces | None = None  # of all people before the caps, where there are any
     friends: Friends | None = None  # pairs of friends, for attackers who know them
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
     targets_digest: str | None = None
@@ -134,6 +137,30 @@ class Challenger(ChallengerDefaults):
         rng = rng.spawn(self.split)[-1] if self.split else rng
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
+
+    @cached_property
+    def utility(self) -> dict[str, float] | None:
+        """How useful simulated releases with all targets in them are; nothing on very large maps."""
+        own, cells = isinstance(self.chain, UserReleaseChain), self.traces.map
+        if cells.n_cells > MOST_CELLS:
+            return None
+        members = np.ones((n_utility_draws(cells.n_cells, own_pipeline=own), self.n_targets), dtype=bool)
+        block = self.release(members, stream(self.seed, Role.DATA, UTILITY))
+        suppresses = isinstance(self.chain, UserReleaseChain) or self.chain.suppress > 0
+        true = self._without_caps(block.rounds).counts()
+        return counts_utility(true, block.whole, cells, suppresses=suppresses)
+
+    def _without_caps(self, rounds: RoundGroups | WholeTables) -> RoundGroups | WholeTables:
+        """The same people with all their visits."""
+        if self.uncapped is None:
+            return rounds
+        targets = self.uncapped.visits[self.people.targets]
+        if isinstance(rounds, WholeTables):
+            return replace(rounds, others=replace(rounds.others, traces=self.uncapped), targets=targets)
+        return replace(rounds, crowd=Crowd(self.uncapped), targets=targets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "uncapped": None}  # workers compute no utility
 
     def whole_tables(self, n: int) -> Reals:
         """Releases of the table with all targets in it, each with its own noise: releases x cells."""
@@ -232,9 +259,11 @@ def build(
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         targets_digest=_targets_digest(loaded, people),
+        uncapped=None if traces is loaded.traces else loaded.traces,
         friends=loaded.friends,
         notes=(
             *_data_notes(data, loaded, traces),
+            *_claim_notes(release_steps),
             *_everyone_notes(table, people),
             *_group_notes(table, people),
         ),
@@ -247,7 +276,15 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     if loaded.traces.names is None:
         return (f"generated city: {data_summary(loaded, traces)}.",)
     name = Path(data["source"]).name
-    return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
+    summary = f"{name}: {data_summary(loaded, traces)}."
+    return summary, f"{name}: {loaded.tally.summary_with_bad_rows}", *loaded.warnings
+
+
+def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str, ...]:
+    """A stated epsilon that the noise does not give."""
+    noise = steps.noise if isinstance(steps, ReleaseChain) else None
+    note = None if noise is None else claim_note(noise)
+    return () if note is None else (note,)
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:

@@ -175,6 +175,7 @@ def expose(
         promised=None
         if chain.noise is None
         else guarantee_per_person(chain.noise, _changed_cells(challenger)),
+        utility=challenger.utility,
     )
 
 

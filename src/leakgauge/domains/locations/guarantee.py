@@ -11,6 +11,7 @@ from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition
 
 SLACK = 1e-5  # added to delta by the composition
+CLAIM_TOLERANCE = 1e-6  # relative difference of a stated epsilon and that of the noise
 _ALL_UP_TO = 64  # numbers of cells up to this are all composed
 _LARGER = 40  # how many of the larger numbers of cells are composed
 
@@ -32,6 +33,7 @@ def noise_guarantee(noise: AdditiveNoise, n_cells: int, relation: Relation) -> G
         sensitivity=float(n_cells),
         nominal_epsilon=stated.nominal_epsilon,
         nominal_unit=stated.unit,
+        nominal_exact=stated.epsilon,
         composed=composed_epsilon(noise, n_cells),
     )
 
@@ -44,10 +46,15 @@ def one_cell_guarantee(noise: AdditiveNoise) -> Guarantee:
 
 def composed_epsilon(noise: AdditiveNoise, n_cells: int) -> ComposedGuarantee:
     """Epsilon over ``n_cells`` cells: from the guarantee of each cell, and from the noise distribution."""
-    known = composition.with_slack(one_cell_guarantee(noise), n_cells, SLACK)
+    part = one_cell_guarantee(noise)
+    known = composition.with_slack(part, n_cells, SLACK)
     tight = noise.epsilon_at([(1.0, n_cells)], known.delta)
     return ComposedGuarantee(
-        parts=n_cells, delta=known.delta, kairouz=known.epsilon, tight=min(tight, known.epsilon)
+        parts=n_cells,
+        delta=known.delta,
+        kairouz=known.epsilon,
+        tight=min(tight, known.epsilon),
+        part_epsilon=part.epsilon,
     )
 
 
@@ -64,7 +71,9 @@ def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Gua
         nominal_epsilon=stated.epsilon,
         nominal_unit=stated.unit,
         curve=composition.optimal(stated, n_units) if n_units > 1 else None,
-        composed=ComposedGuarantee(parts=n_units, delta=known.delta, kairouz=known.epsilon),
+        composed=ComposedGuarantee(
+            parts=n_units, delta=known.delta, kairouz=known.epsilon, part_epsilon=stated.epsilon
+        ),
     )
 
 
@@ -76,7 +85,8 @@ def guarantee_per_person(noise: AdditiveNoise, n_cells: Ints) -> PersonalGuarant
     for the exact number if it is smaller. So no bound is too small.
     """
     distinct, which = np.unique(n_cells, return_inverse=True)
-    rows = [composition.with_slack(one_cell_guarantee(noise), n, SLACK) for n in distinct.tolist()]
+    part = one_cell_guarantee(noise)
+    rows = [composition.with_slack(part, n, SLACK) for n in distinct.tolist()]
     kairouz, delta = (np.array([getattr(row, name) for row in rows]) for name in ("epsilon", "delta"))
     some = distinct if noise.closed_form else _composed_numbers(distinct)
     from_noise = np.array(
@@ -90,6 +100,19 @@ def guarantee_per_person(noise: AdditiveNoise, n_cells: Ints) -> PersonalGuarant
         delta=delta[which],
         kairouz=kairouz[which],
         tight=tight[which],
+        achieved=stated.epsilon,
+        part=part.epsilon,
+    )
+
+
+def claim_note(noise: AdditiveNoise) -> str | None:
+    """What to say where a plan states an epsilon and a noise that gives a larger one; nothing elsewhere."""
+    stated = noise.guarantee
+    if stated.nominal_epsilon is None or stated.epsilon <= stated.nominal_epsilon * (1 + CLAIM_TOLERANCE):
+        return None
+    return (
+        f"Warning: the plan states epsilon = {stated.nominal_epsilon:g} for one {stated.unit.value}, and its "
+        f"noise gives {stated.epsilon:.4g}: less protection than stated. All numbers are about this noise."
     )
 
 

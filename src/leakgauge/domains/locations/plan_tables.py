@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.locations.data.visit_files.plausibility import CHECK_NAMES
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import mechanism_class, mechanism_fits, mechanism_names
 from leakgauge.mechanisms._additive import Norm, adds_noise
@@ -95,8 +96,14 @@ class LocationsDataTable:
     fold: bool = False
     min_visits: int = 1
     bad_share: float = 0.01
+    accept: tuple[str, ...] = ()  # names of checks of plausibility that are turned off
 
     def __post_init__(self) -> None:
+        for name in self.accept:
+            if name not in CHECK_NAMES:
+                raise BadInput(
+                    f"accept: no check is called {name!r}; the checks are {', '.join(CHECK_NAMES)}"
+                )
         if self.format is not None and self.columns != LocationsColumnsTable():
             raise BadInput(
                 f"columns and format = {self.format.value!r} exclude each other; leave out columns"

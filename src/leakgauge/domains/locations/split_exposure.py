@@ -1,4 +1,4 @@
-"""Exposure over several random draws (splits of the people, or releases): means, and what being in the reference adds."""
+"""Exposure over several random draws: means, and how much being in the reference matters."""
 
 from collections.abc import Sequence
 from dataclasses import replace

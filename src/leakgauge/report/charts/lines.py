@@ -42,8 +42,12 @@ def line_chart(
     alternative: str,
     share: bool = False,
     x_share: bool = False,
+    x_measured: bool = False,
 ) -> page.Chart:
-    """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds."""
+    """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds.
+
+    The axis has a tick for each setting, unless ``x_measured`` says that they are measured numbers.
+    """
     import altair as alt
 
     if not any(line.points for line in (*measured, *allowed, *published)):
@@ -57,7 +61,8 @@ def line_chart(
     ]
     keys = _keys(measured, allowed, published)
     settings = sorted({row["x"] for row in rows})
-    ticks = {"values": settings} if len(settings) <= MOST_TICKS else {"tickCount": 6}
+    few = len(settings) <= MOST_TICKS and not x_measured
+    ticks = {"values": settings} if few else {"tickCount": 6}
     base = alt.Chart().encode(
         x=alt.X(
             "x:Q",

@@ -14,7 +14,8 @@ from leakgauge.report.charts.histograms import people_chart
 from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.report.sections.promises import promise_text
+from leakgauge.report.sections.promises import claim_text, promise_text
+from leakgauge.report.sections.risk_utility import utility_sentence
 
 ORDER = 55
 PEOPLE_TITLE = "How exposed is everybody?"
@@ -61,6 +62,9 @@ at which threshold. <code>exposure.csv</code> lists individuals: keep it private
 </tbody>
 </table>
 </div>
+{% if audit.utility %}
+<p>Utility: {{ audit.utility }}</p>
+{% endif %}
 {% if audit.spent %}
 <p>Spent so far on the {{ audit.many }} (median / 95th percentile / maximum):</p>
 <ul>
@@ -140,6 +144,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "text": f"{count(audit['people'])} {unit}, each taken in turn as the target",
         "many": unit,
         "spent": spent_lines(audit),
+        "utility": utility_sentence(audit.get("domain", ""), audit.get("utility")),
         "rows": [_row(attacker) for attacker in audit["adversaries"]],
         "part": part_noun(audit),
         "promised": _promised(audit),
@@ -159,10 +164,9 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     promised = audit.get("promised")
     if not promised:
         return None
-    by_parts = f"by the promise to each {part_noun(audit)} (Kairouz et al. 2015)"
     rows = [
-        (by_parts, epsilon_quantiles(promised["kairouz"])),
-        ("by the noise distribution", epsilon_quantiles(promised["tight"])),
+        (f"{kairouz_basis(audit)} (Kairouz et al. 2015)", epsilon_quantiles(promised["kairouz"])),
+        ("from the noise distribution", epsilon_quantiles(promised["tight"])),
     ]
     return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 
@@ -307,7 +311,19 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
     >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
     'Promised is ε\xa0=\xa00.5 for one event'
     """
-    return f"Promised is {promise_text(promised['nominal'])}"
+    return f"Promised is {claim_text(promised['nominal'])}"
+
+
+def kairouz_basis(audit: Mapping[str, Any]) -> str:
+    """What the composition by epsilon alone starts from: the noise of one part, not a stated epsilon.
+
+    >>> kairouz_basis({"promised": {"part_epsilon": 2.0}})
+    'from ε\xa0=\xa02, which the noise gives each part'
+    """
+    part = audit["promised"].get("part_epsilon")
+    if part is None:
+        return f"from the promise to each {part_noun(audit)}"
+    return f"from {promise_text({'epsilon': part})}, which the noise gives each {part_noun(audit)}"
 
 
 def personal_promise(audit: Mapping[str, Any]) -> str:

@@ -119,12 +119,28 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     meaning = f"{text} allows an attacker to be right {right} of the time{basis} (coin toss: 50%)."
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
     origin = (
-        f" It follows from the plan, which promises {promise_text(nominal)}: this audit is about "
+        f" It follows from the plan, which promises {claim_text(nominal)}: this audit is about "
         f"{UNITS.get(unit, clip(unit))}, for which the ε of all parts add up."
         if nominal.get("epsilon") is not None and nominal.get("unit") != unit
         else ""
     )
     return f"{meaning}{origin}"
+
+
+def claim_text(nominal: Mapping[str, Any]) -> str:
+    """A stated promise, and the ε that the noise gives the same unit if that is another one.
+
+    >>> claim_text({"epsilon": 1.0, "unit": "event", "exact": 2.0})
+    'ε\xa0=\xa01 for one event (but its noise gives ε\xa0=\xa02, which is what counts here)'
+    """
+    stated, exact = nominal.get("epsilon"), nominal.get("exact")
+    if stated is None or exact is None or number_format.number(stated) == number_format.number(exact):
+        return promise_text(nominal)
+    other = "but" if exact > stated else "and"
+    return (
+        f"{promise_text(nominal)} ({other} its noise gives ε{_EQUALS}{number_format.number(exact)}, which is "
+        "what counts here)"
+    )
 
 
 def _dependence_notes(run: run_report.JudgedRun, shown: Mapping[str, Any]) -> list[str]:
@@ -152,6 +168,8 @@ def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
         return [number_format.NOTHING] * 4
     tight = number_format.upper(composed["tight"]) if composed["tight"] is not None else number_format.NOTHING
     kairouz = number_format.upper(composed["kairouz"]) if composed["kairouz"] is not None else "∞"
+    if composed.get("part_epsilon") is not None:
+        kairouz += f" (from ε{_EQUALS}{number_format.number(composed['part_epsilon'])} for each part)"
     return [number_format.count(composed["parts"]), number_format.number(composed["delta"]), kairouz, tight]
 
 
@@ -167,6 +185,6 @@ def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
         "delta": number_format.number(promised.get("delta")),
         "unit": UNITS.get(unit, clip(unit)),
         "relation": _ALL_REPLACED if unit == Unit.GROUP else RELATIONS.get(relation, clip(relation)),
-        "nominal": promise_text(nominal) if nominal.get("epsilon") is not None else number_format.NOTHING,
+        "nominal": claim_text(nominal) if nominal.get("epsilon") is not None else number_format.NOTHING,
         "exact": number_format.number(promised.get("exact_epsilon")),
     }

@@ -1,5 +1,9 @@
 """Risk and utility: how well an attacker does, and how useful the release still is."""
 
+from collections.abc import Mapping, Sequence
+
+from leakgauge import catalog
+from leakgauge.core.domain import Term
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
@@ -10,11 +14,17 @@ ORDER = 42
 MOST_ROWS, MOST_LINES = 80, 8
 
 _TEMPLATE = """
-<p>Noise protects people and makes data less useful. Each point is an audit: to the right, how often an honest
-user of the release is right; upwards, how often an attacker is. A good setting is far to the right and
-low.</p>
+<p>Noise protects people and makes data less useful.
+{% if chart %}Each point is an audit: to the right, {{ term.title }} ({{ term.meaning or "utility" }});
+upwards, how often an attacker is right. A good setting is far to the
+{{ "left" if term.lower_is_better else "right" }} and low.{% endif %}</p>
 {% if chart %}{{ chart.figure }}{% endif %}
 {{ table }}
+<ul class="note">
+{% for one in terms %}
+<li>{{ one.title }}: {{ one.meaning }}.</li>
+{% endfor %}
+</ul>
 """
 
 
@@ -30,11 +40,15 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         for name, term in domain.utility.items()
         if any(name in (verdict.utility or {}) for verdict in shown)
     }
-    chart = _chart(shown)
+    main = _main_utility(shown[0])
+    chart = None if main is None else _chart([one for one in shown if _main_utility(one) == main], *main)
     rows = [
         page.HtmlTableRow(
             name,
-            (number_format.percent(_risk(verdict).value), *(_useful(verdict, column) for column in columns)),
+            (
+                number_format.percent(_risk(verdict).value),
+                *(utility_value(term, (verdict.utility or {}).get(one)) for one, term in columns.items()),
+            ),
         )
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
@@ -42,53 +56,96 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         "Risk and utility",
         [("Attacker right", ""), *((term.title, term.meaning) for term in columns.values())],
         rows,
-        caption="Right answers of an honest user, and correct identifications of each attacker. "
+        caption="Correct identifications of each attacker, and how useful the release is. "
         + run_report.omission_note(len(shown), len(known), "attackers"),
     )
-    html = page.render_html(_TEMPLATE, chart=chart, table=table)
+    described = [term for term in columns.values() if term.meaning]
+    html = page.render_html(_TEMPLATE, chart=chart, table=table, term=main and main[1], terms=described)
     return page.Section("Risk and utility", html, (chart,) if chart else ())
 
 
-def _chart(verdicts: list[Verdict]) -> page.Chart | None:
+def utility_rows(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]]]:
+    """A table for the terminal: the numbers of each audit that the domains have sentences for."""
+    audits = {verdict.audit: verdict for verdict in verdicts if verdict.utility}
+    terms = {
+        name: term
+        for domain in run_report.domains_of(list(audits.values()))
+        for name, term in domain.utility.items()
+        if term.sentence and any(name in (verdict.utility or {}) for verdict in audits.values())
+    }
+    rows = [
+        [
+            clip(audit),
+            *(utility_value(term, (verdict.utility or {}).get(name)) for name, term in terms.items()),
+        ]
+        for audit, verdict in audits.items()
+    ]
+    return [term.title for term in terms.values()], rows if terms else []
+
+
+def utility_sentence(domain: str, utility: Mapping[str, float] | None) -> str:
+    """What a release is still good for, in the words of its domain; empty where nothing is known."""
+    found = catalog.find_domain(domain)
+    parts = [
+        term.sentence.format(value=utility_value(term, (utility or {})[name]))
+        for name, term in (found.utility.items() if found is not None else ())
+        if term.sentence and name in (utility or {})
+    ]
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def utility_value(term: Term, value: float | None) -> str:
+    """A number about utility as text."""
+    return number_format.percent(value) if term.is_share else number_format.measured(value)
+
+
+def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
+    """Risk against the main number; nothing where all audits are equally useful."""
+
+    def useful(verdict: Verdict) -> float:
+        return (verdict.utility or {})[name]
+
     labels = list(dict.fromkeys(verdict.label for verdict in verdicts))[:MOST_LINES]
     lines = []
     for label in labels:
-        mine = sorted((v for v in verdicts if v.label == label), key=lambda v: _main_utility(v) or 0.0)
-        lines.append(ChartLine(clip(label), tuple(map(_point, mine))))
+        mine = sorted((verdict for verdict in verdicts if verdict.label == label), key=useful)
+        lines.append(ChartLine(clip(label), tuple(_point(verdict, useful(verdict)) for verdict in mine)))
     if not any(point.value is not None for line in lines for point in line.points):
         return None
+    against = "error" if term.lower_is_better else "utility"
     return line_chart(
         "risk-and-utility",
         lines,
-        x_title="right answers of an honest user",
+        x_title=term.title.lower(),
         y_title="correct identifications",
-        caption="Risk against utility; whiskers are intervals.",
+        caption=f"Risk against {against}; whiskers are intervals.",
         alternative="; ".join(
             f"{line.label}: "
             f"{number_format.NOTHING if point.value is None else number_format.percent(point.value)} "
-            f"where an honest user is right {number_format.percent(point.x)} of the time"
+            f"at {term.title.lower()} {utility_value(term, point.x)}"
             for line in lines
             for point in line.points
         ),
         share=True,
-        x_share=True,
+        x_share=term.is_share,
+        x_measured=True,
     )
 
 
-def _point(verdict: Verdict) -> ChartPoint:
+def _point(verdict: Verdict, x: float) -> ChartPoint:
     risk = _risk(verdict)
-    return ChartPoint(x=_main_utility(verdict) or 0.0, value=risk.value, low=risk.low, high=risk.high)
+    return ChartPoint(x=x, value=risk.value, low=risk.low, high=risk.high)
 
 
-def _main_utility(verdict: Verdict) -> float | None:
-    """How useful the release is, by the first known of the measures that its domain prefers."""
+def _main_utility(verdict: Verdict) -> tuple[str, Term] | None:
+    """The first known of the measures that the domain of a verdict prefers."""
     known = verdict.utility or {}
-    preferred = (name for domain in run_report.domains_of([verdict]) for name in domain.main_utility)
-    return next((known[name] for name in preferred if name in known), None)
-
-
-def _useful(verdict: Verdict, name: str) -> str:
-    return number_format.percent((verdict.utility or {}).get(name))
+    preferred = (
+        (name, domain.utility[name])
+        for domain in run_report.domains_of([verdict])
+        for name in domain.main_utility
+    )
+    return next(((name, term) for name, term in preferred if name in known), None)
 
 
 def _risk(verdict: Verdict) -> Estimate:

@@ -15,7 +15,7 @@ def test_default_source_is_synthetic_city(tmp_path):
 
 
 def test_file_is_found_relative_to_plan_folder(tmp_path):
-    path = written(tmp_path, "v.csv", "user,time,place", "a,0,p")
+    path = written(tmp_path, "v.csv", "user,time,place", "a,1367359200,p")
     relative, absolute = (
         load_visits({"source": source}, tmp_path, seed) for source, seed in (("v.csv", 1), (str(path), 2))
     )
@@ -44,7 +44,7 @@ def read_counted(monkeypatch):
 
 def test_unchanged_file_is_read_once(tmp_path, monkeypatch):
     times = read_counted(monkeypatch)
-    path = written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q")
+    path = written(tmp_path, "v.csv", "user,time,place", "a,1367359200,p", "b,1367359200,q")
     first = load_visits({"source": "v.csv"}, tmp_path, seed=1)
     assert load_visits({"source": str(path)}, tmp_path, seed=1).digest == first.digest  # another word for it
     again = load_visits({"source": "v.csv"}, tmp_path, seed=2)
@@ -56,17 +56,17 @@ def test_unchanged_file_is_read_once(tmp_path, monkeypatch):
 
 
 def test_changed_file_is_read_again(tmp_path):
-    path = written(tmp_path, "v.csv", "user,time,place", "a,0,p")
+    path = written(tmp_path, "v.csv", "user,time,place", "a,1367359200,p")
     first = load_visits({"source": "v.csv"}, tmp_path, seed=1)
     before = path.stat()
-    written(tmp_path, "v.csv", "user,time,place", "b,0,p")  # as long as before
+    written(tmp_path, "v.csv", "user,time,place", "b,1367359200,p")  # as long as before
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
     assert load_visits({"source": "v.csv"}, tmp_path, seed=1).traces.names.tolist() == ["b"]
     assert first.traces.names.tolist() == ["a"]
 
 
 def test_changed_coordinates_file_is_read_again(tmp_path):
-    written(tmp_path, "v.csv", "user,time,place", "a,0,p")
+    written(tmp_path, "v.csv", "user,time,place", "a,1367359200,p")
     table = {"source": "v.csv", "places": "p.csv"}
     written(tmp_path, "p.csv", "place,lat,lon", "p,1,1")
     assert load_visits(table, tmp_path, seed=1).traces.map.n_places == 1
@@ -85,7 +85,7 @@ def test_cache_keeps_two_data_sets(tmp_path):
 
 
 def test_digest_covers_friends(tmp_path):
-    written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q", "c,0,q")
+    written(tmp_path, "v.csv", "user,time,place", "a,1367359200,p", "b,1367359200,q", "c,1367359200,q")
     written(tmp_path, "f.csv", "target,friend", "a,b")
     plain = load_visits({"source": "v.csv"}, tmp_path, seed=1)
     table = {"source": "v.csv", "friends": "f.csv"}

@@ -1,14 +1,12 @@
+import re
+
 import numpy as np
 import pytest
 
 from domains.locations.small_town import town, traces
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.population_split import split_population
-from leakgauge.domains.locations.plan_tables import (
-    LocationsChallengerTable,
-    LocationsTargetsTable,
-    read_challenger_table,
-)
+from leakgauge.domains.locations.plan_tables import read_challenger_table
 
 TOWN = town()
 
@@ -88,7 +86,7 @@ def test_terciles_choose_a_third_from_each_activity_level():
     [
         (
             {"group_size": 40},
-            "needs 39 people besides the targets, but the pool has 30; lower group_size to 31 or less",
+            "needs 39 people besides the targets, but the pool has 30; lower group_size to 30 or less",
         ),
         ({"group_size": 20, "reference": 0.2}, "the reference has 11; lower group_size to 12"),
         (
@@ -109,13 +107,19 @@ def test_rejects_too_few_people_with_suggestion(setting, problem):
         divided(**setting)
 
 
-def test_suggested_group_size_works():
-    assert divided(group_size=30).pool.size == 30
-    assert (
-        split_population(
-            TOWN,
-            LocationsChallengerTable(group_size=30, targets=LocationsTargetsTable(n=1)),
-            np.random.default_rng(1),
-        ).pool.size
-        == 30
-    )
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("reference", [0.2, 0.5, 0.8, 31])
+@pytest.mark.parametrize("n", [1, 2, 7, 12])
+def test_suggested_group_size_is_accepted_and_the_largest(n, reference, relation):
+    setting = {"targets": n, "reference": reference, "relation": relation}
+    with pytest.raises(BadInput) as caught:
+        divided(group_size=59, **setting)
+    suggested = re.search(r"lower group_size to (\d+) or less", str(caught.value))
+    if suggested is None:
+        assert "lower targets.n" in str(caught.value)
+        with pytest.raises(BadInput):
+            divided(group_size=n, **setting)
+        return
+    divided(group_size=int(suggested[1]), **setting)
+    with pytest.raises(BadInput):
+        divided(group_size=int(suggested[1]) + 1, **setting)

@@ -134,11 +134,13 @@ def _require_room(people: PopulationSplit, table: LocationsChallengerTable) -> N
     replaces = table.relation is Relation.REPLACE_ONE
     why = "replace targets" if replaces else "stand in for other targets in shadows"
     further = {"pool": n if replaces else 0, "reference": n if replaces else (n - 1) // 2}
-    for name, others in (("pool", people.pool.size), ("reference", people.reference.size)):
+    sizes = {"pool": people.pool.size, "reference": people.reference.size}
+    largest = min(others - further[name] + n for name, others in sizes.items())  # that both have room for
+    for name, others in sizes.items():
         if m - n + (more := further[name]) > others:
             needs = f" ({more} of them to {why})" if more else ""
+            way_out = f"lower group_size to {largest} or less" if largest >= n else "lower targets.n"
             raise BadInput(
                 f"challenger.group_size = {m}: needs {m - n + more} people besides the targets{needs}, but "
-                f"the {name} has {others}; lower group_size to {others - more + n} or less, change "
-                "reference, or use data of more people"
+                f"the {name} has {others}; {way_out}, change reference, or use data of more people"
             )

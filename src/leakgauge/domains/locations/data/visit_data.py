@@ -123,7 +123,8 @@ class VisitData:
 
     ``places`` are the names of places, if they have any. ``first`` is the local time at which epoch 0 begins:
     some Monday if folded. A generated city has no date, and begins on a Monday too. ``epoch_seconds`` is the
-    length of an epoch. ``friends`` are the pairs of friends, if the plan names a file of them.
+    length of an epoch. ``friends`` are the pairs of friends, if the plan names a file of them. ``warnings``
+    say what is odd about the data.
     """
 
     traces: Traces
@@ -134,3 +135,4 @@ class VisitData:
     epoch_seconds: int | None = None
     folded: bool = False
     friends: Friends | None = None
+    warnings: tuple[str, ...] = ()

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -24,16 +23,6 @@ MONDAY = 4 * DAY  # 1970-01-05 was one
 MOST_EPOCHS = 100_000
 _LENGTH = re.compile(r"(\d+)\s*(s|min|h|d)")
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
-
-
-def find_time_zone(name: str) -> ZoneInfo:
-    """Find a time zone by its name in the tz database."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        near = get_close_matches(name, sorted(available_timezones()), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else 'names look like "Europe/Rome"'
-        raise BadInput(f"data.timezone: no time zone is called {name!r}; {hint}") from None
 
 
 def to_wall_seconds(value: Any, zone: ZoneInfo | None, where: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.visit_files import duckdb_reader, epochs
+from leakgauge.domains.locations.data.visit_files import duckdb_reader, epochs, plausibility
 from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid
 
 UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -29,6 +29,7 @@ _KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
     WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
     WHEN regexp_matches(substr(lg_text, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
 MAX_BAD_ROWS_NAMED = 5  # in a message
+ROWS_CHECKED = 1_000_000  # of files that are not read twice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +81,13 @@ def times_sql(field: duckdb_reader.SqlField, timing: TimeFormat, where: str) -> 
     It uses columns of the relation that ``with_time_text`` returns.
     """
     base = _base_type(field)
-    if base in _NUMBERS:
+    if base in _NUMBERS and timing.format is None:
         return _number_times_sql(number_sql(field), timing)
     if base in _INSTANTS:
         return f"epoch({field.sql})", NULL_DOUBLE
     if base in _WALLS:
         return _zoneless_times_sql(f"epoch(CAST({field.sql} AS TIMESTAMP))", timing)
-    if base in _TEXTS:
+    if base in (*_TEXTS, *_NUMBERS):
         return _text_times_sql(timing)
     raise BadInput(
         f"{where}: the column of times holds {field.type}; numbers, texts and timestamps can be read"
@@ -94,10 +95,10 @@ def times_sql(field: duckdb_reader.SqlField, timing: TimeFormat, where: str) -> 
 
 
 def with_time_text(field: duckdb_reader.SqlField, relation: str) -> str:
-    """A relation with the text and kind of each time, if times are texts."""
-    if _base_type(field) not in _TEXTS:
+    """A relation with the text and kind of each time, if times are texts, or numbers such as 2013110108."""
+    if _base_type(field) not in (*_TEXTS, *_NUMBERS):
         return relation
-    text = f"trim(CAST({field.sql} AS VARCHAR))"
+    text = text_sql(field) if _base_type(field) in _NUMBERS else f"trim(CAST({field.sql} AS VARCHAR))"
     return f"(SELECT *, {_KIND} AS lg_kind FROM (SELECT *, {text} AS lg_text FROM {relation}))"
 
 
@@ -143,11 +144,15 @@ def _base_type(field: duckdb_reader.SqlField) -> str:
 
 @dataclass(frozen=True)
 class DataExtent:
-    """The range of wall clock times and the box of all usable visits, or of all but a share of them."""
+    """The range of wall clock times and the box of all usable visits, or of all but a share of them.
+
+    ``facts`` is what the checks of plausibility need; nothing if no row is usable.
+    """
 
     walls: tuple[float, float]
     offsets: epochs.UtcOffsets
     box: tuple[float, float, float, float] | None  # south, west, north, east
+    facts: plausibility.RowFacts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +208,48 @@ class VisitParser:
             if cut:
                 wanted[4:] = [f"quantile_cont(lat, {ends})", f"quantile_cont(lon, {ends})"]
             good.append(valid_point_sql("lat", "lon"))
-        rows = self.select(self.rows.relation, {})
+        now = plausibility.latest_likely()
+        has_points = self.rows.lat is not None
+        facts = plausibility.row_fact_columns(now, points=has_points, percentiles=cut == 0.0)
+        rows = f"SELECT *, coalesce(wall, utc) AS t FROM ({self.select(self.rows.relation, {})})"
         row = connection.execute(
-            f"SELECT {', '.join(wanted)} FROM ({rows}) WHERE {' AND '.join(good)}"
+            f"SELECT {', '.join((*wanted, *facts.values()))} FROM ({rows}) WHERE {' AND '.join(good)}"
         ).fetchall()[0]
         if row[0] is None and row[2] is None:
             return DataExtent((0.0, 0.0), [(0.0, 0.0)], (-90.0, -180.0, 90.0, 180.0))
         offsets, walls = self._walls(*row[:4])
-        return DataExtent(walls, offsets, _box(row[4:]))
+        found = dict(zip(facts, row[len(wanted) :], strict=True))
+        return DataExtent(walls, offsets, _box(row[4 : len(wanted)]), plausibility.row_facts(found, now))
+
+    def first_rows(
+        self, connection: duckdb_reader.Connection, offsets: epochs.UtcOffsets, inside: Sequence[str]
+    ) -> plausibility.RowFacts | None:
+        """Facts about the first rows that meet some conditions, for plans that state their window."""
+        now = plausibility.latest_likely()
+        facts = plausibility.row_fact_columns(now, points=self.rows.lat is not None, percentiles=False)
+        first = f"(SELECT * FROM {self.rows.relation} LIMIT {ROWS_CHECKED})"
+        rows = f"SELECT *, wall AS t FROM ({self.timed(first, offsets, {})})"
+        good = ["user_id IS NOT NULL", valid_time_sql("t"), *inside]
+        row = connection.execute(
+            f"SELECT {', '.join(facts.values())} FROM ({rows}) WHERE {' AND '.join(good)}"
+        ).fetchall()[0]
+        return plausibility.row_facts(dict(zip(facts, row, strict=True)), now)
+
+    def unreadable_times(self, connection: duckdb_reader.Connection) -> tuple[float, float] | None:
+        """The smallest and largest time that is outside 1900 to 2200, as the plan reads it."""
+        rows = f"SELECT coalesce(wall, utc) AS t FROM ({self.select(self.rows.relation, {})})"
+        ((low, high),) = connection.execute(
+            f"SELECT min(t), max(t) FROM ({rows}) WHERE NOT {valid_time_sql('t')}"
+        ).fetchall()
+        return None if low is None else (low, high)
+
+    def n_swapped(self, connection: duckdb_reader.Connection) -> int:
+        """How many rows have bad coordinates that would be good if they were swapped."""
+        swapped = f"NOT {valid_point_sql('lat', 'lon')} AND {valid_point_sql('lon', 'lat')}"
+        ((n,),) = connection.execute(
+            f"SELECT count(*) FROM ({self.select(self.rows.relation, {})}) WHERE {swapped}"
+        ).fetchall()
+        return int(n)
 
     def _walls(
         self, first: float | None, last: float | None, low: float | None, high: float | None

@@ -22,8 +22,8 @@ from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
 from leakgauge.domains.locations.data.visit_files.epochs import (
     DAY,
     EpochClock,
+    UtcOffsets,
     all_days_clock,
-    find_time_zone,
     format_wall_time,
     parse_epoch_length,
     to_wall_seconds,
@@ -37,6 +37,17 @@ from leakgauge.domains.locations.data.visit_files.file_formats import (
     find_files,
     open_visit_rows,
 )
+from leakgauge.domains.locations.data.visit_files.plausibility import (
+    ROW_CHECKS,
+    TRACE_CHECKS,
+    RowFacts,
+    TraceFacts,
+    latest_likely,
+    likely_reading,
+    refuse_implausible,
+    swapped_line,
+)
+from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, zone_position
 from leakgauge.domains.locations.data.visit_files.visit_parser import (
     BAD_FIELDS,
     UNIT_SECONDS,
@@ -79,8 +90,13 @@ def time_zone_of_table(table: LocationsDataTable) -> ZoneInfo | None:
     return find_time_zone("UTC" if table.format is None else ZONES[table.format])
 
 
-def build_row_filter(connection: Connection, table: LocationsDataTable, parser: VisitParser) -> RowFilter:
-    """Determine epochs and places, from the rows themselves if the plan does not set them."""
+def build_row_filter(
+    connection: Connection, table: LocationsDataTable, parser: VisitParser
+) -> tuple[RowFilter, tuple[str, ...]]:
+    """Determine epochs and places, from the rows themselves if the plan does not set them.
+
+    Rows that cannot be what the plan says are refused; warnings about others are returned.
+    """
     window = None
     if table.window is not None:
         first, last = (to_wall_seconds(end, parser.zone, "data.window") for end in table.window)
@@ -91,13 +107,54 @@ def build_row_filter(connection: Connection, table: LocationsDataTable, parser: 
     def extent() -> DataExtent:
         return parser.extent(connection, cut)
 
-    clock = _build_clock(table, window, extent)
     offsets = (
         extent().offsets
         if window is None
         else parser.offsets_between(window[0] - 2.0 * DAY, window[1] + 2.0 * DAY)
     )
-    return RowFilter(parser, clock, offsets, _build_grid(table, extent), known=table.places is not None)
+    facts = extent().facts if window is None else _facts_in_window(connection, table, parser, window, offsets)
+    if facts is not None and cut is not None and (points := extent().facts) is not None:
+        facts = replace(facts, n_at_zero=points.n_at_zero, middle=points.middle, spread=points.spread)
+    warnings = _check_rows(table, facts, window, extent().box if cut is not None else None)
+    clock, grid = _build_clock(table, window, extent), _build_grid(table, extent)
+    return RowFilter(parser, clock, offsets, grid, known=table.places is not None), warnings
+
+
+def _facts_in_window(
+    connection: Connection,
+    table: LocationsDataTable,
+    parser: VisitParser,
+    window: tuple[int, int],
+    offsets: UtcOffsets,
+) -> RowFacts | None:
+    """Facts about the first rows that lie in the window, and in the box if the plan states one."""
+    inside = [f"t >= {window[0]} AND t < {window[1]}"]
+    if isinstance(table.box, tuple):
+        inside.append(_bounding_box(table.box).inside("lat", "lon"))
+    return parser.first_rows(connection, offsets, inside)
+
+
+def _check_rows(
+    table: LocationsDataTable,
+    facts: RowFacts | None,
+    window: tuple[int, int] | None,
+    box: tuple[float, float, float, float] | None,
+) -> tuple[str, ...]:
+    """Check the plausibility of rows; ``box`` is that of the rows, where the map follows from them."""
+    if facts is None:
+        return ()
+    zone = table.timezone or (ZONES.get(table.format) if table.format else None)
+    stated = replace(
+        facts,
+        unit=UNIT_SECONDS[table.time_unit],
+        origin=0.0 if table.origin is None else to_wall_seconds(table.origin, None, "data.origin"),
+        window=window,
+        box=box,
+        fitted=box is not None,
+        home=None if zone is None else zone_position(zone),
+        columns={"lat": table.columns.lat, "lon": table.columns.lon},
+    )
+    return refuse_implausible(ROW_CHECKS, stated, table.accept, Path(table.source).name)
 
 
 def _build_clock(
@@ -128,25 +185,55 @@ def _build_grid(
     corners = table.box if isinstance(table.box, tuple) else extent().box
     if corners is None:
         raise BadInput(f"{WHERE}: {table.source} has no coordinates for a grid; check data.columns")
-    box = spatial_grid.BoundingBox(south=corners[0], west=corners[1], north=corners[2], east=corners[3])
+    box = _bounding_box(corners)
     if table.grid is not None:
         return spatial_grid.even_grid(box, *table.grid)
     return spatial_grid.metric_grid(box, table.cell or 0.0)
 
 
+def _bounding_box(corners: tuple[float, float, float, float]) -> spatial_grid.BoundingBox:
+    south, west, north, east = corners
+    return spatial_grid.BoundingBox(south=south, west=west, north=north, east=east)
+
+
 def too_many_bad_rows(
-    table: LocationsDataTable, tally: RowCounts, parts: Mapping[str, int], bad_rows: Sequence[BadRow]
+    table: LocationsDataTable,
+    tally: RowCounts,
+    parts: Mapping[str, int],
+    bad_rows: Sequence[BadRow],
+    way_out: str | None,
 ) -> str:
-    """The error message for too many bad rows: how many, in which part, and the first of them."""
+    """The error message for too many bad rows: how many, in which part, the first of them, and a way out."""
     kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
     places = bad_row_locations(bad_rows, Path(table.source).name)
     rows = [f"{place} ({row.fault or row.part})" for place, row in zip(places, bad_rows)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
-    hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them"
+    hint = way_out or (LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them")
     return (
         f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
         f"share of {table.bad_share} is allowed; {hint}, or raise data.bad_share"
     )
+
+
+def _way_out_of_bad_rows(
+    connection: Connection, table: LocationsDataTable, parser: VisitParser, tally: RowCounts
+) -> str | None:
+    """The line that would make most bad rows good: another unit or format of times, or a swap."""
+    if 2 * tally.bad <= tally.rows:
+        return None
+    if (ends := parser.unreadable_times(connection)) and (line := _likely_time_line(table, *ends)):
+        return f"write {line}"
+    if parser.rows.lat is not None and 2 * parser.n_swapped(connection) > tally.bad:
+        columns = {"lat": table.columns.lat, "lon": table.columns.lon}
+        return f"latitude and longitude are swapped: {swapped_line(columns)}"
+    return None
+
+
+def _likely_time_line(table: LocationsDataTable, first: float, last: float) -> str | None:
+    """The line of a plan with which these times, as it reads them now, would be likely ones."""
+    origin = 0 if table.origin is None else to_wall_seconds(table.origin, None, "data.origin")
+    unit = UNIT_SECONDS[table.time_unit]
+    return likely_reading((first - origin) / unit, (last - origin) / unit, latest_likely())
 
 
 def no_visits_left(
@@ -163,12 +250,12 @@ def no_visits_left(
         )
     if row_filter.clock.bounds is not None and tally.outside_window:
         first, last = map(format_wall_time, row_filter.clock.bounds)
-        begin, end = (
-            format_wall_time(wall)[:_DATE_LENGTH] for wall in row_filter.parser.extent(connection, None).walls
-        )
+        extent = row_filter.parser.extent(connection, None)
+        begin, end = (format_wall_time(wall)[:_DATE_LENGTH] for wall in extent.walls)
+        line = extent.facts and _likely_time_line(table, extent.facts.first, extent.facts.last)
         return (
             f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
-            f"from {begin} to {end}; move the window"
+            f"from {begin} to {end}; {f'write {line}' if line else 'move the window'}"
         )
     return f"{WHERE}: no visit is left of {table.source} ({tally.summary}); check data.columns"
 
@@ -192,21 +279,25 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
             trace_matrix.insert_places(connection, table.places, folder) if table.places is not None else ()
         )
         parser = build_parser(table, open_visit_rows(connection, table, files, WHERE))
-        row_filter = build_row_filter(connection, table, parser)
+        row_filter, warnings = build_row_filter(connection, table, parser)
         tally = _filter_rows(connection, table, row_filter)
         cells, places = _build_map(connection, table, row_filter)
         ((kept,),) = connection.execute("SELECT sum(n) FROM visits WHERE status = 0").fetchall()
         traces = trace_matrix.build_traces(connection, cells, table.min_visits)
         few = trace_matrix.rows_of_others(connection)
     outside = tally.outside_map + tally.kept - int(kept)
+    clock = row_filter.clock
+    facts = TraceFacts(traces=traces, n_rows=int(kept) - few, seconds=clock.n_epochs * clock.length)
+    warnings += refuse_implausible(TRACE_CHECKS, facts, table.accept, Path(table.source).name)
     return VisitData(
         traces=traces,
         tally=replace(tally, kept=int(kept) - few, outside_map=outside, few_visits=few),
         digest=digest_files((*files, *known), VERSION, _table_without_paths(table)),
         places=places,
-        first=format_wall_time(row_filter.clock.first),
-        epoch_seconds=row_filter.clock.length,
-        folded=row_filter.clock.folded,
+        first=format_wall_time(clock.first),
+        epoch_seconds=clock.length,
+        folded=clock.folded,
+        warnings=warnings,
     )
 
 
@@ -230,9 +321,9 @@ def _filter_rows(connection: Connection, table: LocationsDataTable, row_filter: 
         raise BadInput(f"{WHERE}: {table.source} has no rows; a file of visits has at least one")
     if bad > table.bad_share * tally.rows:
         parts = {part: counts[status] for status, part in BAD_FIELDS.items() if status in counts}
-        raise BadInput(
-            too_many_bad_rows(table, tally, parts | ({"columns": malformed} if malformed else {}), bad_rows)
-        )
+        parts |= {"columns": malformed} if malformed else {}
+        way_out = _way_out_of_bad_rows(connection, table, row_filter.parser, tally)
+        raise BadInput(too_many_bad_rows(table, tally, parts, bad_rows, way_out))
     if tally.kept == 0:
         raise BadInput(no_visits_left(connection, table, row_filter, tally))
     return tally
@@ -249,7 +340,7 @@ def _build_map(
 
 
 def _table_without_paths(table: LocationsDataTable) -> str:
-    """The table as JSON, without the paths of its files."""
-    keys: dict[str, Any] = asdict(table) | {"source": None}
+    """The table as JSON, without the paths of its files and the checks that are turned off."""
+    keys: dict[str, Any] = {k: v for k, v in asdict(table).items() if k != "accept"} | {"source": None}
     keys["places"] = keys["places"] | {"source": None} if isinstance(keys["places"], dict) else None
     return json.dumps(keys, sort_keys=True, default=str)

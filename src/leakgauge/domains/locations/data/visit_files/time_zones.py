@@ -1,0 +1,143 @@
+"""Time zones by name, by country, city or abbreviation, and where on earth they are."""
+
+import re
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from zoneinfo import TZPATH, ZoneInfo, available_timezones
+
+from leakgauge.core.errors import BadInput
+
+_MOST_ZONES = 4  # of a country, in a message
+_NEAR, _NEAR_NAME = 0.6, 0.85  # how alike names of zones, and names of cities and countries, must be
+_OFFSET = re.compile(r"(?:UTC|GMT)?\s*([+-])0?(\d{1,2})(?::?00)?", re.IGNORECASE)
+_POSITION = re.compile(r"([+-])(\d{2})(\d{2})(\d{2})?([+-])(\d{3})(\d{2})(\d{2})?")
+
+# Abbreviations, and large cities that have no zone of their own name.
+_ZONE_OF = {
+    "America/Chicago": ("cst", "cdt", "houston", "dallas"),
+    "America/Denver": ("mst", "mdt"),
+    "America/Los_Angeles": ("pst", "pdt", "san francisco", "seattle", "california"),
+    "America/New_York": ("est", "edt", "boston", "washington", "philadelphia", "miami", "nyc"),
+    "America/Sao_Paulo": ("brt", "rio de janeiro"),
+    "Asia/Jakarta": ("wib",),
+    "Asia/Hong_Kong": ("hkt",),
+    "Asia/Kolkata": ("ist", "delhi", "new delhi", "mumbai", "bangalore"),
+    "Asia/Kuala_Lumpur": ("myt",),
+    "Asia/Seoul": ("kst",),
+    "Asia/Shanghai": ("beijing", "shenzhen"),
+    "Asia/Singapore": ("sgt",),
+    "Asia/Tokyo": ("jst", "osaka"),
+    "Australia/Sydney": ("aest", "aedt", "canberra"),
+    "Europe/Berlin": ("cest", "munich", "hamburg", "frankfurt"),
+    "Europe/London": ("bst", "england", "scotland", "uk"),
+    "Europe/Madrid": ("barcelona",),
+    "Europe/Moscow": ("msk",),
+    "Europe/Rome": ("milan", "milano", "roma"),
+    "Europe/Zurich": ("geneva", "bern"),
+}
+_COUNTRY_CODES = {"usa": "US", "america": "US", "holland": "NL", "south korea": "KR"}
+
+
+def find_time_zone(name: str) -> ZoneInfo:
+    """Find a time zone by its name in the tz database; the error names the zone that was probably meant."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        near = similar_time_zones(name)
+        hint = 'names look like "Europe/Rome"'
+        if len(near) == 1:
+            hint = f"did you mean {near[0]!r}?"
+        elif near:
+            more = f" and {len(near) - _MOST_ZONES} more" if len(near) > _MOST_ZONES else ""
+            hint = f"it has several: {', '.join(map(repr, near[:_MOST_ZONES]))}{more}; choose one"
+        raise BadInput(f"data.timezone: no time zone is called {name!r}; {hint}") from None
+
+
+def similar_time_zones(name: str) -> tuple[str, ...]:
+    """The zones that a wrong name may mean: that of the city or abbreviation, or those of the country.
+
+    >>> similar_time_zones("Kuala Lumpur"), similar_time_zones("UTC+8")
+    (('Asia/Kuala_Lumpur',), ('Etc/GMT-8',))
+    """
+    wanted = _plain(name)
+    if match := _OFFSET.fullmatch(name.strip()):
+        sign = "-" if match[1] == "+" else "+"  # the tz database counts hours west of Greenwich
+        offset = f"Etc/GMT{sign}{int(match[2])}"
+        return (offset,) if offset in available_timezones() else ()
+    names = {_plain(zone): zone for zone in sorted(available_timezones())}
+    known = {**_cities(), **{_plain(word): (zone,) for zone, words in _ZONE_OF.items() for word in words}}
+    countries = _countries()
+    for table in (known, countries, {plain: (zone,) for plain, zone in names.items()}):
+        for word in (wanted, wanted.rpartition("/")[2]):
+            if word in table:
+                return table[word]
+    if "/" in name and (near := get_close_matches(wanted, names, n=1, cutoff=_NEAR)):
+        return (names[near[0]],)
+    every = {**countries, **known}
+    near = get_close_matches(wanted, every, n=1, cutoff=_NEAR_NAME)
+    return every[near[0]] if near else ()
+
+
+@cache
+def zone_position(name: str) -> tuple[float, float] | None:
+    """Latitude and longitude of the main city of a zone, where the tz database has them."""
+    for _, position, zone in _zone_table():
+        if zone == name and (match := _POSITION.fullmatch(position)):
+            lat, lon = (
+                float(f"{sign}1") * (int(degrees) + int(minutes) / 60 + int(seconds or 0) / 3600)
+                for sign, degrees, minutes, seconds in (match.groups()[:4], match.groups()[4:])
+            )
+            return lat, lon
+    return None
+
+
+def _plain(name: str) -> str:
+    """A name without case, blanks and punctuation."""
+    return re.sub(r"[^a-z0-9/]", "", name.lower())
+
+
+def _cities() -> dict[str, tuple[str, ...]]:
+    """The zone of each city that has one of its name; the tables of places come before older names."""
+    zones = [*sorted(zone for zone in available_timezones() if "/" in zone), *(z for *_, z in _zone_table())]
+    return {_plain(zone.rpartition("/")[2]): (zone,) for zone in zones if not zone.startswith("Etc/")}
+
+
+def _countries() -> dict[str, tuple[str, ...]]:
+    """The zones of each country, by its name and its code."""
+    zones: dict[str, list[str]] = {}
+    for code, _, zone in _zone_table():
+        zones.setdefault(code, []).append(zone)
+    names = {_plain(name.partition("(")[0]): code for code, name, *_ in _table("iso3166.tab")}
+    names |= {_plain(name): code for name, code in _COUNTRY_CODES.items()}
+    names |= {code.lower(): code for code in zones}
+    different = {code: _different_zones(mine) for code, mine in zones.items()}
+    return {name: different[code] for name, code in names.items() if code in different}
+
+
+def _different_zones(zones: list[str]) -> tuple[str, ...]:
+    """One zone for each clock that a country has, those of large cities first."""
+    ordered = sorted(zones, key=lambda zone: zone not in _ZONE_OF)
+    clocks: dict[tuple[timedelta | None, ...], str] = {}
+    for zone in ordered:
+        clocks.setdefault(
+            tuple(datetime(2024, month, 1, tzinfo=ZoneInfo(zone)).utcoffset() for month in (1, 7)), zone
+        )
+    return tuple(clocks.values())
+
+
+def _zone_table() -> list[tuple[str, str, str]]:
+    """Country code, position and name of each zone."""
+    return [(row[0], row[1], row[2]) for row in _table("zone.tab")]
+
+
+@cache
+def _table(name: str) -> list[list[str]]:
+    """The rows of a table of the tz database, of the system or of the package; none where there is none."""
+    for path in (*(Path(folder) / name for folder in TZPATH), files("tzdata.zoneinfo") / name):
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            return [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return []
