@@ -183,7 +183,11 @@ def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[s
         reason = "the positive control is missing from the run folder; run the plan again"
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if "failed" in statuses:
-        reason = "no attacker with this knowledge recognised anybody even without protection"
+        reason = (
+            "no attacker with this knowledge recognised anybody even without protection, so its failure says "
+            "nothing; add a stronger attack with this knowledge, or name in attackers below [limits] those "
+            "that count"
+        )
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
 

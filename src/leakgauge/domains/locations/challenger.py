@@ -20,7 +20,7 @@ from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
-from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
+from leakgauge.domains.locations.outsized_trace import outsized_cells, sparse_group_size, with_trace
 from leakgauge.domains.locations.plan_tables import (
     KNOWLEDGE,
     LocationsChallengerTable,
@@ -36,7 +36,7 @@ from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
-OUTSIZED = 1  # block of the stream of the positive control
+OUTSIZED, SMALL_GROUP = 1, 2  # blocks of the stream of the positive control
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Challenger(ChallengerDefaults):
     @property
     def group_size(self) -> int:
         """How many people are counted if all targets are members."""
-        return self.table.n_members(self.traces.n_people)
+        return self.table.n_members(self.n_targets + self.people.pool.size)
 
     @property
     def n_references(self) -> int:
@@ -126,7 +126,8 @@ class Challenger(ChallengerDefaults):
     def control(self) -> "Challenger | NoControl":
         """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.
 
-        Your own pipeline is left out too, but must publish something that depends on the counts.
+        A crowd protects too: where counts are large, only some of the other people are counted. Your own
+        pipeline is left out too, but must publish something that depends on the counts.
         """
         if isinstance(self.chain, UserReleaseChain):
             self.chain.require_use_of_counts(self.group_size)
@@ -137,11 +138,16 @@ class Challenger(ChallengerDefaults):
                 needed=False,
             )
         target, people, table = self.people.targets[:1], self.people.with_reference(0), self.table
+        most = sparse_group_size(self.traces)
         if table.everyone:  # the other targets are counted in every round
-            people = replace(people, pool=np.union1d(people.pool, people.targets[1:]))
+            others = np.union1d(people.pool, people.targets[1:])
+            if others.size >= most:
+                kept = stream(self.seed, Role.CONTROL, SMALL_GROUP).permutation(others)[: most - 1]
+                others = np.sort(kept)
+            people = replace(people, pool=others)
         else:
-            table = replace(table, group_size=self.group_size - self.n_targets + 1)
-        group_size = table.n_members(self.traces.n_people)
+            table = replace(table, group_size=min(self.group_size - self.n_targets + 1, most))
+        group_size = table.n_members(1 + people.pool.size)
         cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
         traces = with_trace(self.traces, int(target[0]), cells)
         visits = traces.visits
@@ -211,7 +217,11 @@ def build(
         seed=seed,
         targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
+        notes=(
+            *_data_notes(data, loaded, traces),
+            *_everyone_notes(table, people),
+            *_control_notes(traces, table.n_members(traces.n_people)),
+        ),
     )
 
 
@@ -244,6 +254,16 @@ def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) ->
         "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
     )
     return table_of_all, overlap, fitted
+
+
+def _control_notes(traces: Traces, group_size: int) -> tuple[str, ...]:
+    """That the positive control leaves out people, where counts are large."""
+    if group_size <= (most := sparse_group_size(traces)):
+        return ()
+    return (
+        f"The positive control counts {most:,} of {group_size:,} people: a crowd protects too, and in larger "
+        "counts an attacker who has only the release may recognise nobody even without noise.",
+    )
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
