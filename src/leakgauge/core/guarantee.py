@@ -58,13 +58,27 @@ class ComposedGuarantee:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeastProtected:
+    """What is promised to the person of the data who owns most protected parts, target or not.
+
+    ``accuracy`` is how often an attacker of this person may be right while the promise is kept.
+    """
+
+    epsilon: float
+    accuracy: float
+    parts: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """(epsilon, delta)-indistinguishability of neighbours, for one unit.
 
     ``sensitivity`` is how far one unit can move the released values, in the norm of the noise. A ``nominal``
     epsilon is the stated one, perhaps for a smaller unit; ``exact_epsilon`` the one that the noise gives at
     this delta. ``curve`` holds the whole trade-off. Both are given where the noise distribution is known.
-    ``composed`` is what the promises to the parts of a unit add up to, with a slightly larger delta.
+    ``composed`` is what the promises to the parts of a unit add up to, with a slightly larger delta. Where
+    people own different numbers of parts, all this is about the target who owns most, and ``least_protected``
+    about the person of the data who does.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0
@@ -80,6 +94,7 @@ class Guarantee:
     exact_epsilon: float | None = None
     curve: TradeoffCurve | None = None
     composed: ComposedGuarantee | None = None
+    least_protected: LeastProtected | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:

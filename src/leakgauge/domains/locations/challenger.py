@@ -1,7 +1,7 @@
 """The challenger of counts per place and hour: publishes noisy counts of random groups, or of everyone."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee, with_least_protected
 from leakgauge.domains.locations.outsized_trace import outsized_cells, sparse_group_size, with_trace
 from leakgauge.domains.locations.plan_tables import (
     KNOWLEDGE,
@@ -260,10 +260,11 @@ def _control_notes(traces: Traces, group_size: int) -> tuple[str, ...]:
     """That the positive control leaves out people, where counts are large."""
     if group_size <= (most := sparse_group_size(traces)):
         return ()
-    return (
+    note = (
         f"The positive control counts {most:,} of {group_size:,} people: a crowd protects too, and in larger "
-        "counts an attacker who has only the release may recognise nobody even without noise.",
+        "counts an attacker who has only the release may recognise nobody even without noise."
     )
+    return (note,)
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
@@ -289,24 +290,27 @@ def _guarantee(
     people: PopulationSplit,
     table: LocationsChallengerTable,
 ) -> Guarantee | None:
-    """The guarantee for the target with the most visits; None if the mechanism promises nothing.
+    """The guarantee for the target with the most visits, and for the person with the most visits beside it.
 
-    Under ``replace_one`` the person who replaces a target changes counts too, so the visits of the most
-    active person of the pool are added.
+    None if the mechanism promises nothing. Under ``replace_one`` the person who replaces a target changes
+    counts too, so the visits of the most active person of the pool are added.
     """
-    replaces = table.relation is Relation.REPLACE_ONE
     if isinstance(release_steps, LocationsUserMechanismTable):
         if (stated := release_steps.stated) is None:
             return None
-        owned = _units_per_person(traces, release_steps.unit)
-        n_units = int(owned[people.targets].max()) + (int(owned[people.pool].max()) if replaces else 0)
-        return stated_guarantee(stated, n_units, table.relation)
-    if release_steps.noise is None:
+        owned, composed = _units_per_person(traces, release_steps.unit), partial(stated_guarantee, stated)
+    elif release_steps.noise is None:
         return None
-    n_cells = int(traces.n_visits[people.targets].max())
-    if replaces:
-        n_cells += int(traces.n_visits[people.pool].max())
-    return noise_guarantee(release_steps.noise, n_cells, table.relation)
+    else:
+        owned, composed = traces.n_visits, partial(noise_guarantee, release_steps.noise)
+    replaces = table.relation is Relation.REPLACE_ONE
+    n_replacing = int(owned[people.pool].max()) if replaces else 0
+    of_target, of_anybody = (n_replacing + int(n.max()) for n in (owned[people.targets], owned))
+    guarantee = composed(of_target, table.relation)
+    if owned.min() == owned.max():
+        return guarantee  # the same for everybody
+    weakest = guarantee if of_anybody == of_target else composed(of_anybody, table.relation)
+    return with_least_protected(guarantee, weakest, of_anybody)
 
 
 def _units_per_person(traces: Traces, unit: Unit) -> Ints:

@@ -5,13 +5,14 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
 from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.report.text_formats import table_cells
-from leakgauge.summary import PromiseStrength, is_control, promise_strength
+from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared
 
 ORDER = 10
@@ -50,43 +51,26 @@ def section(run: JudgedRun) -> Section:
     names = adversary_names(shown, run.verdicts)
     html = render_html(
         _TEMPLATE,
-        rows=[_row(name, verdict) for name, verdict in zip(names, shown, strict=True)],
+        rows=[_row(name, verdict, run) for name, verdict in zip(names, shown, strict=True)],
         meanings=_meanings(names, shown),
         omitted=omission_note(len(shown), len(run.verdicts), "attackers"),
     )
     return Section("Result for each attacker", html)
 
 
-def _row(name: str, verdict: Verdict) -> dict[str, Any]:
-    _, risk, right, shown, promised = table_cells(verdict)
-    tone, badge = promise_badge(verdict)
+def _row(name: str, verdict: Verdict, run: JudgedRun) -> dict[str, Any]:
+    badge, risk, right, shown, promised = table_cells(verdict, run.summary.limits.get("accuracy"))
+    tone, _ = finding_words(verdict, run.summary.limits.get("accuracy"))
     return {
         "name": name,
         "who": attacker_title(verdict),
         "tone": tone,
-        "badge": badge,
+        "badge": badge.capitalize(),
         "risk": "control" if is_control(verdict) else risk,
         "right": right,
         "shown": shown,
         "promised": promised,
     }
-
-
-def promise_badge(verdict: Verdict) -> tuple[str, str]:
-    """The finding of one attacker in colour and words; a weak promise is never a good sign."""
-    finding = verdict.finding
-    if finding is None:
-        return "neutral", "No promise"
-    words = str(finding).capitalize()
-    if finding in (Finding.VIOLATED, Finding.UNTESTABLE):
-        return "bad", words
-    allowed = verdict.bounds.get("accuracy")
-    strength = promise_strength(1.0 if allowed is None else allowed)
-    if strength is PromiseStrength.TOO_WEAK:
-        return "bad", "Too weak"
-    if strength is PromiseStrength.WEAK:
-        return "warn", f"{words}, weak"
-    return ("warn" if finding is Finding.UNDECIDED else "good"), words
 
 
 def _meanings(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
