@@ -166,9 +166,19 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
     leading = leading_metric(found.metrics)
     if leading in (None, risk.metric):
-        return (f"{_right(found, risk.metric, verdicts)}{toss}{limit}.", *_compared_bounds(risk))
+        right = f"{_right(found, risk.metric, verdicts)}{toss}{limit}."
+        return (right, *_why_no_interval(found, risk.metric), *_compared_bounds(risk))
     other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
-    return (f"{_right(found, leading or '', verdicts)}.", other, *_compared_bounds(risk))
+    missing = _why_no_interval(found, leading or "")
+    return (f"{_right(found, leading or '', verdicts)}.", *missing, other, *_compared_bounds(risk))
+
+
+def _why_no_interval(found: Verdict, metric: str) -> tuple[str, ...]:
+    """Why a number has no interval, such as too few trials, and how many there have to be."""
+    estimate = found.metrics.get(metric)
+    if estimate is None or estimate.low is not None or not estimate.reason:
+        return ()
+    return (f"{estimate.reason[0].upper()}{estimate.reason[1:]}.",)
 
 
 def is_average(metric: str) -> bool:
