@@ -58,9 +58,15 @@ def over(verdict, value, limit):
 @pytest.mark.parametrize(
     ("limits", "advice"),
     [
-        (Limits(metrics={"accuracy": 0.95}), "ε = 2.94 keeps every attacker within your limits"),  # ln 19
+        (
+            Limits(metrics={"accuracy": 0.95}),
+            "ε = 2.94 keeps every attacker within your limits (accuracy = 0.95)",
+        ),  # ln 19
         (Limits(metrics={"accuracy": 0.6}), "ε = 0.4 keeps"),  # ln 1.5
-        (Limits(metrics={"auc": 0.9}, recognised=0.01), "ε = 2.19 keeps"),  # ln 9
+        (
+            Limits(metrics={"auc": 0.9}, recognised=0.01),
+            "ε = 2.19 keeps every attacker within your limits (auc = 0.9, recognised = 0.01)",
+        ),
         (Limits(recognised=0.01, recognised_at=0.8), "ε = 1.38 keeps"),  # ln 4
         (Limits(), "and lower it."),
     ],

@@ -8,8 +8,6 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.answers import limit_text
-from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import percent
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import UNITS
@@ -139,18 +137,14 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
 def _epsilon_that_keeps(limits: Mapping[str, Any], delta: float) -> str:
     """Which epsilon would keep every attacker within the limits of the owner, if there are any."""
     stated = {name: limit for name, limit in limits.items() if name in limited_metrics()}
-    words = [
-        f"{describe_metric(name).title_in_sentence} {limit_text(name, limit)}"
-        for name, limit in stated.items()
-    ]
+    words = [f"{name} = {limit:g}" for name, limit in limits.items() if name in (*stated, "recognised")]
     if "recognised" in limits:  # whoever is identified less often counts as not recognised
         stated["accuracy"] = min(stated.get("accuracy", 1.0), limits.get("recognised_at", RECOGNISED_AT))
-        words.append(f"people recognised {limit_text('recognised', limits['recognised'])}")
     epsilon = epsilon_for_limits(stated, delta)
     if epsilon is None or epsilon < SMALLEST_EPSILON:
         return ""
     shown = math.floor(epsilon / SMALLEST_EPSILON) * SMALLEST_EPSILON
-    return f": ε = {shown:g} keeps every attacker within your limits ({'; '.join(words)})"
+    return f": ε = {shown:g} keeps every attacker within your limits ({', '.join(words)})"
 
 
 def _more_releases(run: JudgedRun) -> list[str]:

@@ -16,7 +16,7 @@ from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.data.visit_data import Friends, VisitData
+from leakgauge.domains.locations.data.visit_data import Friends, RowCounts, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee, with_least_protected
@@ -219,7 +219,7 @@ def build(
         friends=loaded.friends,
         notes=(
             *_data_notes(data, loaded, traces),
-            *_everyone_notes(table, people),
+            *_everyone_notes(table, people, loaded.tally),
             *_control_notes(traces, table.n_members(traces.n_people)),
         ),
     )
@@ -234,14 +234,24 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
 
 
-def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+def _everyone_notes(
+    table: LocationsChallengerTable, people: PopulationSplit, rows: RowCounts
+) -> tuple[str, ...]:
     """What a reader must know about releases that count everyone in the data."""
     if not table.everyone:
         return ()
     n_people = people.targets.size + people.pool.size
+    left_out = {
+        "visits inside the window": rows.outside_window,
+        "visits on the map": rows.outside_map,
+        "as many visits as min_visits says": rows.few_visits,
+    }
+    where = " and ".join(what for what, n_rows in left_out.items() if n_rows)
+    whose = f" who have {where}" if where else ""
+    nobody_else = " Nobody else of the file is in it." if where else ""
     table_of_all = (
-        f"Every simulated release is the table of all {n_people:,} people, with or without each target, with "
-        "fresh noise."
+        f"Every simulated release is the table of all {n_people:,} people{whose}, with or without each "
+        f"target, with fresh noise.{nobody_else}"
     )
     overlap = (
         f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "

@@ -23,16 +23,18 @@ _TEMPLATE = """
 in which
 the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
 <div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
-<table>
+<table class="stack">
 <caption{{ '' if omitted else ' class="unseen"'|safe }}>Result for each attacker. {{ omitted }}</caption>
 <thead><tr><th scope="col">Attacker</th><th scope="col">Who</th><th scope="col">Promise</th>
 <th scope="col">Risk</th><th scope="col" class="n">Correct identifications</th>
 <th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th></tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td>{{ row.who }}</td>
-<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td><td class="w">{{ row.risk }}</td>
-<td class="n">{{ row.right }}</td><td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
+<tr><th scope="row">{{ row.name }}</th><td data-label="Who">{{ row.who }}</td>
+<td data-label="Promise"><span class="badge {{ row.tone }}">{{ row.badge }}</span></td>
+<td class="w" data-label="Risk">{{ row.risk }}</td>
+<td class="n" data-label="Correct">{{ row.right }}</td><td class="n" data-label="ε shown">{{ row.shown }}</td>
+<td class="n" data-label="ε promised">{{ row.promised }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
