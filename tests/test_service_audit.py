@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from leakgauge.cli.main import main
 from leakgauge.runner import play_block
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.theory import query_splitting
+from service_relay import running_relay
 
 PLAN = """
 seed = 5
@@ -241,68 +241,47 @@ def test_rejects_several_workers(port, tmp_path, capsys, more, code, said):
 # -- a bad line between the two ---------------------------------------------------------------------------
 
 
-class BadLine:
-    """Stands between audit and service, and spoils one request in ten: before or after it was served."""
-
-    def __init__(self, to, seed):
-        self.rng, self.spoilt, self.lock = random.Random(seed), 0, threading.Lock()
-        line = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def pass_on(self):
-                content = self.rfile.read(int(self.headers.get("content-length") or 0))
-                with line.lock:
-                    fault = line.rng.choice(FAULTS) if line.rng.random() < 0.1 else None
-                    line.spoilt += fault is not None
-                if fault == "busy":
-                    return reply(self, 503, b"", {"Retry-After": "0"})
-                if fault == "drop before":
-                    return drop(self)
-                service = http.client.HTTPConnection("127.0.0.1", to, timeout=60)
-                service.request(self.command, self.path, content or None, dict(self.headers))
-                answer = service.getresponse()
-                status, content = answer.status, answer.read()
-                service.close()
-                match fault:
-                    case "drop after":
-                        return drop(self)
-                    case "half":
-                        return reply(self, status, content[: len(content) // 2])
-                    case int():
-                        return reply(self, fault, b"")
-                return reply(self, status, content)
-
-            do_POST = do_DELETE = pass_on  # noqa: N815
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.port = self.server.server_port
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-
 FAULTS = ["busy", "drop before", "drop after", "half", 500, 502, 504]
+
+
+class Faults:
+    """Spoil one request in ten: before or after it was served."""
+
+    def __init__(self, seed):
+        self.rng, self.spoilt, self.lock = random.Random(seed), 0, threading.Lock()
+        self.drawn = {}
+
+    def before(self, handler, content):
+        with self.lock:
+            fault = self.rng.choice(FAULTS) if self.rng.random() < 0.1 else None
+            self.spoilt += fault is not None
+        self.drawn[threading.get_ident()] = fault  # a thread serves one request at a time
+        if fault == "busy":
+            return reply(handler, 503, b"", {"Retry-After": "0"})
+        return drop(handler) if fault == "drop before" else content
+
+    def after(self, handler, status, content):
+        match self.drawn.pop(threading.get_ident()):
+            case "drop after":
+                return drop(handler)
+            case "half":
+                return reply(handler, status, content[: len(content) // 2])
+            case int(fault):
+                return reply(handler, fault, b"")
+        return reply(handler, status, content)
 
 
 def test_transport_faults_are_no_evidence(serve, port, tmp_path, capsys):
     """Under this accountant only members are refused: one charge too many, and a member is refused too soon;
     one fault taken for a refusal, and a non-member is taken for a member."""
-    line = BadLine(port, 1)
+    faults = Faults(1)
     one = ('{ name = "split_likelihood", queries = 4 }, ', "")
-    write(tmp_path, line.port, "per_row", few=("rounds = 100", "rounds = 60"), one=one)
-    serve(port).stderr.readline()
-    try:
+    with running_relay(f"127.0.0.1:{port}", faults.before, faults.after) as relay:
+        write(tmp_path, relay.port, "per_row", few=("rounds = 100", "rounds = 60"), one=one)
+        serve(port).stderr.readline()
         code = main(["run", "plan.toml", "--out", "runs/line"])
-    finally:
-        line.server.shutdown()
-        line.server.server_close()
     assert code == 3, capsys.readouterr().err  # neither a promise nor a limit
-    assert line.spoilt > 25
+    assert faults.spoilt > 25
     assert verdicts("runs/line")["refusal"]["metrics"]["accuracy"]["value"] == 1.0
     trials = [np.load(path) for path in sorted(Path("runs/line").rglob("refusal*/block-*.npz"))]
     scores, members = (np.concatenate([one[name] for one in trials]) for name in ("scores", "members"))

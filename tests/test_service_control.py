@@ -1,12 +1,10 @@
 """The positive control of a service over HTTP: an honest service passes it, a broken one does not."""
 
-import http.client
 import json
 import os
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from leakgauge import api
 from leakgauge.cli.main import main
 from leakgauge.plan import read_plan
 from leakgauge.runner.dry_run import dry_run
+from service_relay import running_relay
 
 PLAN = """
 seed = 5
@@ -52,66 +51,39 @@ def service(tmp_path_factory):
     process.communicate()
 
 
-class Line:
-    """Stands between audit and service, and may replace the replies to questions."""
+def changed(replace=lambda answer: answer, ignores_absent=False):
+    """What a relay does that may replace the answers, or tell the service to leave out nobody."""
+    lock = threading.Lock()
 
-    def __init__(self, service, replace=lambda answer: answer, ignores_absent=False):
-        self.n_requests, self.lock = 0, threading.Lock()
-        line = self
+    def before(handler, content):
+        return b'{"absent": []}' if handler.path == "/rounds" and ignores_absent else content
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
+    def after(handler, status, content):
+        if handler.path.endswith("/ask") and status == 200:
+            with lock:
+                replaced = replace(json.loads(content)["answer"])
+            refused = replaced is None
+            body = {"refused": "no"} if refused else {"answer": replaced}
+            status, content = 403 if refused else 200, json.dumps(body).encode()
+        reply(handler, status, content)
 
-            def pass_on(self):
-                content = self.rfile.read(int(self.headers.get("content-length") or 0))
-                with line.lock:
-                    line.n_requests += 1
-                if self.path == "/rounds" and ignores_absent:
-                    content = b'{"absent": []}'
-                    del self.headers["content-length"]
-                connection = http.client.HTTPConnection(service, timeout=60)
-                connection.request(self.command, self.path, content or None, dict(self.headers))
-                answer = connection.getresponse()
-                status, content = answer.status, answer.read()
-                connection.close()
-                if self.path.endswith("/ask") and status == 200:
-                    with line.lock:
-                        replaced = replace(json.loads(content)["answer"])
-                    refused = replaced is None
-                    body = {"refused": "no"} if refused else {"answer": replaced}
-                    status, content = 403 if refused else 200, json.dumps(body).encode()
-                reply(self, status, content)
-
-            do_POST = do_DELETE = pass_on  # noqa: N815
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.port = self.server.server_port
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+    return before, after
 
 
 @pytest.fixture
 def audit(service, tmp_path, monkeypatch):
-    """Run the plan against the service behind a line; return the exit code, the requests and the verdict."""
+    """Run the plan against the service behind a relay; return the exit code, requests and verdict."""
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
 
     def run(*replace, settings="", ignores_absent=False):
-        line = Line(service, *replace, ignores_absent=ignores_absent)
-        try:
-            Path("plan.toml").write_text(PLAN % (line.port, settings))
+        with running_relay(service, *changed(*replace, ignores_absent=ignores_absent)) as relay:
+            Path("plan.toml").write_text(PLAN % (relay.port, settings))
             code = main(["run", "plan.toml", "--out", "out"])
-        finally:
-            line.server.shutdown()
-            line.server.server_close()
         file = Path("out/verdicts.json")
         verdict = json.loads(file.read_text())["verdicts"][0] if file.exists() else None
-        return code, line.n_requests, verdict
+        return code, relay.n_requests, verdict
 
     return run
 
@@ -139,7 +111,9 @@ def test_honest_service_passes(audit):
     assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
     assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
-    assert (cost.work, cost.control_work) == ({"request": n_requests}, {"request": 400})
+    assert cost.work == {"request": n_requests, "session": 140}
+    assert cost.control_work == {"request": 400, "session": 100}
+    assert cost.starts == 1
     assert cost.seconds > n_requests / 5000
 
 
@@ -183,3 +157,23 @@ def test_total_too_small_for_the_control(audit):
     assert control["status"] == "not possible"
     assert "the service's total leaves 200 questions, and its 100 rounds need 400" in control["reason"]
     assert n_requests == 40 * (2 + 2)
+
+
+def test_dry_run_needs_no_token_and_says_how_many_starts_and_sessions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEAKGAUGE_TOKEN", raising=False)
+    Path("plan.toml").write_text(PLAN % (1, ", total = 450"))  # nobody listens there
+    assert main(["run", "plan.toml", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "560 requests, 400 of them for the positive control" in said
+    assert "140 sessions, 100 of them for the positive control" in said
+    assert (
+        "service.total = 450 requests for each start of an audit: start the same command about 2 times"
+        in said
+    )
+    assert main(["run", "plan.toml"]) == 2
+    assert "'LEAKGAUGE_TOKEN' holds no token; export it" in capsys.readouterr().err
+    assert not Path("runs").exists()
+    Path("plan.toml").write_text(PLAN % (1, ""))
+    assert main(["run", "plan.toml", "--dry-run"]) == 0
+    assert "service.total = 100,000 requests for each start of an audit: one start" in capsys.readouterr().out

@@ -112,7 +112,7 @@ def test_members_that_differ_without_the_release_leave_the_risk_undecided(verdic
     ],
 )
 def test_a_promise_is_worth_what_it_keeps_an_attacker_from(allowed, limit, strength):
-    assert promise_strength(allowed, Limits(metrics={"accuracy": limit})) == PromiseStrength(strength)
+    assert promise_strength(allowed, limit) == PromiseStrength(strength)
 
 
 def exposure(people, at_least, at_most):

@@ -390,6 +390,7 @@ def test_json_round_trips():
         "nominal": {"epsilon": 1.0, "unit": "event"},
         "exact_epsilon": None,
         "composed": None,
+        "least_protected": None,
     }
     assert one["bounds"]["epsilon"] is None
     assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}

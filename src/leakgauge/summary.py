@@ -64,6 +64,8 @@ class PromiseSummary:
         attacker: The label of the attacker that shows a violation, if there is one.
         audit: The audit with the worst finding.
         no_bound: Why these trials allow no comparison with the promise, if they do not.
+        least_protected: Epsilon, allowed accuracy and number of parts of the person of the data to whom least
+            is promised, where people differ in that; `epsilon` is then that of the target who owns most.
     """
 
     status: str
@@ -79,6 +81,7 @@ class PromiseSummary:
     attacker: str | None = None
     audit: str | None = None
     no_bound: str | None = None
+    least_protected: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +186,11 @@ def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[s
         reason = "the positive control is missing from the run folder; run the plan again"
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if "failed" in statuses:
-        reason = "no attacker with this knowledge recognised anybody even without protection"
+        reason = (
+            "no attacker with this knowledge recognised anybody even without protection, so its failure says "
+            "nothing; add a stronger attack with this knowledge, or name in attackers below [limits] those "
+            "that count"
+        )
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
 
@@ -320,7 +327,7 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
     known = [rounds for rounds in unfinished if rounds is not None]
     return PromiseSummary(
         status=NO_PROMISE if finding is None else finding.value,
-        strength=promise_strength(_allowed_accuracy(worst), limits),
+        strength=verdict_strength(worst, limits.metrics.get("accuracy")),
         epsilon=promise.get("epsilon"),
         delta=promise.get("delta"),
         unit=promise.get("unit"),
@@ -332,6 +339,7 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
         attacker=worst.label if finding is Finding.VIOLATED else None,
         audit=worst.audit,
         no_bound=not_compared[0] if not_compared else None,
+        least_protected=promise.get("least_protected"),
     )
 
 
@@ -340,11 +348,17 @@ def _shown_epsilon(verdict: Verdict) -> float:
     return 0.0 if epsilon is None or epsilon.low is None else epsilon.low
 
 
-def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> PromiseStrength:
+def promise_strength(allowed_accuracy: float, accuracy_limit: float | None = None) -> PromiseStrength:
     """How much a promise protects that allows an attacker this accuracy."""
-    if allowed_accuracy >= min(TOO_WEAK_ACCURACY, limits.metrics.get("accuracy", 1.0)):
+    if allowed_accuracy >= min(TOO_WEAK_ACCURACY, accuracy_limit or 1.0):
         return PromiseStrength.TOO_WEAK
     return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRICT
+
+
+def verdict_strength(verdict: Verdict, accuracy_limit: float | None = None) -> PromiseStrength:
+    """How much the promise of one verdict protects, also the person of the data whom it protects least."""
+    least = (verdict.promised or {}).get("least_protected") or {}
+    return promise_strength(max(_allowed_accuracy(verdict), least.get("accuracy") or 0.0), accuracy_limit)
 
 
 def _allowed_accuracy(verdict: Verdict) -> float:

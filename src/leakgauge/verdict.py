@@ -336,6 +336,7 @@ def _promise_fields(guarantee: Guarantee) -> dict[str, Any]:
         "nominal": nominal if guarantee.nominal_epsilon is not None else None,
         "exact_epsilon": guarantee.exact_epsilon,
         "composed": None if guarantee.composed is None else asdict(guarantee.composed),
+        "least_protected": None if guarantee.least_protected is None else asdict(guarantee.least_protected),
     }
 
 

@@ -48,7 +48,7 @@ def test_markdown_gives_both_answers(call, folder, tmp_path):
     assert "- **Risk over the limit.**" in text
     assert "- **Promise not violated" in text
     assert "your limit is 55%" in text
-    assert "| not violated | over |" in text
+    assert "| not violated, too weak | over |" in text
     assert "- Exit code 1: the risk is over the limit." in text
 
 

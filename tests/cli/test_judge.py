@@ -130,3 +130,10 @@ def test_incomplete_folder_exits_with_code_3(call, plan, tmp_path):
 
 def test_non_run_folder_exits_with_code_2(call, tmp_path):
     assert call("judge", ".").code == 2
+
+
+def test_too_few_trials_say_how_many_are_needed_and_no_report_is_promised(call, tmp_path):
+    (tmp_path / "few.csv").write_text("member,score\n1,0.5\n0,0.2\n1,0.9\n0,0.1\n")
+    out = call("judge", "few.csv").out
+    assert "rarer kind (member or non-member); needs 30, and 10 of each." in out
+    assert "report" not in out

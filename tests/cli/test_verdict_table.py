@@ -5,6 +5,7 @@ import pytest
 
 from leakgauge.cli import verdict_table as shown
 from leakgauge.limits import Limits
+from leakgauge.report.text_formats import table_cells
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.in_memory import judge
 from leakgauge.summary import RunResult, summarise_run
@@ -61,8 +62,9 @@ def test_shows_means_over_several_targets(verdict, capsys):
     several = replace(verdict, n_targets=5, metrics=metrics)
     print_table(several)
     out = capsys.readouterr().out
-    assert "93.0%* (91.0% to 95.0%)   0.970" in out
-    assert "Correct: how often the attacker is right, at a threshold calibrated on other releases." in out
+    assert "93.0% (91.0% to 95.0%)   0.970" in out
+    assert "Correct: how often the attacker is right, at a threshold calibrated on other releases; AUC" in out
+    assert "*" not in out  # nothing to tell apart
 
 
 def test_leads_with_the_own_threshold_and_the_most_exposed_target(verdict, capsys):
@@ -73,10 +75,39 @@ def test_leads_with_the_own_threshold_and_the_most_exposed_target(verdict, capsy
     }
     print_table(replace(verdict, n_targets=5, metrics=metrics))
     out = capsys.readouterr().out
-    assert "81.0% (79.0% to 83.0%)   97.0%" in out
-    assert "at the threshold that the attack fixed itself; most exposed: the same for the target" in out
+    assert "81.0% (79.0% to 83.0%)   97.0% (85.0% to 99.0%)" in out
+    assert "right, on average over targets, at the threshold that the attack fixed itself; most" in out
+    assert "; most exposed: the same for the target" in out
     print_table(replace(verdict, n_targets=1, metrics=metrics))
     assert "most exposed" not in capsys.readouterr().out
+
+
+def test_star_is_explained_and_a_column_that_is_missing_is_not(verdict, capsys, monkeypatch):
+    own = verdict.metrics | {"accuracy_own": replace(verdict.metrics["accuracy"], value=0.81)}
+    print_table(verdict, replace(verdict, label="own", metrics=own))
+    out = capsys.readouterr().out
+    assert out.count("%*") == 1
+    assert "where it fixed none (*), at one calibrated on other releases; AUC uses no threshold" in out
+    monkeypatch.setattr(shown, "_WIDE_TERMINAL", 1_000)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    print_table(verdict)
+    assert "AUC" not in capsys.readouterr().out
+
+
+def test_report_is_mentioned_where_there_is_one(verdict, capsys):
+    result = RunResult((verdict,), summarise_run([verdict]))
+    shown.print_table(result)
+    assert "All intervals are in the report." in capsys.readouterr().out
+    shown.print_table(result, report=False)
+    assert "report" not in capsys.readouterr().out
+
+
+def test_row_uses_the_words_of_the_report(verdict, capsys):
+    weak = replace(verdict, finding=Finding.UNDECIDED, rounds_needed=None, bounds={"accuracy": 1.0})
+    print_table(weak)
+    assert "undecided, too weak" in capsys.readouterr().out
+    assert table_cells(weak)[0] == "undecided, too weak"
 
 
 def test_missing_epsilon_bound_is_not_called_too_few_rounds(verdict, capsys):

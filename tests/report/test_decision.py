@@ -77,7 +77,7 @@ def test_leading_number_is_at_the_attackers_own_threshold(make, make_estimate):
         accuracy_worst=make_estimate(0.93, 0.8, 0.97),
     )
     number = decision_of(judged(make(n_targets=9, metrics=metrics))).number
-    assert (number.value, number.worst) == ("77.9%", "93.0%")
+    assert (number.value, number.worst) == ("77.9%", "93.0% (80.0% to 97.0%)")
     assert "the threshold that the attack fixed itself" in number.assumes
 
 
@@ -113,7 +113,9 @@ def test_number_names_its_attacker_where_the_risk_is_about_another_number(make, 
     verdict = make(domain="locations", knowledge="zero", n_targets=9, metrics=metrics)
     risk = Risk(status=RiskStatus.OVER, metric="accuracy_mean", value=0.9, low=0.88, limit=0.6)
     run = judged(replace(verdict, risk=risk), limits=Limits(metrics={"accuracy": 0.6}))
-    assert decision_of(run).number.title == "correct identifications by the attacker who has only the release"
+    assert decision_of(run).number.title == (
+        "correct identifications on average over 9 targets by the attacker who has only the release"
+    )
 
 
 def test_only_target_is_not_called_the_most_exposed(make, make_estimate):
@@ -179,6 +181,43 @@ def test_people_recognised_are_named_beside_another_limit(make, status, words):
     cases = ElementTree.fromstring(junit_text(RunResult((verdict,), summary))).findall("testcase")
     (case,) = (one for one in cases if one.get("name") == "risk: people recognised")
     assert (case.find("failure") is not None) == (status is RiskStatus.OVER)
+
+
+@pytest.mark.parametrize(("status", "code"), [(RiskStatus.WITHIN, 0), (RiskStatus.NO_LIMIT, 3)])
+def test_promise_too_weak_to_test_is_skipped_and_the_gate_decides(make, status, code):
+    weak = replace(
+        at_risk(make("undecided", bounds={"accuracy": 1.0}), status, 0.7),
+        finding=Finding.UNDECIDED,
+        rounds_needed=None,
+    )
+    limits = Limits(metrics={"accuracy": 0.7}) if status is RiskStatus.WITHIN else Limits()
+    summary = summarise_run([weak], limits=limits)
+    assert summary.exit_code == code
+    suite = ElementTree.fromstring(junit_text(RunResult((weak,), summary)))
+    assert (suite.get("skipped"), suite.get("failures"), suite.get("errors")) == (
+        "1",
+        "0",
+        "1" if code else "0",
+    )
+    (skipped,) = (case.get("name") for case in suite if case.find("skipped") is not None)
+    assert skipped.startswith("promise: ")
+
+
+@pytest.mark.parametrize("bounds", [0.6, 0.8, 0.99])
+def test_promise_to_the_most_active_person_is_never_hidden_by_the_targets(make, bounds):
+    promised = {"epsilon": 3.0, "delta": 0.0, "unit": "user", "nominal": {"epsilon": 1.0, "unit": "event"}}
+    least = {"epsilon": 40.0, "accuracy": 0.9991, "parts": 40}
+    verdict = make(
+        promised=promised | {"least_protected": least}, bounds={"accuracy": bounds, "epsilon": 3.0}
+    )
+    answer = decision_of(judged(verdict)).promise
+    assert "the most active target (ε = 3, stated as ε = 1 for one event)" in answer.text
+    assert (
+        "To the most active person of the data, who is not a target, it promises only ε = 40" in answer.text
+    )
+    assert (answer.tone, answer.words) == ("bad", "Promise not violated, but too weak to protect")
+    everybody = make(promised=promised | {"least_protected": {**least, "epsilon": 3.0, "accuracy": bounds}})
+    assert "who is not a target" not in decision_of(judged(everybody)).promise.text
 
 
 def exposure(**changes):

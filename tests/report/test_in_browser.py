@@ -276,6 +276,20 @@ def test_narrow_screen_needs_no_horizontal_scrolling(open_page):
     assert max(widths) <= PHONE["width"]
 
 
+def test_results_are_not_cut_off_on_the_phone(open_page):
+    page = open_page(viewport=PHONE)
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.scroll > table.stack')].map(t => "
+        "[t.scrollWidth, t.parentElement.clientWidth, t.parentElement.scrollWidth])"
+    )
+    assert widths
+    assert all(table <= room == content for table, room, content in widths)
+    labels = page.evaluate(
+        "[...document.querySelectorAll('table.stack tbody tr:first-child td')].map(c => c.dataset.label)"
+    )
+    assert labels[:3] == ["Who", "Promise", "Risk"]
+
+
 def test_charts_are_there_without_javascript(browser, address):
     context = browser.new_context(java_script_enabled=False, viewport=DESK)
     page = context.new_page()

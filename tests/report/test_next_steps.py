@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from leakgauge.limits import Limits
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
@@ -47,6 +49,73 @@ def test_domain_says_how_to_lower_the_risk(make, make_estimate):
     assert any("larger cells" in step for step in steps(large))
     small = make(domain="locations", metrics=accuracy(make_estimate, 0.55))
     assert not any("larger cells" in step for step in steps(small))
+
+
+def over(verdict, value, limit):
+    return replace(verdict, risk=Risk(status=RiskStatus.OVER, metric="accuracy", value=value, limit=limit))
+
+
+@pytest.mark.parametrize(
+    ("limits", "advice"),
+    [
+        (
+            Limits(metrics={"accuracy": 0.95}),
+            "ε = 2.94 keeps every attacker within your limits (accuracy = 0.95)",
+        ),  # ln 19
+        (Limits(metrics={"accuracy": 0.6}), "ε = 0.4 keeps"),  # ln 1.5
+        (
+            Limits(metrics={"auc": 0.9}, recognised=0.01),
+            "ε = 2.19 keeps every attacker within your limits (auc = 0.9, recognised = 0.01)",
+        ),
+        (Limits(recognised=0.01, recognised_at=0.8), "ε = 1.38 keeps"),  # ln 4
+        (Limits(), "and lower it."),
+    ],
+)
+def test_epsilon_is_advised_by_the_limits_of_the_owner(make, make_estimate, limits, advice):
+    verdict = make(metrics=accuracy(make_estimate, 0.97), bounds={"accuracy": 0.99}, domain="scores")
+    found = [step for step in steps(verdict, limits=limits) if step.startswith("Promise ε")]
+    assert len(found) == 1
+    assert advice in found[0]
+    assert "75" not in found[0]
+
+
+def test_weak_promise_that_keeps_the_limit_needs_no_smaller_epsilon(make, make_estimate):
+    verdict = make(metrics=accuracy(make_estimate, 0.6), bounds={"accuracy": 0.8}, domain="scores")
+    assert not any("Promise ε" in step for step in steps(verdict, limits=Limits(metrics={"accuracy": 0.85})))
+    assert any("Promise ε" in step for step in steps(verdict))
+
+
+def test_domain_advises_by_the_limit_and_not_by_a_share_of_its_own(make, make_estimate):
+    verdict = make(domain="locations", metrics=accuracy(make_estimate, 0.8))
+    undecided = Risk(status=RiskStatus.UNDECIDED, metric="accuracy", value=0.8, limit=0.82)
+    lax, strict = Limits(metrics={"accuracy": 0.82}), Limits(metrics={"accuracy": 0.6})
+    assert not any("larger cells" in step for step in steps(replace(verdict, risk=undecided), limits=lax))
+    assert any("larger cells" in step for step in steps(over(verdict, 0.65, 0.6), limits=strict))
+
+
+def test_limit_on_people_asks_for_expose_among_the_first_steps(make, make_estimate):
+    verdict = over(make(domain="locations", metrics=accuracy(make_estimate, 0.99)), 0.99, 0.6)
+    limits = Limits(metrics={"accuracy": 0.6}, recognised=0.01)
+    assert any("leakgauge expose" in step for step in steps(verdict, limits=limits))
+
+
+def test_setting_over_the_limit_on_people_is_not_advised(make, make_estimate):
+    strong, weak = (
+        make(audit=f"city@epsilon={epsilon}", metrics=accuracy(make_estimate, value))
+        for epsilon, value in ((1.0, 0.95), (0.5, 0.81))
+    )
+    levels = {"accuracy": [0.9], "at_least": [20], "at_most": [20]}
+
+    def exposed(people):
+        found = {"adversary": "informed", "recognised": {"accuracy": 0.9, "people": 20}, "identified": levels}
+        return [
+            {"audit": verdict.audit, "people": people, "adversaries": [found]} for verdict in (strong, weak)
+        ]
+
+    limits = Limits(recognised=0.01)
+    for people, advised in ((1000, False), (10_000, True)):
+        found = steps(strong, weak, limits=limits, exposure={"audits": exposed(people)})
+        assert any("leaks least" in step for step in found) == advised
 
 
 def test_setting_that_leaks_less_is_named(make, make_estimate):

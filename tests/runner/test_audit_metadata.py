@@ -1,11 +1,24 @@
 import json
+import math
 
 import numpy as np
 import pytest
 
 from leakgauge.core.game import Coins
-from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, TradeoffCurve, Unit
-from leakgauge.runner.audit_metadata import AuditMetadata, metadata_from_json, metadata_to_json
+from leakgauge.core.guarantee import (
+    ComposedGuarantee,
+    Guarantee,
+    LeastProtected,
+    Relation,
+    TradeoffCurve,
+    Unit,
+)
+from leakgauge.runner.audit_metadata import (
+    AuditMetadata,
+    ControlMetadata,
+    metadata_from_json,
+    metadata_to_json,
+)
 
 CURVE = TradeoffCurve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
 
@@ -28,6 +41,7 @@ CURVE = TradeoffCurve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
             composed=ComposedGuarantee(parts=7, delta=1e-5, kairouz=float("inf"), tight=3.25),
         ),
         Guarantee(epsilon=1.0, composed=ComposedGuarantee(parts=2, delta=1e-5, kairouz=1.5)),
+        Guarantee(epsilon=1.0, least_protected=LeastProtected(epsilon=math.inf, accuracy=1.0, parts=9)),
     ],
 )
 def test_metadata_round_trip(guarantee):
@@ -52,3 +66,9 @@ def test_notes_round_trip_and_default_to_none():
     assert metadata_from_json(table) == metadata
     del table["notes"]
     assert metadata_from_json(table).notes == ()
+
+
+def test_caveat_of_a_control_is_not_lost():
+    control = ControlMetadata(digest="f1", caveat="shows less than it seems to")
+    metadata = AuditMetadata(guarantee=None, n_targets=1, coins=Coins.FAIR, data="", control=control)
+    assert metadata_from_json(json.loads(json.dumps(metadata_to_json(metadata)))).control == control

@@ -263,7 +263,7 @@ def test_higher_confidence_gives_a_lower_bound():
 
 
 def test_strongest_of_several_pairs_is_returned_and_corrected():
-    pairs = [(0.0, 0.0), (0.0, 1.0), (0.0, 0.25)]
+    pairs = [(0.0, 0.125), (0.0, 1.0), (0.0, 0.25)]
     several = audit_mechanism(careless, pairs, epsilon=1.0, rounds=2000)
     assert several.corrected_for == 3
     assert several.parameters["challenger"] == {"release": "careless", "pair": 1}
@@ -316,3 +316,21 @@ def test_mechanism_without_promise_is_only_measured():
     verdict = audit_mechanism(careless, (0.0, 1.0), epsilon=None, rounds=2000)
     assert verdict.finding is None
     assert verdict.metrics["epsilon"].low > 1.0
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [(1, 1), ([1, 2], [1, 2]), (np.arange(3), np.arange(3)), [(0, 1), ("a", "a")], ({"a": 1}, {"a": 1})],
+    ids=["number", "list", "array", "one of several", "table"],
+)
+def test_pair_of_equal_inputs_is_refused(pair):
+    with pytest.raises(BadInput, match="both inputs are the same") as refusal:
+        audit_mechanism(lambda x, rng: rng.random(), pair, epsilon=1.0, rounds=100)
+    assert str(refusal.value).startswith("pair 1 of the list: " if isinstance(pair, list) else "pair: ")
+
+
+def test_infinite_epsilon_is_refused():
+    with pytest.raises(BadInput, match="epsilon = inf promises nothing"):
+        audit_mechanism(lambda x, rng: x + rng.laplace(), (0, 1), epsilon=float("inf"), rounds=100)
+    with pytest.raises(BadInput, match="epsilon = inf promises nothing"):
+        judge([True, False], [1.0, 0.0], epsilon=float("inf"))

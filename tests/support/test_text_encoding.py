@@ -1,5 +1,6 @@
 import gzip
 
+import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
@@ -12,6 +13,10 @@ from leakgauge.support.text_encoding import refuse_other_encoding
     [
         ("a,b\n1,2\n".encode("utf-16"), "in UTF-16, not in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16-be"), "in UTF-16, not in UTF-8"),
+        ("名前,年齢\n花子,36\n".encode("utf-16"), "in UTF-16, not in UTF-8"),
+        (np.random.default_rng(1).bytes(3_000), "not text, but binary data"),
+        (b"\xff\xfe" + np.random.default_rng(2).bytes(3_000), "not text, but binary data"),
+        (b"a,b\n1,\0\n", "not text, but binary data"),
         (b"PK\x03\x04", "a workbook or another archive, not text"),
         (gzip.compress(b"a,b\n", mtime=0), "compressed, not text"),
         (b"PAR1 and so on", "Parquet, not text"),

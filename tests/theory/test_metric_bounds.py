@@ -100,3 +100,20 @@ def test_rejects_accuracy_outside_unit_interval(accuracy):
 def test_rejects_invalid_guarantee(epsilon, delta):
     with pytest.raises(BadInput):
         metric_bounds.humphries_advantage(epsilon, delta)
+
+
+def test_epsilon_for_limits_agrees_with_closed_forms():
+    found = metric_bounds.epsilon_for_limits
+    assert found({"accuracy": 0.6}) == pytest.approx(np.log(0.6 / 0.4), abs=1e-6)
+    assert found({"accuracy_worst": 0.8}, 0.1) == pytest.approx(np.log(0.7 / 0.2), abs=1e-6)
+    assert found({"auc": 0.65}) == pytest.approx(np.log(0.65 / 0.35), abs=1e-6)
+    assert found({"advantage": 0.5}) == pytest.approx(np.log(3), abs=1e-6)
+    assert found({"tpr_at_fpr_0.01": 0.05}) == pytest.approx(np.log(5), abs=1e-6)
+    assert found({"tpr_at_fpr_0.1": 0.99}) == pytest.approx(np.log(0.9 / 0.01), abs=1e-6)
+    assert found({"accuracy": 0.9, "tpr_at_fpr_0.01_mean": 0.02}) == pytest.approx(np.log(2), abs=1e-6)
+
+
+def test_epsilon_for_limits_is_not_known_without_a_bound_or_beyond_delta():
+    assert metric_bounds.epsilon_for_limits({"tnr": 0.6}) is None
+    assert metric_bounds.epsilon_for_limits({}) is None
+    assert metric_bounds.epsilon_for_limits({"accuracy": 0.6}, delta=0.3) is None

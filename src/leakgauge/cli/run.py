@@ -120,8 +120,12 @@ def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
     for obstacle in cost.control_obstacles:
         yield f"positive control not possible: {obstacle}"
     for what, n in cost.work.items():
-        more = "" if cost.request_total is None else f"; the total of one start is {cost.request_total:,}"
-        yield f"{times(n, what)}, {cost.control_work.get(what, 0):,} of them for the positive control{more}"
+        yield f"{times(n, what)}, {cost.control_work.get(what, 0):,} of them for the positive control"
+    if cost.request_total is not None:
+        again = "one start is enough"
+        if cost.starts > 1:
+            again = f"start the same command about {cost.starts} times; finished blocks are kept"
+        yield f"service.total = {cost.request_total:,} requests for each start of an audit: {again}"
 
 
 def _rounds_for_limits(audit: "Audit", plan: "Plan") -> "dict[str, int | None]":

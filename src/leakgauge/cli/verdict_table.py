@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from leakgauge.verdict import Verdict
 
 MOST_TABLE_ROWS = 40
-_WIDE_TERMINAL = 120  # columns
+_WIDE_TERMINAL = 140  # columns
 _AUDIT_WIDTH = 24
-_COLOURS = {"violated": "red", "untestable": "yellow", "undecided": "yellow"}
+_ROW_TONES = {"warn": "yellow", "bad": "red"}
 _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 
-def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
+def _footnotes(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> list[str]:
     """How to read the numbers, what is undecided, the confidence level, and the check of the audit itself."""
     from leakgauge.report.control_text import control_lines
 
     lines = (
-        _reading_note(verdicts),
+        _reading_note(verdicts, auc=auc, report=report),
         _undecided_note(verdicts),
         _confidence_note(verdicts),
         _instrument_note(verdicts),
@@ -32,20 +32,34 @@ def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     return [line for line in lines if line]
 
 
-def _reading_note(verdicts: "Sequence[Verdict]") -> str:
+def _reading_note(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> str:
     """What the columns mean, and what their numbers assume."""
     from leakgauge.report.metric_text import has_worst_target
-    from leakgauge.risk import leading_metric
 
-    leading = {leading_metric(verdict.metrics) for verdict in verdicts} - {None}
-    notes = ["Correct: how often the attacker is right, at the threshold that the attack fixed itself"]
+    leading = _leading_metrics(verdicts)
+    worst = any(map(has_worst_target, verdicts))
+    average = ", on average over targets" if worst else ""
+    notes = [
+        f"Correct: how often the attacker is right{average}, at the threshold that the attack fixed itself"
+    ]
     if "accuracy_own" not in leading:
-        notes = ["Correct: how often the attacker is right, at a threshold calibrated on other releases"]
+        notes = [
+            f"Correct: how often the attacker is right{average}, at a threshold calibrated on other releases"
+        ]
     elif len(leading) > 1:
         notes[0] += "; where it fixed none (*), at one calibrated on other releases"
-    if any(map(has_worst_target, verdicts)):
+    if worst:
         notes.append("most exposed: the same for the target identified best")
-    return f"{'; '.join(notes)}. AUC uses no threshold. All intervals are in the report."
+    if auc:
+        notes.append("AUC uses no threshold")
+    return f"{'; '.join(notes)}.{' All intervals are in the report.' if report else ''}"
+
+
+def _leading_metrics(verdicts: "Sequence[Verdict]") -> set[str]:
+    """The metrics of the column of correct identifications."""
+    from leakgauge.risk import leading_metric
+
+    return {name for verdict in verdicts if (name := leading_metric(verdict.metrics)) is not None}
 
 
 def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
@@ -117,14 +131,18 @@ def print_json(result: "RunResult", **more: Any) -> None:
     print(json.dumps({**result_to_json(result), **more}, default=str))
 
 
-def print_table(result: "RunResult") -> None:
-    """Print the two answers first, then what was measured beside what was promised, then the instrument."""
+def print_table(result: "RunResult", *, report: bool = True) -> None:
+    """Print the two answers first, then what was measured beside what was promised, then the instrument.
+
+    ``report`` says whether there is a report with all intervals.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from leakgauge.report.adversary_names import adversary_names
+    from leakgauge.report.answers import finding_words
     from leakgauge.report.metric_text import has_worst_target, value_text
     from leakgauge.report.sections.data_draws import draw_sentence
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
@@ -141,17 +159,19 @@ def print_table(result: "RunResult") -> None:
     further = [*worst, "AUC"] if console.width >= _WIDE_TERMINAL and not spending else worst
     for column in ("attacker", "promise", "ε shown", "promised", *spending.values(), "correct", *further):
         table.add_column(column, overflow="fold")
-    ordered = sorted(verdicts, key=_severity)
+    ordered, leading = sorted(verdicts, key=_severity), _leading_metrics(verdicts)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         promised = verdict.promised["epsilon"] if verdict.promised else None
-        cells = [name, verdict.finding or "no promise"]
-        cells += [_epsilon_cell(verdict), value_text("epsilon", promised)]
+        tone, words = finding_words(verdict, result.summary.limits.get("accuracy"))
+        cells = [_epsilon_cell(verdict), value_text("epsilon", promised)]
         cells += [spent_epsilon(verdict, side) for side in spending]
-        cells += [_correct_cell(verdict), *(_further_cell(verdict, column) for column in further)]
-        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
+        cells += [_correct_cell(verdict, star=len(leading) > 1)]
+        cells += [_further_cell(verdict, column) for column in further]
+        table.add_row(Text(name), Text(words, style=_ROW_TONES.get(tone, "")), *map(Text, cells))
     console.print(table)
     if len(verdicts) > MOST_TABLE_ROWS:
-        console.print(f"and {len(verdicts) - MOST_TABLE_ROWS} more, in verdicts.json and the report")
+        where = ", in verdicts.json and the report" if report else "; --json prints all"
+        console.print(f"and {len(verdicts) - MOST_TABLE_ROWS} more{where}")
     for verdict in ordered[:MOST_TABLE_ROWS]:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: clue used: {verdict.event}"), soft_wrap=True)
@@ -159,7 +179,7 @@ def print_table(result: "RunResult") -> None:
         for sentence in filter(None, (*study_sentences(verdict), draw_sentence(verdict))):
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
     _print_utility(verdicts, console)
-    for line in _footnotes(verdicts):
+    for line in _footnotes(verdicts, auc="AUC" in further, report=report):
         console.print(Text(line), soft_wrap=True)
     _print_reasons(result, console)
 
@@ -220,25 +240,30 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
         console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
 
 
-def _correct_cell(verdict: "Verdict") -> str:
-    """The leading number of an attacker with its interval; a star where the attack fixed no threshold."""
+def _correct_cell(verdict: "Verdict", *, star: bool) -> str:
+    """The leading number of an attacker with its interval.
+
+    With ``star``, a star says that the attack fixed no threshold, while others did.
+    """
     from leakgauge.report.metric_text import interval_text, value_text
     from leakgauge.risk import leading_metric
 
     name = leading_metric(verdict.metrics)
     if name is None:
         return "–"
-    estimate, star = verdict.metrics[name], "" if name == "accuracy_own" else "*"
-    return f"{value_text(name, estimate.value)}{star} ({interval_text(name, estimate)})"
+    estimate, sign = verdict.metrics[name], "*" if star and name != "accuracy_own" else ""
+    return f"{value_text(name, estimate.value)}{sign} ({interval_text(name, estimate)})"
 
 
 def _further_cell(verdict: "Verdict", column: str) -> str:
-    from leakgauge.report.metric_text import has_worst_target, headline_metric, value_text
+    from leakgauge.report.metric_text import has_worst_target, headline_metric, interval_text, value_text
 
     name = headline_metric(verdict, "auc") if column == "AUC" else "accuracy_worst"
     if name not in verdict.metrics or (column != "AUC" and not has_worst_target(verdict)):
         return "–"
-    return value_text(name, verdict.metrics[name].value)
+    estimate = verdict.metrics[name]
+    value = value_text(name, estimate.value)
+    return value if column == "AUC" or estimate.low is None else f"{value} ({interval_text(name, estimate)})"
 
 
 def _epsilon_cell(verdict: "Verdict") -> str:

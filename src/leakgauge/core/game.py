@@ -163,6 +163,10 @@ class Challenger(Protocol[BlockOut]):
         """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
         ...
 
+    def require_access(self) -> None:
+        """Refuse to start a run without something that a rehearsal does not need, such as a token."""
+        ...
+
     @property
     def request_limits(self) -> RequestLimits | None:
         """How many requests its rounds may send to a service; nothing where they send none."""
@@ -236,6 +240,9 @@ class ChallengerDefaults:
 
     def rehearsal(self) -> Any:
         return self
+
+    def require_access(self) -> None:
+        return
 
     @property
     def request_limits(self) -> RequestLimits | None:

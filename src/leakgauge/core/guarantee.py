@@ -60,6 +60,18 @@ class ComposedGuarantee:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeastProtected:
+    """What is promised to the person of the data who owns most protected parts, target or not.
+
+    ``accuracy`` is how often an attacker of this person may be right while the promise is kept.
+    """
+
+    epsilon: float
+    accuracy: float
+    parts: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """(epsilon, delta)-indistinguishability of neighbours, for one unit.
 
@@ -67,7 +79,8 @@ class Guarantee:
     epsilon is the stated one, perhaps for a smaller unit, and ``nominal_exact`` what the noise gives that
     unit; ``exact_epsilon`` is the one that the noise gives at this delta. ``curve`` holds the whole
     trade-off. Both are given where the noise distribution is known. ``composed`` is what the promises to the
-    parts of a unit add up to, with a slightly larger delta.
+    parts of a unit add up to, with a slightly larger delta. Where people own different numbers of parts, all
+    this is about the target who owns most, and ``least_protected`` about the person of the data who does.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0
@@ -84,6 +97,7 @@ class Guarantee:
     exact_epsilon: float | None = None
     curve: TradeoffCurve | None = None
     composed: ComposedGuarantee | None = None
+    least_protected: LeastProtected | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:

@@ -1,14 +1,22 @@
 """The two answers of a run in words, for the terminal, the report and a comment: promise and risk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus, leading_metric
-from leakgauge.summary import TOO_WEAK_ACCURACY, WEAK_ACCURACY, PromiseStrength, PromiseSummary, RunSummary
+from leakgauge.summary import (
+    TOO_WEAK_ACCURACY,
+    WEAK_ACCURACY,
+    PromiseStrength,
+    PromiseSummary,
+    RunSummary,
+    verdict_strength,
+)
 from leakgauge.verdict import Finding, Verdict
 
 UNIT_NAMES = {
@@ -145,8 +153,10 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     risk = summary.risk
     if risk.metric is None or risk.value is None:
         return ()
-    limit = "" if risk.limit is None else f"; your limit is {limit_text(risk.metric, risk.limit)}"
     found = _risk_verdict(summary, verdicts)
+    average = found is not None and found.n_targets > 1 and is_average(risk.metric)
+    of_average = " on the average over targets" if average else ""
+    limit = "" if risk.limit is None else f"; your limit{of_average} is {limit_text(risk.metric, risk.limit)}"
     if risk.scope == ANY_ATTACKER or found is None:
         subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else "An attacker"
         if risk.metric.startswith("accuracy"):
@@ -156,9 +166,25 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
     leading = leading_metric(found.metrics)
     if leading in (None, risk.metric):
-        return (f"{_right(found, risk.metric, verdicts)}{toss}{limit}.", *_compared_bounds(risk))
+        right = f"{_right(found, risk.metric, verdicts)}{toss}{limit}."
+        return (right, *_why_no_interval(found, risk.metric), *_compared_bounds(risk))
     other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
-    return (f"{_right(found, leading or '', verdicts)}.", other, *_compared_bounds(risk))
+    missing = _why_no_interval(found, leading or "")
+    return (f"{_right(found, leading or '', verdicts)}.", *missing, other, *_compared_bounds(risk))
+
+
+def _why_no_interval(found: Verdict, metric: str) -> tuple[str, ...]:
+    """Why a number has no interval, such as too few trials, and how many there have to be."""
+    estimate = found.metrics.get(metric)
+    if estimate is None or estimate.low is not None or not estimate.reason:
+        return ()
+    return (f"{estimate.reason[0].upper()}{estimate.reason[1:]}.",)
+
+
+def is_average(metric: str) -> bool:
+    """Whether a metric is about all targets together, and not about the one identified best."""
+    described = catalog.metric_descriptions().get(metric)
+    return described is not None and described.worst_of is None
 
 
 def _right(found: Verdict, metric: str, verdicts: Sequence[Verdict]) -> str:
@@ -298,24 +324,80 @@ def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
 
 
 def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
-    """What the promise allows an attacker, where that is much."""
-    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRICT):
-        return ()
-    unit = UNIT_NAMES.get(promise.unit or "", promise.unit or "one record")
+    """What the promise allows an attacker, where that is much; and to whom it promises less."""
+    unit = _protected_unit(promise)
     epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
     nominal = ""
     if promise.nominal_epsilon is not None and promise.nominal_unit != promise.unit:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
         nominal = f", stated as ε = {number(promise.nominal_epsilon)} for {stated}"
+    further = _least_protected(promise)
+    if promise.allowed_accuracy is None or (promise.strength in (None, PromiseStrength.STRICT)):
+        return (f"This is about {unit} ({epsilon}{nominal}).", *further) if further else ()
     if not promise.testable:
         text = (
             f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
             "not violate it. More simulated releases cannot help."
         )
-        return (text,)
+        return (text, *further)
     allowed = percent(promise.allowed_accuracy)
     text = f"The promise to {unit} ({epsilon}{nominal}) allows an attacker to be right {allowed} of the time."
-    return (text,)
+    return (text, *further)
+
+
+def _protected_unit(promise: PromiseSummary) -> str:
+    """Whom a promise is for; where people differ in how much is promised, which of them."""
+    if promise.least_protected is None:
+        return UNIT_NAMES.get(promise.unit or "", promise.unit or "one record")
+    return (
+        "the most active target"
+        if promises_less(promise.epsilon, promise.least_protected)
+        else ("the most active person of the data")
+    )
+
+
+def _least_protected(promise: PromiseSummary) -> tuple[str, ...]:
+    """What is promised to the most active person of the data, where that is no target."""
+    least = promise.least_protected
+    if least is None or not promises_less(promise.epsilon, least):
+        return ()
+    return (least_protected_sentence(least),)
+
+
+def promises_less(epsilon: float | None, least: Mapping[str, Any]) -> bool:
+    """Whether less is promised to the most active person of the data than to the targets."""
+    return epsilon is not None and (least["epsilon"] is None or least["epsilon"] > epsilon)
+
+
+def least_protected_sentence(least: Mapping[str, Any]) -> str:
+    """What is promised to the most active person of the data, who is no target.
+
+    >>> least_protected_sentence({"epsilon": 3.0, "accuracy": 0.95257, "parts": 3})[-46:]
+    'promises only ε = 3 (right 95.3% of the time).'
+    """
+    epsilon = "no finite ε" if least["epsilon"] is None else f"ε = {number(least['epsilon'])}"
+    return (
+        f"To the most active person of the data, who is not a target, it promises only {epsilon} (right "
+        f"{percent(least['accuracy'])} of the time)."
+    )
+
+
+def finding_words(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[str, str]:
+    """The finding about one attacker as tone and words, the same in terminal, report and comment.
+
+    A weak promise is never a good sign.
+    """
+    finding = verdict.finding
+    if finding is None:
+        return "neutral", "no promise"
+    if finding in (Finding.VIOLATED, Finding.UNTESTABLE):
+        return "bad", finding.value
+    strength = verdict_strength(verdict, accuracy_limit)
+    if strength is PromiseStrength.TOO_WEAK:
+        return "bad", f"{finding.value}, too weak"
+    if strength is PromiseStrength.WEAK:
+        return "warn", f"{finding.value}, weak"
+    return ("warn" if finding is Finding.UNDECIDED else "good"), finding.value
 
 
 def _weak_tone(promise: PromiseSummary, at_best: str = "good") -> str:

@@ -98,6 +98,8 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
     is_best = len(rivals) > 1 and leading_value(leading) == max(leading_value(v) or 0.0 for v in rivals)
     several = f"The best of {count(len(rivals))} attackers, so its interval is slightly optimistic."
     attacker, title = attacker_title(leading), "correct identifications"
+    if leading.n_targets > 1:
+        title += f" on average over {count(leading.n_targets)} targets"
     controls = [v for v in run.verdicts if v.audit == leading.audit and is_control(v) and leading_estimate(v)]
     return LeadingNumber(
         value=value_text(name, estimate.value),
@@ -105,10 +107,15 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
         attacker=attacker,
         title=title if run.summary.risk.metric == name else f"{title} by the {attacker}",
         assumes=describe_metric(name).meaning,
-        worst="" if worst is None or worst.value is None else value_text(WORST_METRIC, worst.value),
+        worst="" if worst is None or worst.value is None else _with_interval(worst),
         among=several if is_best else "",
         control="" if not controls else percent(leading_value(controls[0])),
     )
+
+
+def _with_interval(worst: Estimate) -> str:
+    value = value_text(WORST_METRIC, worst.value)
+    return value if worst.low is None else f"{value} ({interval_text(WORST_METRIC, worst)})"
 
 
 def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:

@@ -17,7 +17,9 @@ from leakgauge.verdict import Finding, Verdict, why_not_compared
 def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
     """Write one test case for the promise and one for the risk of each attacker.
 
-    A violated promise or a limit that is exceeded is a failure; what could not be decided is an error.
+    A violated promise or a limit that is exceeded is a failure; what could not be decided is an error. A
+    promise that no number of rounds could test is a skipped test: whether that stops the release is up to the
+    limits, and the case of the gate says so.
     """
     suite = ElementTree.Element("testsuite", name="leakgauge")
     for verdict in result.verdicts:
@@ -41,7 +43,7 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
         _add_case(suite, f"baseline: {comparison.audit}, {comparison.label}", problem)
     gate = _gate_problem(result)
     _add_case(suite, "gate", gate)
-    for kind, name in (("failure", "failures"), ("error", "errors")):
+    for kind, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{kind}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
@@ -64,7 +66,10 @@ def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
             return "error", f"the promise was not tested: {reason}"
         case Finding.UNDECIDED:
-            return "error", "the promise is too weak to test"
+            return (
+                "skipped",
+                "the promise is too weak to test: even certain identification would not violate it",
+            )
     return None
 
 

@@ -1,18 +1,30 @@
 """What the owner of a release should do next: at most three concrete actions."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
+from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.number_format import percent
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import UNITS
 from leakgauge.risk import RiskStatus, leading_metric
-from leakgauge.summary import NO_PROMISE, TOO_WEAK_ACCURACY, WEAK_ACCURACY, PromiseStrength, is_control
+from leakgauge.summary import (
+    NO_PROMISE,
+    TOO_WEAK_ACCURACY,
+    WEAK_ACCURACY,
+    PromiseStrength,
+    is_control,
+    recognised_risk,
+)
+from leakgauge.theory.metric_bounds import epsilon_for_limits
 from leakgauge.verdict import Finding, Verdict
 
 MOST_STEPS = 3
+SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
     "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
 )
@@ -23,6 +35,7 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     value = None if leading is None else _value(leading)
     steps = [
         *_stop(run, value),
+        *(_count_people(run, leading) if "recognised" in run.summary.limits else []),
         *_other_setting(run, leading),
         *_lower_risk(run, leading, value),
         *_stronger_promise(run),
@@ -34,7 +47,7 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
         ),
         *_count_people(run, leading),
     ]
-    return tuple(steps[:MOST_STEPS]) or (
+    return tuple(dict.fromkeys(steps))[:MOST_STEPS] or (
         "Keep this report with the release, and audit again when the data, the settings or the code change.",
     )
 
@@ -63,10 +76,10 @@ def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
     for verdict in run.verdicts:
         if verdict.audit.partition("@")[0] == base and not is_control(verdict):
             strongest[verdict.audit] = max(strongest.get(verdict.audit, 0.0), _value(verdict) or 0.0)
-    broken = {verdict.audit for verdict in run.verdicts if verdict.finding is Finding.VIOLATED}
-    acceptable = min(run.summary.limits.get("accuracy", 1.0), TOO_WEAK_ACCURACY)
+    acceptable = run.summary.limits.get("accuracy", TOO_WEAK_ACCURACY)
+    bad = _unacceptable(run)
     better = {
-        audit: value for audit, value in strongest.items() if 0 < value < acceptable and audit not in broken
+        audit: value for audit, value in strongest.items() if 0 < value < acceptable and audit not in bad
     }
     least = min(better, key=lambda audit: better[audit], default=leading.audit)
     if least == leading.audit:
@@ -76,32 +89,62 @@ def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
     return [f"Of the settings tried, {setting} leaks least: there {right}."]
 
 
+def _unacceptable(run: JudgedRun) -> set[str]:
+    """The audits that break their promise or are over a limit, also that on people recognised."""
+    over = {
+        verdict.audit
+        for verdict in run.verdicts
+        if verdict.finding is Finding.VIOLATED or (verdict.risk and verdict.risk.status is RiskStatus.OVER)
+    }
+    if "recognised" not in (table := run.summary.limits):
+        return over
+    limits, exposure = read_limits(table, "limits"), run.manifest.get("exposure")
+    people = {audit: recognised_risk(exposure, [audit], limits) for audit in {v.audit for v in run.verdicts}}
+    return over | {audit for audit, risk in people.items() if risk and risk.status is not RiskStatus.WITHIN}
+
+
 def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) -> list[str]:
-    """What the domain advises, where the risk is too large."""
-    status = run.summary.risk.status
-    large = value is not None and value >= WEAK_ACCURACY and status is not RiskStatus.WITHIN
-    if leading is None or not (large or status is RiskStatus.OVER):
+    """What the domain advises, where the risk is too large: by the limits, or without any from 75 % on."""
+    risk = run.summary.risk
+    large = risk.status is RiskStatus.OVER or (
+        risk.value is not None and risk.limit is not None and risk.value > risk.limit
+    )
+    if risk.status is RiskStatus.NO_LIMIT:
+        large = value is not None and value >= WEAK_ACCURACY
+    if leading is None or not large:
         return []
     domain = catalog.find_domain(leading.domain)
     return [domain.lower_risk] if domain is not None and domain.lower_risk else []
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:
-    promise = run.summary.promise
-    if promise.unit == Unit.GROUP:
+    """A promise that would keep the limits of the owner, where the one that is stated does not."""
+    promise, limits = run.summary.promise, run.summary.limits
+    if promise.unit == Unit.GROUP or promise.status == NO_PROMISE:
         return []  # records that depend on one another are not helped by a smaller epsilon for each
-    if promise.status == NO_PROMISE or promise.strength not in (
-        PromiseStrength.WEAK,
-        PromiseStrength.TOO_WEAK,
-    ):
+    weak = promise.strength is PromiseStrength.TOO_WEAK
+    if "accuracy" not in limits:  # else a promise is too weak from the limit on
+        weak = weak or promise.strength is PromiseStrength.WEAK
+    if not weak:
         return []
     unit = UNITS.get(promise.unit or "", "one person")
     nominal = UNITS.get(promise.nominal_unit or "", "")
     instead = f" instead of {nominal}" if nominal and promise.nominal_unit != promise.unit else ""
-    limit = min(run.summary.limits.get("accuracy", WEAK_ACCURACY), WEAK_ACCURACY)
-    epsilon = math.floor(100 * math.log(limit / (1 - limit))) / 100
-    kept = f"ε = {epsilon:g} keeps every attacker at or below {percent(limit)}"
-    return [f"Promise ε for {unit}{instead}, and lower it: {kept}."]
+    kept = _epsilon_that_keeps(limits, promise.delta or 0.0)
+    return [f"Promise ε for {unit}{instead}, and lower it{kept}."]
+
+
+def _epsilon_that_keeps(limits: Mapping[str, Any], delta: float) -> str:
+    """Which epsilon would keep every attacker within the limits of the owner, if there are any."""
+    stated = {name: limit for name, limit in limits.items() if name in limited_metrics()}
+    words = [f"{name} = {limit:g}" for name, limit in limits.items() if name in (*stated, "recognised")]
+    if "recognised" in limits:  # whoever is identified less often counts as not recognised
+        stated["accuracy"] = min(stated.get("accuracy", 1.0), limits.get("recognised_at", RECOGNISED_AT))
+    epsilon = epsilon_for_limits(stated, delta)
+    if epsilon is None or epsilon < SMALLEST_EPSILON:
+        return ""
+    shown = math.floor(epsilon / SMALLEST_EPSILON) * SMALLEST_EPSILON
+    return f": ε = {shown:g} keeps every attacker within your limits ({', '.join(words)})"
 
 
 def _more_releases(run: JudgedRun) -> list[str]:

@@ -91,6 +91,7 @@ def _chart(run: JudgedRun) -> Chart | None:
         for name, verdict in zip(_names(shown), shown, strict=True)
     ]
     limits = _limits(run, leading, all_count=len(counted) == len(rivals))
+    average = ", on average over targets" if leading.n_targets > 1 else ""
     several = f" in audit {clip(leading.audit)}" if len({v.audit for v in run.verdicts}) > 1 else ""
     left_off = (
         f"; {times(len(rivals) - len(shown), 'more attacker')} in the appendix"
@@ -101,7 +102,7 @@ def _chart(run: JudgedRun) -> Chart | None:
         CHART,
         rows,
         limits,
-        caption=f"Correct identifications by each attacker{several}{left_off}",
+        caption=f"Correct identifications by each attacker{average}{several}{left_off}",
         alternative="; ".join(
             [
                 "Correct identifications, from 50% (coin toss) to 100%",

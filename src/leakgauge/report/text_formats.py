@@ -10,6 +10,7 @@ from pathlib import Path
 from leakgauge.core.errors import BadInput
 from leakgauge.report import metric_text, number_format, run_report
 from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
 from leakgauge.risk import leading_metric
 from leakgauge.support import files
@@ -77,21 +78,22 @@ def _table(run: run_report.JudgedRun) -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
-        cells = (name, *table_cells(verdict))
+        cells = (name, *table_cells(verdict, run.summary.limits.get("accuracy")))
         lines.append("| " + " | ".join(plain_markdown(cell) for cell in cells) + " |")
     return "\n".join(
         [*lines, "", run_report.omission_note(len(shown), len(run.verdicts), "attackers")]
     ).rstrip()
 
 
-def table_cells(verdict: Verdict) -> tuple[str, str, str, str, str]:
+def table_cells(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[str, str, str, str, str]:
     """Promise, risk, correct identifications, epsilon shown and epsilon promised of one attacker."""
+    _, words = finding_words(verdict, accuracy_limit)
     estimate, name = leading_estimate(verdict), leading_metric(verdict.metrics) or ""
     epsilon = verdict.metrics.get("epsilon")
     shown = epsilon is not None and epsilon.low is not None
     promised = verdict.promised
     return (
-        str(verdict.finding or "no promise"),
+        words,
         str(verdict.risk.status) if verdict.risk else "no limit",
         number_format.NOTHING
         if estimate is None

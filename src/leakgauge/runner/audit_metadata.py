@@ -75,6 +75,10 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         if (composed := metadata.guarantee.composed) is not None:
             guarantee["composed"] = {key: _number(value) for key, value in vars(composed).items()}
             guarantee["composed"]["parts"] = composed.parts
+        if (least := metadata.guarantee.least_protected) is not None:
+            guarantee["least_protected"] = {
+                key: _number(value) for key, value in vars(least).items() if key != "parts"
+            } | {"parts": least.parts}
     return {
         "guarantee": guarantee,
         "n_targets": int(metadata.n_targets),
@@ -95,10 +99,11 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
     if guarantee is not None:
         curve = guarantee["curve"]
         numbers = {key: float(value) if value == "inf" else value for key, value in guarantee.items()}
-        if composed := guarantee.get("composed"):
-            numbers["composed"] = {
-                key: float(value) if value == "inf" else value for key, value in composed.items()
-            }
+        for name in ("composed", "least_protected"):
+            if part := guarantee.get(name):
+                numbers[name] = {
+                    key: float(value) if value == "inf" else value for key, value in part.items()
+                }
         numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
         guarantee = read_dataclass(Guarantee, numbers, "guarantee")
     return AuditMetadata(
@@ -119,7 +124,8 @@ def _control_from_json(table: dict[str, Any] | None) -> ControlMetadata | None:
     if table is None:
         return None
     none = table["none"]
-    return ControlMetadata(digest=table["digest"], none=None if none is None else NoControl(**none))
+    none = None if none is None else NoControl(**none)
+    return ControlMetadata(digest=table["digest"], none=none, caveat=table.get("caveat"))
 
 
 def _number(value: Any) -> Any:

@@ -50,12 +50,13 @@ class RunCost:
     seconds: float
     memory: int  # bytes: of a block in every worker, and of an audit's trials
     measured: int  # audits from which it was estimated
-    work: dict[str, int]  # trainings, and requests to a service
+    work: dict[str, int]  # trainings, and requests to a service and the sessions that they open there
     control_rounds: int  # of the positive controls, before the counted rounds
     control_seconds: float
     control_work: dict[str, int]
     control_obstacles: tuple[str, ...]  # why attacks play none
     request_total: int | None  # requests that an audit may send each time it is started
+    starts: int = 1  # how often the run has to be started until no audit needs more requests
     notes: tuple[str, ...] = ()  # on the data of these audits
 
 
@@ -118,6 +119,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         control_work=_sum([control.work for control in controls], share),
         control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
         request_total=min(totals, default=None),
+        starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
     )
 
@@ -126,6 +128,13 @@ def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
     """How long audits are measured: a share of what all of them will take, but not too long."""
     whole = sum(cost.seconds + cost.control.seconds for cost in costs) / len(costs) * n_audits
     return min(_PATIENCE, max(_HASTE, _SHARE * whole))
+
+
+def _starts(cost: _AuditCost) -> int:
+    """How many times the total of an audit holds all its requests."""
+    if cost.request_total is None:
+        return 1
+    return max(1, -(-(cost.work + cost.control.work)[REQUEST] // cost.request_total))
 
 
 def _sum(counts: list[Counter[str]], share: float) -> dict[str, int]:

@@ -84,12 +84,29 @@ def audit_mechanism(
         return _audit_pair(release, pair, promise, whole, seed, workers, metrics, {})
     if not pair:
         raise BadInput("pair: the list of pairs is empty; give at least one pair of neighbouring inputs")
+    _refuse_useless_pairs(release, pair, promise, whole, seed)
     metrics = replace(metrics, confidence=1 - (1 - metrics.confidence) / len(pair))
     verdicts = [
         _audit_pair(release, one, promise, whole, seed, workers, metrics, {"pair": number})
         for number, one in enumerate(pair)
     ]
     return replace(max(verdicts, key=_epsilon_bound), corrected_for=len(pair))
+
+
+def _refuse_useless_pairs(
+    release: Callable[[Any, np.random.Generator], Any],
+    pairs: Sequence[tuple[Any, Any]],
+    promise: Guarantee | None,
+    rounds: int,
+    seed: int,
+) -> None:
+    """Refuse a pair that cannot be audited, by its number, before the first one is."""
+    _, set_up = domain_with_function_audit()
+    for number, one in enumerate(pairs):
+        try:
+            set_up(release, one, promise, rounds, seed)
+        except BadInput as error:
+            raise BadInput(f"pair {number} of the list: {str(error).removeprefix('pair: ')}") from None
 
 
 def _several_pairs(pair: Any) -> bool:
@@ -247,9 +264,15 @@ def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
     delta = convert_value(float, delta, "delta")
     if epsilon is None and delta != 0:
         raise BadInput(f"delta = {delta:g} needs an epsilon; give epsilon too, or leave delta out")
-    return (
-        None if epsilon is None else Guarantee(epsilon=convert_value(float, epsilon, "epsilon"), delta=delta)
-    )
+    if epsilon is None:
+        return None
+    guarantee = Guarantee(epsilon=convert_value(float, epsilon, "epsilon"), delta=delta)
+    if np.isinf(guarantee.epsilon):
+        raise BadInput(
+            "epsilon = inf promises nothing, so nothing could violate it; give the epsilon that is promised, "
+            "or leave it out (in Python: epsilon=None)"
+        )
+    return guarantee
 
 
 def _seed(seed: int) -> int:

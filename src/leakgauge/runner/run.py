@@ -89,6 +89,7 @@ def set_up_run(
     for audit in plan.audits:
         prepared = prepare_audit(audit, plan)
         with audit_error_context(audit, plan):
+            prepared.challenger.require_access()
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
             metadata[audit.name] = metadata_of(prepared, without_control)

@@ -6,7 +6,6 @@ from pathlib import Path
 from leakgauge.core.errors import BadInput
 
 _SAMPLE = 4096  # bytes
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = {b"PK\x03\x04": "a workbook or another archive", b"\x1f\x8b": "compressed", b"PAR1": "Parquet"}
 
 
@@ -21,5 +20,28 @@ def refuse_other_encoding(path: Path, where: str, way_out: str = "save it as CSV
     for mark, kind in _KINDS.items():
         if start.startswith(mark):
             raise BadInput(f"{where}: {path.name} is {kind}, not text; {way_out}")
-    if start.startswith(_UTF16_MARKS) or b"\0" in start:
+    if _is_utf16(start):
         raise BadInput(f"{where}: {path.name} is in UTF-16, not in UTF-8; {way_out}")
+    if b"\0" in start:
+        raise BadInput(f"{where}: {path.name} is not text, but binary data; {way_out}")
+
+
+def _is_utf16(start: bytes) -> bool:
+    """Whether these bytes are text in UTF-16, with its mark or without.
+
+    >>> _is_utf16("name,age".encode("utf-16-le")), _is_utf16(bytes(range(256)))
+    (True, False)
+    """
+    mark = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(start[:2])
+    even = start[: len(start) // 2 * 2]
+    texts = [even.decode(name, errors="replace") for name in ([mark] if mark else ["utf-16-le", "utf-16-be"])]
+    return b"\0" in start and any(_is_readable(text) and (bool(mark) or _is_latin(text)) for text in texts)
+
+
+def _is_readable(text: str) -> bool:
+    """Whether all letters but a mark and one that was cut off are such as people read."""
+    return sum(not letter.isprintable() and not letter.isspace() for letter in text) <= 2
+
+
+def _is_latin(text: str) -> bool:
+    return sum(letter < "\u0100" for letter in text) > len(text) / 2

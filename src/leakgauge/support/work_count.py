@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-TRAINING, REQUEST = "training", "request"
+TRAINING, REQUEST, SESSION = "training", "request", "session"  # a session is a round opened at a service
 
 _counts: ContextVar[Counter[str] | None] = ContextVar("_counts", default=None)
 

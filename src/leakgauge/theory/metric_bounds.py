@@ -1,6 +1,7 @@
 """What a guarantee allows advantage, accuracy, AUC, TPR and epsilon to reach."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -119,3 +120,26 @@ def metric_bounds(guarantee: Guarantee, fprs: Sequence[float]) -> dict[str, floa
             humphries_advantage(guarantee.nominal_epsilon, guarantee.delta)
         )
     return bounds
+
+
+def epsilon_for_limits(limits: Mapping[str, float], delta: float = 0.0) -> float | None:
+    """Largest epsilon under which no attacker can exceed any of these limits on metrics.
+
+    Nothing where none of them has a bound, or where delta alone exceeds one.
+
+    >>> round(epsilon_for_limits({"accuracy": 0.75, "auc": 0.8}), 6) == round(float(np.log(3)), 6)
+    True
+    """
+    fprs = [float(found[1]) for name in limits if (found := re.match(r"tpr_at_fpr_([0-9.]+)", name))]
+
+    def keeps(epsilon: float) -> bool:
+        bounds = metric_bounds(Guarantee(epsilon=epsilon, delta=delta), fprs)
+        return all(bounds[name] <= limit for name, limit in limits.items() if name in bounds)
+
+    low, high = 0.0, 40.0
+    if keeps(high) or not keeps(low):
+        return None
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low

@@ -111,6 +111,26 @@ def test_replace_one_promise_covers_the_substitute():
     assert challenger.guarantee.relation is Relation.REPLACE_ONE
 
 
+def test_promise_to_the_most_active_person_is_known_though_they_are_no_target():
+    challenger = game(town(), LAPLACE, targets=1)
+    n_visits, least = challenger.traces.n_visits, challenger.guarantee.least_protected
+    assert challenger.guarantee.epsilon < max(n_visits)  # the target is somebody else
+    assert (least.epsilon, least.parts) == (pytest.approx(max(n_visits) * 1.0), max(n_visits))
+    assert challenger.guarantee.epsilon == pytest.approx(n_visits[challenger.people.targets[0]] * 1.0)
+    # of the log ratios of all cells, each clipped to +-1 around a Laplace variable, the sign decides
+    noise = np.random.default_rng(3).laplace(size=(200_000, max(n_visits)))
+    ratios = (np.abs(noise) - np.abs(noise - 1)).sum(axis=1)
+    assert least.accuracy == pytest.approx(np.mean(ratios < 0) + np.mean(ratios == 0) / 2, abs=0.004)
+    everybody = game(town(), LAPLACE, targets={"n": 1, "choose": "most"}).guarantee
+    assert everybody.least_protected.epsilon == everybody.epsilon == least.epsilon
+
+
+def test_promise_to_whole_people_is_the_same_for_everybody(tmp_path):
+    pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts\n")
+    own = {"name": "own", "release": "mine:publish", "epsilon": 0.5, "unit": "user"}
+    assert built(tmp_path, own).guarantee.least_protected is None
+
+
 def test_raw_counts_have_no_promise():
     assert game(town(), RAW).guarantee is None
 

@@ -344,6 +344,46 @@ def test_outsized_trace_is_found(attack, known, tmp_path):
     challenger = build(data=CITY, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)
     control = challenger.control()
     assert (control.n_targets, control.n_splits) == (1, 1)
-    assert control.group_size == challenger.group_size == 300
-    assert control.others.people.size == 299
+    assert challenger.group_size == 300
+    assert 60 < control.group_size == control.others.people.size + 1 < 120  # two visits in each of 960 counts
     assert played("locations", control, attack, known)["status"] == "passed"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("people", "sites"), [(299, 20), (2000, 5)])
+def test_attacker_with_only_the_release_finds_it_in_large_counts_too(people, sites, seed, tmp_path):
+    city = {**CITY, "users": people, "sites": sites, "epochs": 24}
+    table = {"group_size": "everyone", "targets": 4}
+    challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=seed)
+    control = challenger.control()
+    assert challenger.whole_table().mean() > 10
+    assert control.others.counts.mean() < 3  # two for people of average activity
+    assert set(control.people.pool) < set(challenger.people.pool) | set(challenger.people.targets[1:])
+    assert played("locations", control, "likelihood", "zero")["status"] == "passed"
+    assert any("positive control counts" in note for note in challenger.notes)
+
+
+def test_small_counts_are_those_of_everybody_in_the_control_too(tmp_path):
+    table = {"group_size": "everyone", "targets": 4}
+    city = {**CITY, "sites": 100, "epochs": 168}
+    challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)
+    assert challenger.control().group_size == 300
+    assert not any("positive control" in note for note in challenger.notes)
+
+
+def test_people_outside_the_box_are_not_said_to_be_counted(tmp_path):
+    rows = [
+        f"{who},2024-01-0{day} 10:00,{0.5 if who < 8 else 5},0.5" for who in range(10) for day in (1, 2, 3)
+    ]
+    (tmp_path / "visits.csv").write_text("\n".join(["user,time,lat,lon", *rows]))
+    data = {"source": "visits.csv", "epoch": "1d", "grid": [1, 1], "window": ["2024-01-01", "2024-01-04"]}
+
+    def note(**more):
+        table = {"group_size": "everyone", "targets": 2}
+        tables = {"data": data | more, "challenger": table, "mechanism": LAPLACE}
+        notes = build(**tables, folder=tmp_path, seed=1).notes
+        return next(text for text in notes if "Every simulated release" in text)
+
+    assert "table of all 10 people, with or without each target" in note(box=[0, 0, 10, 1])
+    assert "table of all 8 people who have visits on the map, with or without" in note(box=[0, 0, 1, 1])
+    assert note(box=[0, 0, 1, 1]).endswith("Nobody else of the file is in it.")

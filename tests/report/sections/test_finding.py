@@ -1,5 +1,6 @@
 import pytest
 
+from leakgauge.report.answers import finding_words
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections import finding
 from leakgauge.verdict import Finding
@@ -65,10 +66,14 @@ def test_each_explanation_is_given_once(make, read):
 
 @pytest.mark.parametrize(
     ("allowed", "tone", "words"),
-    [(0.7, "good", "Not violated"), (0.8, "warn", "Not violated, weak"), (0.95, "bad", "Too weak")],
+    [
+        (0.7, "good", "not violated"),
+        (0.8, "warn", "not violated, weak"),
+        (0.95, "bad", "not violated, too weak"),
+    ],
 )
 def test_weak_promise_is_never_green(make, allowed, tone, words):
-    assert finding.promise_badge(make(bounds={"accuracy": allowed})) == (tone, words)
+    assert finding_words(make(bounds={"accuracy": allowed})) == (tone, words)
 
 
 def test_control_has_no_risk(make, read):

@@ -90,3 +90,17 @@ def test_promise_is_explained_in_words(make, plain):
     ) in text
     strict = plain(section(JudgedRun([make()], {})).html)
     assert "ε = 1 for one person allows an attacker to be right up to 73.1% of the time" in strict
+
+
+def test_most_active_person_is_named_beside_the_most_active_target(make, plain):
+    promised = {"epsilon": 75.0, "unit": "user", "nominal": {"epsilon": 1.0, "unit": "event"}}
+    least = {"epsilon": 247.0, "accuracy": 0.9999, "parts": 247}
+    text = plain(section(JudgedRun([make(promised=promised | {"least_protected": least})], {})).html)
+    assert (
+        "This is the most active target. To the most active person of the data, who is not a target" in text
+    )
+    assert "it promises only ε = 247" in text
+    same = promised | {"least_protected": least | {"epsilon": 75.0}}
+    text = plain(section(JudgedRun([make(promised=same)], {})).html)
+    assert "This is the most active person of the data." in text
+    assert "who is not a target" not in text

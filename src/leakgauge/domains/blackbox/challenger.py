@@ -44,6 +44,15 @@ class MarkedRelease:
         return self.function(given.value, rng), given.member
 
 
+def require_difference(pair: tuple[Any, Any]) -> None:
+    """Refuse two equal inputs: no release could tell one from the other."""
+    if len(pair) == 2 and list(_value_texts(pair[0])) == list(_value_texts(pair[1])):
+        raise BadInput(
+            "pair: both inputs are the same, so no release can depend on the target; give the input without "
+            "the target, then the one with it"
+        )
+
+
 def mark_inputs(pair: tuple[Any, Any]) -> tuple[MarkedInput, MarkedInput]:
     """Mark the input without the target and the one with it."""
     return MarkedInput(pair[0], False), MarkedInput(pair[1], True)
@@ -182,5 +191,6 @@ def build(
     if data:
         raise BadInput(f"data: a black box takes none, got {sorted(data)}; put its inputs in challenger.pair")
     setup = read_plan_tables(challenger, mechanism, folder)
+    require_difference(setup.pair)
     refuse_own_generator(setup.function, "challenger.release")
     return Challenger(setup.function, setup.pair, setup.guarantee, setup.sources)

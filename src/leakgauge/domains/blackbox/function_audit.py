@@ -6,7 +6,7 @@ from leakgauge.core.domain import FunctionAudit
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.blackbox import knowledge
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
-from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.challenger import Challenger, require_difference
 from leakgauge.domains.blackbox.release import ReleaseFunction
 
 FEWEST_SHADOWS = 100
@@ -17,6 +17,7 @@ def prepare_function_audit(
 ) -> FunctionAudit:
     """Set up an attack that learns from as many simulated releases as there are rounds to count."""
     challenger = Challenger(release, pair, guarantee)
+    require_difference(challenger.pair)
     attack = Attack(shadows=max(rounds, FEWEST_SHADOWS))
     return FunctionAudit(
         challenger=challenger,

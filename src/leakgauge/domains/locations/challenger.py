@@ -1,7 +1,7 @@
 """The challenger of counts per place and hour: publishes noisy counts of random groups, or of everyone."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,16 @@ from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.data.visit_data import Friends, VisitData
+from leakgauge.domains.locations.data.visit_data import Friends, RowCounts, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import claim_note, noise_guarantee, stated_guarantee
-from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
+from leakgauge.domains.locations.guarantee import (
+    claim_note,
+    noise_guarantee,
+    stated_guarantee,
+    with_least_protected,
+)
+from leakgauge.domains.locations.outsized_trace import outsized_cells, sparse_group_size, with_trace
 from leakgauge.domains.locations.plan_tables import (
     DEFAULT_SPLITS,
     KNOWLEDGE,
@@ -40,7 +45,7 @@ from leakgauge.support.user_code import UserCodeLoader
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
 UTILITY = 40  # a block of the data stream too
-OUTSIZED = 1  # block of the stream of the positive control
+OUTSIZED, SMALL_GROUP = 1, 2  # blocks of the stream of the positive control
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,7 @@ class Challenger(ChallengerDefaults):
     @property
     def group_size(self) -> int:
         """How many people are counted if all targets are members."""
-        return self.table.n_members(self.traces.n_people)
+        return self.table.n_members(self.n_targets + self.people.pool.size)
 
     @property
     def n_splits(self) -> int:
@@ -170,7 +175,8 @@ class Challenger(ChallengerDefaults):
     def control(self) -> "Challenger | NoControl":
         """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.
 
-        Your own pipeline is left out too, but must publish something that depends on the counts.
+        A crowd protects too: where counts are large, only some of the other people are counted. Your own
+        pipeline is left out too, but must publish something that depends on the counts.
         """
         if isinstance(self.chain, UserReleaseChain):
             self.chain.require_use_of_counts(self.group_size)
@@ -181,11 +187,16 @@ class Challenger(ChallengerDefaults):
                 needed=False,
             )
         target, people, table = self.people.targets[:1], self.people.of_split(0), self.table
+        most = sparse_group_size(self.traces)
         if table.everyone:  # the other targets are counted in every round
-            people = replace(people, pool=np.union1d(people.pool, people.targets[1:]))
+            others = np.union1d(people.pool, people.targets[1:])
+            if others.size >= most:
+                kept = stream(self.seed, Role.CONTROL, SMALL_GROUP).permutation(others)[: most - 1]
+                others = np.sort(kept)
+            people = replace(people, pool=others)
         else:
-            table = replace(table, group_size=self.group_size - self.n_targets + 1)
-        group_size = table.n_members(self.traces.n_people)
+            table = replace(table, group_size=min(self.group_size - self.n_targets + 1, most))
+        group_size = table.n_members(1 + people.pool.size)
         cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
         traces = with_trace(self.traces, int(target[0]), cells)
         visits = traces.visits
@@ -264,8 +275,9 @@ def build(
         notes=(
             *_data_notes(data, loaded, traces),
             *_claim_notes(release_steps),
-            *_everyone_notes(table, people),
+            *_everyone_notes(table, people, loaded.tally),
             *_group_notes(table, people),
+            *_control_notes(traces, table.n_members(traces.n_people)),
         ),
     )
 
@@ -287,14 +299,24 @@ def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str
     return () if note is None else (note,)
 
 
-def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+def _everyone_notes(
+    table: LocationsChallengerTable, people: PopulationSplit, rows: RowCounts
+) -> tuple[str, ...]:
     """What a reader must know about releases that count everyone in the data."""
     if not table.everyone:
         return ()
     n_people = people.targets.size + people.pool.size
+    left_out = {
+        "visits inside the window": rows.outside_window,
+        "visits on the map": rows.outside_map,
+        "as many visits as min_visits says": rows.few_visits,
+    }
+    where = " and ".join(what for what, n_rows in left_out.items() if n_rows)
+    whose = f" who have {where}" if where else ""
+    nobody_else = " Nobody else of the file is in it." if where else ""
     table_of_all = (
-        f"Every simulated release is the table of all {n_people:,} people, with or without each target, with "
-        "fresh noise."
+        f"Every simulated release is the table of all {n_people:,} people{whose}, with or without each "
+        f"target, with fresh noise.{nobody_else}"
     )
     overlap = (
         f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "
@@ -351,6 +373,17 @@ def _targets_digest(loaded: VisitData, people: PopulationSplit) -> str:
     return sha256(f"{loaded.digest}\n{people.targets.tolist()}{splits}".encode()).hexdigest()
 
 
+def _control_notes(traces: Traces, group_size: int) -> tuple[str, ...]:
+    """That the positive control leaves out people, where counts are large."""
+    if group_size <= (most := sparse_group_size(traces)):
+        return ()
+    note = (
+        f"The positive control counts {most:,} of {group_size:,} people: a crowd protects too, and in larger "
+        "counts an attacker who has only the release may recognise nobody even without noise."
+    )
+    return (note,)
+
+
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
     functions = {}
     for key, reference in (("release", own.release), ("law", own.law)):
@@ -374,25 +407,27 @@ def _guarantee(
     people: PopulationSplit,
     table: LocationsChallengerTable,
 ) -> Guarantee | None:
-    """The guarantee for the target with the most visits; None if the mechanism promises nothing.
+    """The guarantee for the target with the most visits, and for the person with the most visits beside it.
 
-    Under ``replace_one`` the person who replaces a target changes counts too, so the visits of the most
-    active person of the pool are added.
+    None if the mechanism promises nothing. Under ``replace_one`` the person who replaces a target changes
+    counts too, so the visits of the most active person of the pool are added.
     """
-    replaces = table.relation is Relation.REPLACE_ONE
-    pool = people.in_pools
     if isinstance(release_steps, LocationsUserMechanismTable):
         if (stated := release_steps.stated) is None:
             return None
-        owned = _units_per_person(traces, release_steps.unit)
-        n_units = int(owned[people.targets].max()) + (int(owned[pool].max()) if replaces else 0)
-        return stated_guarantee(stated, n_units, table.relation)
-    if release_steps.noise is None:
+        owned, composed = _units_per_person(traces, release_steps.unit), partial(stated_guarantee, stated)
+    elif release_steps.noise is None:
         return None
-    n_cells = int(traces.n_visits[people.targets].max())
-    if replaces:
-        n_cells += int(traces.n_visits[pool].max())
-    return noise_guarantee(release_steps.noise, n_cells, table.relation)
+    else:
+        owned, composed = traces.n_visits, partial(noise_guarantee, release_steps.noise)
+    replaces = table.relation is Relation.REPLACE_ONE
+    n_replacing = int(owned[people.in_pools].max()) if replaces else 0
+    of_target, of_anybody = (n_replacing + int(n.max()) for n in (owned[people.targets], owned))
+    guarantee = composed(of_target, table.relation)
+    if owned.min() == owned.max():
+        return guarantee  # the same for everybody
+    weakest = guarantee if of_anybody == of_target else composed(of_anybody, table.relation)
+    return with_least_protected(guarantee, weakest, of_anybody)
 
 
 def _units_per_person(traces: Traces, unit: Unit) -> Ints:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from leakgauge.core.exposure import PersonalGuarantees
-from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
+from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, LeastProtected, Relation, Unit
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.mechanisms._additive import AdditiveNoise
-from leakgauge.theory import composition
+from leakgauge.theory import composition, tradeoff
 
 SLACK = 1e-5  # added to delta by the composition
 CLAIM_TOLERANCE = 1e-6  # relative difference of a stated epsilon and that of the noise
@@ -75,6 +75,12 @@ def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Gua
             parts=n_units, delta=known.delta, kairouz=known.epsilon, part_epsilon=stated.epsilon
         ),
     )
+
+
+def with_least_protected(guarantee: Guarantee, weakest: Guarantee, n_parts: int) -> Guarantee:
+    """The guarantee of the targets, with that of the person of the data who owns most parts beside it."""
+    least = LeastProtected(epsilon=weakest.epsilon, accuracy=tradeoff.max_accuracy(weakest), parts=n_parts)
+    return replace(guarantee, least_protected=least)
 
 
 def guarantee_per_person(noise: AdditiveNoise, n_cells: Ints) -> PersonalGuarantees:

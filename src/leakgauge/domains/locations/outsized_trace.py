@@ -1,4 +1,4 @@
-"""One person with an outsized trace: the target of the positive control."""
+"""One person with an outsized trace in a small group: the target of the positive control."""
 
 from dataclasses import replace
 
@@ -10,6 +10,16 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 
 FEWEST_CELLS, MOST_CELLS = 12, 200  # of an outsized trace
 SHARE = 0.1  # of all visits of a group that are the target's, at most
+FEWEST_PEOPLE, VISITS_PER_CELL = 10, 2.0  # of the group, if it has to be small
+
+
+def sparse_group_size(traces: Traces) -> int:
+    """The largest group whose counts are two visits to each cell on average; at least ten people.
+
+    In larger counts an attacker who has the release only may recognise nobody, with noise or without: one
+    more visit is less than what counts differ from those that are usual for their place and epoch.
+    """
+    return max(FEWEST_PEOPLE, int(VISITS_PER_CELL * traces.map.n_cells / max(traces.n_visits.mean(), 1.0)))
 
 
 def outsized_cells(traces: Traces, group_size: int, rng: Generator) -> Ints:

@@ -131,6 +131,11 @@ class Challenger(ChallengerDefaults):
         by_questions = self.adapter is not None and self.adapter.service.control is ControlKind.QUESTIONS
         return CONTROL_CAVEAT if by_questions else None
 
+    def require_access(self) -> None:
+        """Refuse to question a service without its token."""
+        if self.adapter is not None:
+            self.adapter.require_token()
+
     def rehearsal(self) -> "Challenger":
         """The same rounds on the oracle of this process; it counts requests instead of sending them."""
         if self.adapter is None:

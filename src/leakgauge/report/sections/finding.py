@@ -5,13 +5,14 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
 from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.report.text_formats import table_cells
-from leakgauge.summary import PromiseStrength, is_control, promise_strength
+from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared
 
 ORDER = 10
@@ -22,16 +23,18 @@ _TEMPLATE = """
 in which
 the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
 <div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
-<table>
+<table class="stack">
 <caption{{ '' if omitted else ' class="unseen"'|safe }}>Result for each attacker. {{ omitted }}</caption>
 <thead><tr><th scope="col">Attacker</th><th scope="col">Who</th><th scope="col">Promise</th>
 <th scope="col">Risk</th><th scope="col" class="n">Correct identifications</th>
 <th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th></tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td>{{ row.who }}</td>
-<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td><td class="w">{{ row.risk }}</td>
-<td class="n">{{ row.right }}</td><td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
+<tr><th scope="row">{{ row.name }}</th><td data-label="Who">{{ row.who }}</td>
+<td data-label="Promise"><span class="badge {{ row.tone }}">{{ row.badge }}</span></td>
+<td class="w" data-label="Risk">{{ row.risk }}</td>
+<td class="n" data-label="Correct">{{ row.right }}</td><td class="n" data-label="ε shown">{{ row.shown }}</td>
+<td class="n" data-label="ε promised">{{ row.promised }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -50,43 +53,26 @@ def section(run: JudgedRun) -> Section:
     names = adversary_names(shown, run.verdicts)
     html = render_html(
         _TEMPLATE,
-        rows=[_row(name, verdict) for name, verdict in zip(names, shown, strict=True)],
+        rows=[_row(name, verdict, run) for name, verdict in zip(names, shown, strict=True)],
         meanings=_meanings(names, shown),
         omitted=omission_note(len(shown), len(run.verdicts), "attackers"),
     )
     return Section("Result for each attacker", html)
 
 
-def _row(name: str, verdict: Verdict) -> dict[str, Any]:
-    _, risk, right, shown, promised = table_cells(verdict)
-    tone, badge = promise_badge(verdict)
+def _row(name: str, verdict: Verdict, run: JudgedRun) -> dict[str, Any]:
+    badge, risk, right, shown, promised = table_cells(verdict, run.summary.limits.get("accuracy"))
+    tone, _ = finding_words(verdict, run.summary.limits.get("accuracy"))
     return {
         "name": name,
         "who": attacker_title(verdict),
         "tone": tone,
-        "badge": badge,
+        "badge": badge.capitalize(),
         "risk": "control" if is_control(verdict) else risk,
         "right": right,
         "shown": shown,
         "promised": promised,
     }
-
-
-def promise_badge(verdict: Verdict) -> tuple[str, str]:
-    """The finding of one attacker in colour and words; a weak promise is never a good sign."""
-    finding = verdict.finding
-    if finding is None:
-        return "neutral", "No promise"
-    words = str(finding).capitalize()
-    if finding in (Finding.VIOLATED, Finding.UNTESTABLE):
-        return "bad", words
-    allowed = verdict.bounds.get("accuracy")
-    strength = promise_strength(1.0 if allowed is None else allowed)
-    if strength is PromiseStrength.TOO_WEAK:
-        return "bad", "Too weak"
-    if strength is PromiseStrength.WEAK:
-        return "warn", f"{words}, weak"
-    return ("warn" if finding is Finding.UNDECIDED else "good"), words
 
 
 def _meanings(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:

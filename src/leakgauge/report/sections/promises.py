@@ -6,6 +6,7 @@ from typing import Any
 from leakgauge.core.guarantee import Unit
 from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.answers import least_protected_sentence, promises_less
 
 ORDER = 25
 MOST_ROWS = 40
@@ -31,8 +32,13 @@ _TEMPLATE = """
 <p>A promise protects one unit: a person, or only one of a person's many visits or days. Below, ε is converted
 to the unit of this audit. Where the noise distribution is known, a column gives the ε that it really
 achieves.
+{% if least %}
+People with more visits have less protection: ε promised is that of the most active target, and a column gives
+that of the most active person of the data.
+{% endif %}
 {% if composed %}
-The last columns give ε for the most active person, with a little more δ: from the promise to each part
+The last columns give ε of {{ 'the most active target' if least else 'all parts together' }}, with a little
+more δ: from the promise to each part
 (Kairouz et al. 2015), and, tighter, from the noise distribution.
 {% endif %}</p>
 {% for text in meanings %}
@@ -48,6 +54,7 @@ The last columns give ε for the most active person, with a little more δ: from
 <th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
 <th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">Stated in the plan</th>
 <th scope="col" class="n">ε achieved exactly</th>
+{% if least %}<th scope="col" class="n">ε of the most active person</th>{% endif %}
 {% if composed %}
 <th scope="col" class="n">Parts</th><th scope="col" class="n">at δ</th>
 <th scope="col" class="n">ε by Kairouz</th><th scope="col" class="n">ε, tight</th>
@@ -58,6 +65,7 @@ The last columns give ε for the most active person, with a little more δ: from
 <tr><th scope="row">{{ row.audit }}</th><td class="n">{{ row.epsilon }}</td><td class="n">{{ row.delta }}</td>
 <td>{{ row.unit }}</td><td>{{ row.relation }}</td><td>{{ row.nominal }}</td>
 <td class="n">{{ row.exact }}</td>
+{% if least %}<td class="n">{{ row.least }}</td>{% endif %}
 {% for cell in row.composed %}
 <td class="n">{{ cell }}</td>
 {% endfor %}
@@ -83,6 +91,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         _TEMPLATE,
         rows=rows,
         composed=composed,
+        least=any(promised.get("least_protected") for _, promised in shown),
         omitted=omitted,
         meanings=list(
             dict.fromkeys(promise_meaning(promised, allowed.get(audit)) for audit, promised in shown)
@@ -124,7 +133,18 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
         if nominal.get("epsilon") is not None and nominal.get("unit") != unit
         else ""
     )
-    return f"{meaning}{origin}"
+    least = promised.get("least_protected")
+    if least is None:
+        return f"{meaning}{origin}"
+    if not promises_less(promised.get("epsilon"), least):
+        return f"{meaning}{origin} This is the most active person of the data."
+    return f"{meaning}{origin} This is the most active target. {least_protected_sentence(least)}"
+
+
+def _least(least: Mapping[str, Any] | None) -> str:
+    if least is None:
+        return number_format.NOTHING
+    return "∞" if least["epsilon"] is None else number_format.number(least["epsilon"])
 
 
 def claim_text(nominal: Mapping[str, Any]) -> str:
@@ -187,4 +207,5 @@ def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
         "relation": _ALL_REPLACED if unit == Unit.GROUP else RELATIONS.get(relation, clip(relation)),
         "nominal": claim_text(nominal) if nominal.get("epsilon") is not None else number_format.NOTHING,
         "exact": number_format.number(promised.get("exact_epsilon")),
+        "least": _least(promised.get("least_protected")),
     }

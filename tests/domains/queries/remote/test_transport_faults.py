@@ -305,10 +305,31 @@ def test_token_is_sent_but_not_shown(monkeypatch):
         handler.wfile.write(content)
 
     with running(lambda kind, n: echo) as service:
-        with pytest.raises(BadInput, match=r"Bearer \(token\)") as refusal:
+        with pytest.raises(BadInput, match=r"not shown, because it repeats the token") as refusal:
             oracle(adapter(service, token="OUR_TOKEN"), [[True]]).ask(TWO[0])
         assert "s3cr3t" not in str(refusal.value)
         assert service.seen[0][3]["Authorization"] == "Bearer s3cr3t-t0k3n"
+
+
+@pytest.mark.parametrize("token", ["e", "s3cr3t-t0k3n" * 30])
+def test_message_with_a_short_or_long_token_is_neither_garbled_nor_cut_through_it(monkeypatch, token):
+    monkeypatch.setenv("OUR_TOKEN", token)
+
+    def echo(handler):
+        content = b"x" * 190 + handler.headers["Authorization"].encode()
+        handler.send_response(400)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    with running(lambda kind, n: echo) as service:
+        with pytest.raises(BadInput) as refusal:
+            oracle(adapter(service, token="OUR_TOKEN"), [[True]]).ask(TWO[0])
+        said = str(refusal.value)
+        assert (
+            "status 400, which is neither an answer nor a refusal according to the plan: (not shown" in said
+        )
+        assert "s3cr3t" not in said
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "two\nlines", "schlüssel"])
@@ -317,7 +338,7 @@ def test_missing_token_is_reported_before_first_request(monkeypatch, value):
     if value is not None:
         monkeypatch.setenv("OUR_TOKEN", value)
     with pytest.raises(BadInput, match="'OUR_TOKEN' holds no token; export it"):
-        adapter("http://127.0.0.1:1", token="OUR_TOKEN")
+        adapter("http://127.0.0.1:1", token="OUR_TOKEN").require_token()
 
 
 def test_environment_proxies_are_ignored(monkeypatch):

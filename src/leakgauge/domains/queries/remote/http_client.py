@@ -58,6 +58,7 @@ class HttpReply:
     status: int
     headers: Mapping[str, str]
     content: bytes
+    secret: str | None = None  # what the service may repeat and no message may show
 
     @property
     def body(self) -> Any:
@@ -76,8 +77,19 @@ class HttpReply:
     def excerpt(self) -> str:
         """The beginning of the reply, in one line."""
         text = " ".join(self.content.decode(errors="replace").split())
-        text = "".join(letter for letter in text if letter.isprintable())
+        text = without_secret("".join(letter for letter in text if letter.isprintable()), self.secret)
         return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def without_secret(text: str, secret: str | None) -> str:
+    """Text of a service, left out as a whole where it repeats a secret.
+
+    Cutting out a short secret would leave holes in other words, and show which letters it has.
+
+    >>> without_secret("no such user", "s"), without_secret("no such user", "s3cr3t")
+    ('(not shown, because it repeats the token)', 'no such user')
+    """
+    return "(not shown, because it repeats the token)" if secret and secret in text else text
 
 
 def field_at(body: Any, path: str) -> Any:
@@ -241,6 +253,7 @@ class HttpClient:
         self._service, self.meter = service, RateLimiter(service.rate, service.total)
         self._client: httpx.Client | None = None
         self._stop = Event()
+        self.secret: str | None = None  # the token, once it is known
 
     def each(self, work: Callable[[int], Result], n: int) -> list[Result]:
         """Call ``work`` for every round, over a few connections; one failure stops all."""
@@ -342,13 +355,14 @@ class HttpClient:
                         raise UnclearReply(f"a reply of more than {LARGEST_REPLY} bytes")
                     if monotonic() > deadline:
                         raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
-                return HttpReply(response.status_code, response.headers, bytes(content))
+                return HttpReply(response.status_code, response.headers, bytes(content), self.secret)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise RetryLater(f"no connection to {url} ({str(error) or type(error).__name__})") from None
         except httpx.TimeoutException:
             raise UnclearReply(f"no reply within {self._service.timeout:g} seconds") from None
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError) as error:
-            raise BadInput(f"cannot be sent ({error}); check the template") from None
+            cause = without_secret(str(error), self.secret)
+            raise BadInput(f"cannot be sent ({cause}); check the template") from None
         except httpx.TransportError as error:
             cause = str(error) or type(error).__name__
             raise UnclearReply(f"the connection broke before the reply arrived ({cause})") from None

@@ -44,11 +44,14 @@ class ServiceAdapter:
     def __init__(self, service: QueriesServiceTable) -> None:
         http_client.require_httpx()
         self.service, self._sender = service, http_client.HttpClient(service)
-        self._token = http_client.token_of(service)
         self._opened: dict[str, PlaceholderValues] = {}  # rounds, by the name that the service gave them
         self._finished: list[PlaceholderValues] = []
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
+
+    def require_token(self) -> None:
+        """Refuse to start without the token that the plan names; a dry run needs none."""
+        self._sender.secret = http_client.token_of(self.service)
 
     @property
     def sent(self) -> int:
@@ -146,7 +149,9 @@ class ServiceAdapter:
         repeatable: bool,
         tries: int | None = None,
     ) -> Result:
-        call = template.fill({**values, "request": secrets.token_hex(16)}, self._token)
+        if self._sender.secret is None:
+            self.require_token()
+        call = template.fill({**values, "request": secrets.token_hex(16)}, self._sender.secret)
         url = self.service.url_of(values["world"] or "")
         try:
             result = self._sender.send(
@@ -154,12 +159,8 @@ class ServiceAdapter:
             )
         except http_client.UnknownToService as error:
             if call.name in self._understood:
-                raise ReleaseLost(f"{call.name}: {self._without_token(error)}") from None
-            raise BadInput(
-                f"challenger.service: {call.name}: {self._without_token(error)}; check its path"
-            ) from None
-        except BadInput as error:
-            raise BadInput(self._without_token(error)) from None
+                raise ReleaseLost(f"{call.name}: {error}") from None
+            raise BadInput(f"challenger.service: {call.name}: {error}; check its path") from None
         self._understood.add(call.name)
         return result
 
@@ -170,13 +171,10 @@ class ServiceAdapter:
             if where in self._understood:
                 raise http_client.UnclearReply(f"a reply without {path!r}") from None
             keys = ", ".join(map(repr, reply.body)) if isinstance(reply.body, dict) else "no table"
+            keys = http_client.without_secret(keys, reply.secret)
             raise BadInput(f"the reply has no {path!r} but {keys}; check {where}") from None
         self._understood.add(where)
         return result
-
-    def _without_token(self, error: Exception) -> str:
-        """Return the message of an error without the token, which the service may have repeated."""
-        return str(error) if self._token is None else str(error).replace(self._token, "(token)")
 
 
 def _ignore(_: http_client.HttpReply) -> None:

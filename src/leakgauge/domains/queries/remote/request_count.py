@@ -7,17 +7,20 @@ from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
-from leakgauge.support.work_count import REQUEST, count_work
+from leakgauge.support.work_count import REQUEST, SESSION, count_work
 
 
 class CountedOracle(LocalOracle):
     """The oracle of this process, which counts the requests that a service would have received."""
 
     requests_per_round = 0  # to open it, with the first question, and to close it
+    sessions_per_round = 0
 
     def ask(self, query: Query) -> Reals:
         count_work(REQUEST, self.n_rounds * (1 + self.requests_per_round))
-        self.requests_per_round = 0
+        if self.sessions_per_round:
+            count_work(SESSION, self.n_rounds * self.sessions_per_round)
+        self.requests_per_round = self.sessions_per_round = 0
         return super().ask(query)
 
 
@@ -33,4 +36,5 @@ class CountedQueriesBlock(QueriesBlock):
         oracle.requests_per_round = sum(
             template is not None for template in (self.service.open, self.service.close)
         )
+        oracle.sessions_per_round = int(self.service.open is not None)
         return oracle
