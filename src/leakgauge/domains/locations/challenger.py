@@ -19,7 +19,11 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.guarantee import (
+    largest_replacement,
+    stated_guarantee,
+    weakest_noise_guarantee,
+)
 from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
     KNOWLEDGE,
@@ -173,11 +177,13 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Build the challenger that the tables of a plan describe."""
+    from leakgauge.domains.locations.data.cell_files.cell_plan_table import values_per_cell
     from leakgauge.domains.locations.data.data_loader import load_visits
     from leakgauge.domains.locations.data.traces import bound_contributions
 
     table = read_challenger_table(challenger)
-    release_steps = read_mechanism_table(mechanism, table)
+    max_value = values_per_cell(data, table, mechanism)
+    release_steps = read_mechanism_table(mechanism, table, max_value)
     loader = UserCodeLoader(folder)
     loaded = load_visits(data, folder, seed)
     traces = bound_contributions(
@@ -188,7 +194,8 @@ def build(
         rng=stream(seed, Role.DATA, CAPS),
     )
     people = split_population(traces, table, stream(seed, Role.DATA, SPLIT))
-    release_steps = with_group_size(release_steps, table.n_members(traces.n_people))
+    largest_count = table.n_members(traces.n_people) * traces.map.max_value
+    release_steps = with_group_size(release_steps, largest_count)
     chain = (
         _user_chain(release_steps, traces, loader)
         if isinstance(release_steps, LocationsUserMechanismTable)
@@ -219,9 +226,23 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     from leakgauge.domains.locations.data.data_summary import data_summary
 
     if loaded.traces.names is None:
-        return (f"generated city: {data_summary(loaded, traces)}.",)
+        kind = "city" if traces.map.timed else "genotypes"
+        return (f"generated {kind}: {data_summary(loaded, traces)}.", *_cell_notes(traces))
     name = Path(data["source"]).name
-    return f"{name}: {data_summary(loaded, traces)}.", f"{name}: {loaded.tally.summary_with_bad_rows}"
+    rows = f"{name}: {loaded.tally.summary_with_bad_rows}"
+    return f"{name}: {data_summary(loaded, traces)}.", rows, *_cell_notes(traces)
+
+
+def _cell_notes(traces: Traces) -> tuple[str, ...]:
+    """What a reader must know about attackers of a table with a single column of cells."""
+    if traces.map.timed or traces.map.n_epochs > 1:
+        return ()
+    guesses = (
+        "An attacker who has only the release estimates each count from its row and column, and this table "
+        "has one column: at its own threshold such an attacker guesses. Its AUC uses thresholds fitted to "
+        "simulated releases, which it does not have."
+    )
+    return (guesses,)
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
@@ -283,17 +304,17 @@ def _guarantee(
         return stated_guarantee(stated, n_units, table.relation)
     if release_steps.noise is None:
         return None
-    n_cells = int(traces.n_visits[people.targets].max())
+    counts = traces.value_counts[people.targets]
     if replaces:
-        n_cells += int(traces.n_visits[people.pool].max())
-    return noise_guarantee(release_steps.noise, n_cells, table.relation)
+        counts = counts + largest_replacement(traces.value_counts[people.pool])
+    return weakest_noise_guarantee(release_steps.noise, counts, table.relation)
 
 
 def _units_per_person(traces: Traces, unit: Unit) -> Ints:
     """How many of the protected units (visits, days, users) belong to each person."""
     match unit:
         case Unit.EVENT:
-            return traces.n_visits
+            return traces.value_counts.sum(axis=1)
         case Unit.USER_DAY:
             return traces.n_days
         case _:

@@ -12,9 +12,9 @@ from leakgauge.core.exposure import AdversaryExposure, Exposure
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import PLACES, CellMerging, CrowdCells
+from leakgauge.domains.locations.crowd_cells import CellMerging, CrowdCells
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.guarantee import guarantee_per_person
+from leakgauge.domains.locations.guarantee import guarantee_per_person, largest_replacement
 from leakgauge.domains.locations.knowledge import public_parameters
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
@@ -162,7 +162,7 @@ def expose(
     begin("promises")
     return Exposure(
         names=_names(traces),
-        cells=traces.n_visits,
+        cells=traces.value_counts.sum(axis=1),
         against=results,
         notes=(*challenger.notes, *_notes(challenger, chain, groups)),
         setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
@@ -173,11 +173,11 @@ def expose(
 
 
 def _changed_cells(challenger: Challenger) -> Ints:
-    """How many cells change with each person; under ``replace_one`` also with the most active replacement."""
-    visits = challenger.traces.n_visits
+    """How many cells change with each person, by value; under ``replace_one`` also with a replacement."""
+    cells = challenger.traces.value_counts
     if challenger.table.relation is Relation.ADD_REMOVE:
-        return visits
-    return visits + visits[challenger.people.pool].max()
+        return cells
+    return cells + largest_replacement(cells[challenger.people.pool])
 
 
 def _crowd_cells(challenger: Challenger) -> CrowdCells:
@@ -211,13 +211,13 @@ def _groups(challenger: Challenger) -> GroupDraws:
 def _informed(
     chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints, basis: str
 ) -> AdversaryExposure:
-    if chain.shift_free and not groups.replaces:
+    if chain.shift_free and not groups.replaces and crowd.n_values == 1:
         rates, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
         return _against("informed", basis, rates, error)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
         kinds = crowd.by_count()
-        laws = informed_score_laws(chain, groups, kinds.visitors)
+        laws = informed_score_laws(chain, groups, kinds.visitors, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
     if groups.fixed:  # every count is known and always the same
@@ -251,7 +251,7 @@ def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
         kinds = crowd.by_belief(crowd.believed(rates))
         assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve
@@ -265,9 +265,9 @@ def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> So
     rates = np.clip(profile_from_release(release, public).rates, *_RATE_RANGE)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]))
+        kinds = crowd.by_belief(crowd.same_for_all(rates))
         assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve

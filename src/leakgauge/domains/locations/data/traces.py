@@ -24,13 +24,16 @@ class CellMap:
     """The cells of a release: every place in every epoch. Cell ``place * n_epochs + epoch`` is a column.
 
     ``days`` is the day of each epoch. ``positions`` of places are metres east and north of some point, if
-    known.
+    known. A person adds at most ``max_value`` to the count of a cell. A table of people and cells without
+    times is not ``timed``: its rows take the part of places, and its columns that of epochs.
     """
 
     n_places: int
     n_epochs: int
     days: Ints
     positions: Reals | None = None
+    max_value: int = 1
+    timed: bool = True
 
     def __post_init__(self) -> None:
         if self.n_places < 1 or self.n_epochs < 1:
@@ -46,6 +49,13 @@ class CellMap:
     def n_cells(self) -> int:
         return self.n_places * self.n_epochs
 
+    @property
+    def entries(self) -> str:
+        """What people have in the data, as a word for messages."""
+        if self.timed:
+            return "visits"
+        return "cells" if self.max_value == 1 else "values (summed over cells)"
+
     def places(self, cells: Ints) -> Ints:
         """The place of each cell."""
         return cells // self.n_epochs
@@ -59,10 +69,11 @@ class CellMap:
 class Traces:
     """A sparse matrix of ones: a row for each person, a column for each cell they visited.
 
-    ``names`` are the names of people in the data; they stay private to the owner of the data.
+    Where people have values above one, a cell is listed as often as its value. ``names`` are the names of
+    people in the data; they stay private to the owner of the data.
     """
 
-    visits: csr_array  # uint8 ones, sorted column indices without duplicates
+    visits: csr_array  # uint8 ones, sorted column indices; repeated only where values are above one
     map: CellMap
     names: npt.NDArray[np.str_] | None = None
 
@@ -76,8 +87,20 @@ class Traces:
 
     @cached_property
     def n_visits(self) -> Ints:
-        """How many cells each person visited."""
+        """How many cells each person visited; the sum of a person's values where they may exceed one."""
         return np.diff(self.visits.indptr).astype(np.int64)
+
+    @cached_property
+    def value_counts(self) -> Ints:
+        """How many cells of each person have the values 1, 2 and so on: people x values."""
+        if self.map.max_value == 1:
+            return self.n_visits[:, None]
+        rows = np.repeat(np.arange(self.n_people), self.n_visits)
+        first = np.append(True, np.diff(rows * self.map.n_cells + self.visits.indices) > 0)[: rows.size]
+        values = np.diff(np.append(np.flatnonzero(first), rows.size))
+        keys = rows[first] * self.map.max_value + values - 1
+        counts = np.bincount(keys, minlength=self.n_people * self.map.max_value)
+        return counts.reshape(self.n_people, self.map.max_value).astype(np.int64)
 
     @cached_property
     def n_days(self) -> Ints:
@@ -91,6 +114,13 @@ class Traces:
 
     def cells(self, person: int) -> Ints:
         """The cells that a person visited, in order."""
+        return np.unique(self._listed(person))
+
+    def values(self, person: int) -> Ints:
+        """What a person adds to the count of each of their cells, in the order of the cells."""
+        return np.unique(self._listed(person), return_counts=True)[1].astype(np.int64)
+
+    def _listed(self, person: int) -> Ints:
         first, last = self.visits.indptr[person : person + 2]
         return self.visits.indices[first:last].astype(np.int64)
 
@@ -100,7 +130,7 @@ class Traces:
         return replace(self, visits=self.visits[people], names=names)
 
     def visitors(self) -> Ints:
-        """How many people visited each cell."""
+        """How many people visited each cell; the sum of their values where they may exceed one."""
         return np.bincount(self.visits.indices, minlength=self.map.n_cells).astype(np.int64)
 
 

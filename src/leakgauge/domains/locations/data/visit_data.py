@@ -88,6 +88,7 @@ class RowCounts:
     outside_window: int = 0
     outside_map: int = 0  # in the window, but not in the box or not at one of the top places
     few_visits: int = 0  # of people with fewer visits than the plan wants
+    repeated: int = 0  # kept, but of a person and a cell that other rows name too
 
     @property
     def summary(self) -> str:
@@ -103,6 +104,7 @@ class RowCounts:
             "of people with fewer than min_visits": self.few_visits,
             "without a point": self.without_point,
             "bad": self.bad,
+            "repeated (counted once)": self.repeated,
         }
         counts = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "kept")
         return f"{self.rows:,} rows read: {counts}"
