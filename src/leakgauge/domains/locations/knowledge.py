@@ -109,7 +109,8 @@ def count_prior(
 ) -> CountPrior:
     """Others visit a cell with probability ``rates``; other targets known to visit it count with 1/2 each."""
     others = OtherMembers.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
-    return others.prior(all_sketches[target], rates, n_known, public.map.max_value)
+    on = public.map
+    return others.prior(all_sketches[target], rates, n_known, on.max_value, dense=not on.timed)
 
 
 def build(

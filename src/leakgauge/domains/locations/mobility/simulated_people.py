@@ -83,7 +83,7 @@ def refuse_values(cells: CellMap) -> None:
     if cells.max_value > 1:
         raise BadInput(
             "this attack generates synthetic people, who have 0 or 1 in a cell, and the table has values up "
-            f"to {cells.max_value}; use the attack 'likelihood', or knowledge = \"auxiliary\" without pretrain"
+            f"to {cells.max_value}; use the attack 'likelihood', or knowledge = \"auxiliary\", no pretrain"
         )
 
 
