@@ -72,7 +72,7 @@ def random_observations(cells: Ints, n: int, rng: Generator) -> PartialTrace:
     """A number of random cells of a trace: the observations of Liu et al. (2024)."""
     if n > cells.size:
         raise BadInput(
-            f"knowledge.observations = {n}, but a target has {cells.size} visits; "
+            f"knowledge.observations = {n}, but a target has {cells.size} cells; "
             "raise challenger.targets.min_visits"
         )
     return known_cells(rng.permutation(cells)[:n], complete=n == cells.size)

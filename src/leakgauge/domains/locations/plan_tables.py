@@ -353,7 +353,7 @@ def _unit_sensitivity(unit: Unit, challenger: LocationsChallengerTable, max_valu
     cap = getattr(challenger, name)
     if cap is None:
         raise BadInput(
-            f"mechanism.unit = {unit.value!r} needs a cap on the visits of one such unit; "
+            f"mechanism.unit = {unit.value!r} needs a cap on what is counted of one such unit; "
             f"add challenger.{name} = ..."
         )
     return int(cap), int(cap) // max_value * max_value**2 + (int(cap) % max_value) ** 2
