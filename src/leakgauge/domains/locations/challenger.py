@@ -21,6 +21,7 @@ from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import (
     largest_replacement,
+    noise_guarantee,
     stated_guarantee,
     weakest_noise_guarantee,
 )
@@ -201,6 +202,7 @@ def build(
         if isinstance(release_steps, LocationsUserMechanismTable)
         else release_steps
     )
+    guarantee = _guarantee(release_steps, traces, people, table)
     digest_parts = (
         loaded.digest,
         repr(table),
@@ -213,12 +215,16 @@ def build(
         crowd=Crowd(traces if table.everyone else traces.of(people.pool)),
         chain=chain,
         table=table,
-        guarantee=_guarantee(release_steps, traces, people, table),
+        guarantee=guarantee,
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         targets_digest=sha256(f"{loaded.digest}\n{people.targets.tolist()}".encode()).hexdigest(),
         friends=loaded.friends,
-        notes=(*_data_notes(data, loaded, traces), *_everyone_notes(table, people)),
+        notes=(
+            *_data_notes(data, loaded, traces),
+            *_release_notes(release_steps, traces, people, table, guarantee),
+            *_everyone_notes(table, people),
+        ),
     )
 
 
@@ -280,8 +286,14 @@ def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCo
             )
         refuse_own_generator(function, f"mechanism.{key}")
         functions[key] = function
-    size = (traces.map.n_places, traces.map.n_epochs)
-    return UserReleaseChain(functions["release"], *size, law=functions.get("law"), whole=own.whole)
+    size, several = (traces.map.n_places, traces.map.n_epochs), traces.map.releases
+    return UserReleaseChain(
+        functions["release"],
+        *size,
+        law=functions.get("law"),
+        whole=own.whole,
+        releases=() if several is None else tuple(np.bincount(several).tolist()),
+    )
 
 
 def _guarantee(
@@ -318,4 +330,32 @@ def _units_per_person(traces: Traces, unit: Unit) -> Ints:
         case Unit.USER_DAY:
             return traces.n_days
         case _:
-            return np.ones(traces.n_people, dtype=np.int64)
+            return np.count_nonzero(traces.visits_per_release, axis=1)
+
+
+def _release_notes(
+    release_steps: ReleaseChain | LocationsUserMechanismTable,
+    traces: Traces,
+    people: PopulationSplit,
+    table: LocationsChallengerTable,
+    composed: Guarantee | None,
+) -> tuple[str, ...]:
+    """What is promised in one of several releases, and in all of them together."""
+    n = traces.map.n_releases
+    if n == 1:
+        return ()
+    together = f"{n} releases of the same people, each with fresh noise; all are attacked together."
+    if composed is None:
+        return (together,)
+    if isinstance(release_steps, LocationsUserMechanismTable):
+        assert release_steps.epsilon is not None
+        stated = f"ε = {release_steps.epsilon:.4g} for one {release_steps.unit.value} in one release"
+    else:
+        assert release_steps.noise is not None
+        alone = traces.visits_per_release[people.targets].max()
+        if table.relation is Relation.REPLACE_ONE:
+            alone += traces.visits_per_release[people.pool].max()
+        one = noise_guarantee(release_steps.noise, int(max(alone, 1)), table.relation)
+        stated = f"ε = {one.epsilon:.4g} for one person in one release"
+    total = f"ε = {composed.epsilon:.4g} in all together"
+    return (f"{together} The promise to the target with the most visits: {stated}, {total}.",)

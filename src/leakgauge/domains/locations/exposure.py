@@ -159,12 +159,13 @@ def expose(
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
     results = tuple(map(against, adversaries))
+    alone = _single_releases(chain, groups, crowd, basis, results)
     begin("promises")
     return Exposure(
         names=_names(traces),
         cells=traces.value_counts.sum(axis=1),
         against=results,
-        notes=(*challenger.notes, *_notes(challenger, chain, groups)),
+        notes=(*challenger.notes, *alone, *_notes(challenger, chain, groups)),
         setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
         promised=None
         if chain.noise is None
@@ -223,6 +224,31 @@ def _informed(
     if groups.fixed:  # every count is known and always the same
         crowd = replace(crowd, merging=CellMerging(partial(merge_known_counts, chain), np.array))
     return _checked("informed", basis, solve, crowd, sample)
+
+
+def _single_releases(
+    chain: ReleaseChain,
+    groups: GroupDraws,
+    crowd: CrowdCells,
+    basis: str,
+    together: Sequence[AdversaryExposure],
+) -> tuple[str, ...]:
+    """How often an informed attacker is right with one of several releases, and with all of them."""
+    n, traces = crowd.traces.map.n_releases, crowd.traces
+    informed = [one.accuracy for one in together if one.adversary == "informed"]
+    if n == 1 or not informed:
+        return ()
+    parts = (replace(crowd, traces=traces.in_release(release)) for release in range(n))
+    nobody = np.empty(0, dtype=np.int64)
+    alone = np.stack([_informed(chain, groups, part, nobody, basis).accuracy for part in parts])
+    best = alone.max(axis=0)
+    note = (
+        f"An attacker who knows everyone else's data is right about a person {alone.mean():.1%} of the time "
+        f"with one release (mean of people and releases), {best.mean():.1%} with the release that says most "
+        f"about them (at most {best.max():.1%}), and {informed[0].mean():.1%} with all {n} releases (at most "
+        f"{informed[0].max():.1%})."
+    )
+    return (note,)
 
 
 def _over_references(

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellDataTable, has_cell_columns
+from leakgauge.domains.locations.data.releases import check_releases, divide_into_releases, window_around
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.synthetic_genotypes import (
     SYNTHETIC_GENOTYPES,
@@ -30,11 +32,12 @@ def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
 
     The last data sets are cached in memory until the table or a file changes.
     """
-    keys = {key: value for key, value in table.items() if key != "friends"}
+    keys = {key: value for key, value in table.items() if key not in ("friends", "releases")}
+    releases = check_releases(table.get("releases"))
     friends = table.get("friends")
     if friends is not None and not isinstance(friends, str):
         raise BadInput(f"{FRIENDS}: must be a CSV file with columns target and friend, got {friends!r}")
-    source = keys.pop("source", SYNTHETIC)
+    source, zone = keys.pop("source", SYNTHETIC), None
     if source == SYNTHETIC:
         city = read_dataclass(SyntheticCity, keys, "data")
         visits = _cache.once(("city", repr(city), seed), lambda: generate_city(city, seed))
@@ -46,8 +49,20 @@ def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
     elif has_cell_columns(keys):
         visits = _read_cells(read_dataclass(CellDataTable, {"source": source, **keys}, "data"), folder)
     else:
-        visits = _read_files(read_dataclass(LocationsDataTable, {"source": source, **keys}, "data"), folder)
+        data = read_dataclass(LocationsDataTable, {"source": source, **keys}, "data")
+        zone = _time_zone(data) if isinstance(releases, list) else None
+        if isinstance(releases, list) and data.window is None:
+            data = replace(data, window=tuple(window_around(releases, zone)))
+        visits = _read_files(data, folder)
+    if releases is not None:
+        visits = divide_into_releases(visits, releases, zone)
     return visits if friends is None else _with_friends(visits, folder / friends)
+
+
+def _time_zone(table: LocationsDataTable) -> ZoneInfo | None:
+    from leakgauge.domains.locations.data.visit_files.visit_reader import time_zone_of_table
+
+    return time_zone_of_table(table)
 
 
 def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:

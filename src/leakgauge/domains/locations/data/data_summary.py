@@ -57,8 +57,11 @@ def _share(counted: Traces, traces: Traces) -> str:
 
 def _times(data: VisitData) -> str:
     """The first and the last epoch with a visit, in local time."""
+    if data.release_windows:
+        return f"{len(data.release_windows)} releases ({'; '.join(data.release_windows)}; local time)"
     if data.first is None or data.epoch_seconds is None:
-        return "no dates"
+        several = data.traces.map.n_releases
+        return "no dates" if several == 1 else f"no dates, {several} releases"
     if data.folded:
         return "folded onto one week"
     epochs = data.traces.map.epochs(data.traces.visits.indices.astype(np.int64))

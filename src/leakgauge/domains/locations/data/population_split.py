@@ -95,8 +95,8 @@ def _named_targets(traces: Traces, wanted: LocationsTargetsTable) -> Ints:
     if few.size:
         name = names[int(np.flatnonzero(people == few[0])[0])]
         raise BadInput(
-            f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} {traces.map.entries} after "
-            f"any caps; min_visits = {wanted.min_visits}; remove the name, or lower min_visits"
+            f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} {traces.map.entries} "
+            f"after any caps; min_visits = {wanted.min_visits}; remove the name, or lower min_visits"
         )
     return people
 

@@ -25,7 +25,8 @@ class CellMap:
 
     ``days`` is the day of each epoch. ``positions`` of places are metres east and north of some point, if
     known. A person adds at most ``max_value`` to the count of a cell. A table of people and cells without
-    times is not ``timed``: its rows take the part of places, and its columns that of epochs.
+    times is not ``timed``: its rows take the part of places, and its columns that of epochs. ``releases`` is
+    the number of the release of each epoch, in rising order, if there are several releases.
     """
 
     n_places: int
@@ -34,6 +35,7 @@ class CellMap:
     positions: Reals | None = None
     max_value: int = 1
     timed: bool = True
+    releases: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.n_places < 1 or self.n_epochs < 1:
@@ -48,6 +50,14 @@ class CellMap:
     @property
     def n_cells(self) -> int:
         return self.n_places * self.n_epochs
+
+    @property
+    def n_releases(self) -> int:
+        return 1 if self.releases is None else int(self.releases[-1]) + 1
+
+    def release_of(self, cells: Ints) -> Ints:
+        """The release of each cell."""
+        return np.zeros_like(cells) if self.releases is None else self.releases[self.epochs(cells)]
 
     @property
     def entries(self) -> str:
@@ -91,6 +101,14 @@ class Traces:
         return np.diff(self.visits.indptr).astype(np.int64)
 
     @cached_property
+    def visits_per_release(self) -> Ints:
+        """How many cells of each release a person visited: people x releases."""
+        n = self.map.n_releases
+        releases = self.map.release_of(self.visits.indices.astype(np.int64))
+        rows = np.repeat(np.arange(self.n_people), self.n_visits)
+        return np.bincount(rows * n + releases, minlength=self.n_people * n).reshape(self.n_people, n)
+
+    @cached_property
     def value_counts(self) -> Ints:
         """How many cells of each person have the values 1, 2 and so on: people x values."""
         if self.map.max_value == 1:
@@ -123,6 +141,13 @@ class Traces:
     def _listed(self, person: int) -> Ints:
         first, last = self.visits.indptr[person : person + 2]
         return self.visits.indices[first:last].astype(np.int64)
+
+    def in_release(self, release: int) -> "Traces":
+        """The same people with their visits in one release only."""
+        keep = self.map.release_of(self.visits.indices.astype(np.int64)) == release
+        left = np.concatenate([[0], np.cumsum(keep)])[self.visits.indptr]
+        kept = csr_array((self.visits.data[keep], self.visits.indices[keep], left), shape=self.visits.shape)
+        return replace(self, visits=kept)
 
     def of(self, people: Ints) -> "Traces":
         """The traces of some people, in the order given."""
@@ -164,7 +189,7 @@ def bound_contributions(
     per_user: int | None = None,
     rng: Generator,
 ) -> Traces:
-    """Cap the visits of each person per epoch, then per day, then in total.
+    """Cap the visits of each person per epoch, then per day, then in total in each release.
 
     The kept visits are drawn once. Each cap draws a uniform random subset of the visits that the caps before
     it kept.
@@ -178,7 +203,8 @@ def bound_contributions(
         days = traces.map.days[traces.map.epochs(_cells(traces))]
         traces = _keep_at_most(traces, days, int(traces.map.days.max()) + 1, per_day, rng)
     if per_user is not None:
-        traces = _keep_at_most(traces, np.zeros(traces.visits.nnz, dtype=np.int64), 1, per_user, rng)
+        releases = traces.map.release_of(_cells(traces))
+        traces = _keep_at_most(traces, releases, traces.map.n_releases, per_user, rng)
     return traces
 
 

@@ -125,7 +125,8 @@ class VisitData:
 
     ``places`` are the names of places, if they have any. ``first`` is the local time at which epoch 0 begins:
     some Monday if folded. A generated city has no date, and begins on a Monday too. ``epoch_seconds`` is the
-    length of an epoch. ``friends`` are the pairs of friends, if the plan names a file of them.
+    length of an epoch. ``release_windows`` are the times of several releases. ``friends`` are the pairs of
+    friends, if the plan names a file of them.
     """
 
     traces: Traces
@@ -136,3 +137,4 @@ class VisitData:
     epoch_seconds: int | None = None
     folded: bool = False
     friends: Friends | None = None
+    release_windows: tuple[str, ...] = ()
