@@ -223,7 +223,7 @@ def build(
         notes=(
             *_data_notes(data, loaded, traces),
             *_release_notes(release_steps, traces, people, table, guarantee),
-            *_everyone_notes(table, people),
+            *map(traces.map.phrase, _everyone_notes(table, people)),
         ),
     )
 

@@ -164,7 +164,7 @@ def expose(
     return Exposure(
         names=_names(traces),
         cells=traces.value_counts.sum(axis=1),
-        against=results,
+        against=tuple(replace(one, basis=traces.map.phrase(one.basis)) for one in results),
         notes=(*challenger.notes, *alone, *_notes(challenger, chain, groups)),
         setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
         promised=None

@@ -3,6 +3,7 @@
 Contribution bounds are caps on how many visits of one person are counted.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,6 +59,14 @@ class CellMap:
     def release_of(self, cells: Ints) -> Ints:
         """The release of each cell."""
         return np.zeros_like(cells) if self.releases is None else self.releases[self.epochs(cells)]
+
+    def phrase(self, text: str) -> str:
+        """A text about traces, for a table without times: it speaks of cells instead.
+
+        >>> CellMap(1, 1, np.zeros(1, dtype=np.int64), timed=False).phrase("knows the trace of a person")
+        'knows the cells of a person'
+        """
+        return text if self.timed else re.sub(r"\btraces?\b", "cells", text)
 
     @property
     def entries(self) -> str:
