@@ -28,6 +28,7 @@ EXPECTED = {  # finding by audit, or by audit and attacker
     "laplace-sweep": "not violated",
     "city-by-hour": {"city-by-hour@epsilon=0.5": "not violated", "city-by-hour@epsilon=1.0": "undecided"},
     "city-table": "undecided",
+    "genotypes": "undecided",
     "federated-clients": {
         "as-labelled@epsilon=1.0": {
             "likelihood_neuron-server": BROKEN,

@@ -70,6 +70,18 @@ def test_release_and_knowledge_keys_are_documented():
         assert re.search(rf"\b{key}\b", page), key
 
 
+def test_page_on_cells_documents_its_keys_and_shows_the_example():
+    from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellColumnsTable, CellDataTable
+    from leakgauge.domains.locations.data.synthetic_genotypes import SyntheticGenotypes
+
+    page = (DOCS / "cell-tables.md").read_text()
+    tables = (CellDataTable, CellColumnsTable, SyntheticGenotypes)
+    for key in (field.name for table in tables for field in fields(table)):
+        assert f"`{key}`" in page, key
+    example = (DOCS.parent / "examples" / "genotypes" / "plan.toml").read_text()
+    assert example[example.index("seed") :] in page
+
+
 def test_data_keys_are_documented():
     from leakgauge.domains.locations.data.synthetic_city import SyntheticCity
     from leakgauge.domains.locations.plan_tables import LocationsDataTable

@@ -28,6 +28,25 @@ def traces(visits, n_epochs=1, epochs_per_day=24, positions=None) -> Traces:
     return Traces(ones, CellMap(ones.shape[1] // n_epochs, n_epochs, days, positions))
 
 
+def value_table(values, n_columns=1) -> Traces:
+    """People's values in cells without times, as rows of 0, 1 and 2."""
+    values = np.asarray(values)
+    columns = [np.repeat(np.arange(row.size), row) for row in values]
+    starts = np.append(0, np.cumsum(values.sum(axis=1)))
+    indices = np.concatenate(columns).astype(np.int32)
+    listed = csr_array((np.ones(indices.size, dtype=np.uint8), indices, starts), shape=values.shape)
+    days = np.zeros(n_columns, dtype=np.int64)
+    cells = CellMap(values.shape[1] // n_columns, n_columns, days, max_value=2, timed=False)
+    return Traces(listed, cells)
+
+
+def genotypes(n_people=60, n_snps=24, seed=0) -> Traces:
+    """People with two alleles at each of several independent SNPs."""
+    rng = np.random.default_rng(seed)
+    frequencies = rng.uniform(0.1, 0.5, n_snps)
+    return value_table((rng.random((2, n_people, n_snps)) < frequencies).sum(axis=0))
+
+
 def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
     """People who are anywhere with the same chance, at least somewhere."""
     visits = np.random.default_rng(seed).random((n_people, n_places * n_epochs)) < density
@@ -39,9 +58,9 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
     """The challenger of a plan's tables, for people who are there already; one split unless more are set."""
     splits = {} if setting.get("group_size") == "everyone" else {"splits": 1}
     rules = read_challenger_table({"group_size": 20, **splits, **setting})
-    steps = read_mechanism_table(mechanism, rules)
+    steps = read_mechanism_table(mechanism, rules, people.map.max_value)
     divided = split_population(people, rules, stream(seed, Role.DATA, SPLIT))
-    steps = with_group_size(steps, rules.n_members(people.n_people))
+    steps = with_group_size(steps, rules.n_members(people.n_people) * people.map.max_value)
     chain = _user_chain(steps, people, loader) if isinstance(steps, LocationsUserMechanismTable) else steps
     return Challenger(
         traces=people,

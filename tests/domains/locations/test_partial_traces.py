@@ -46,7 +46,7 @@ def test_number_of_observations_is_drawn():
     assert partial_traces.random_observations(CELLS, 4, rng()).cells.size == 4
     assert not partial_traces.random_observations(CELLS, 4, rng()).complete
     assert partial_traces.random_observations(CELLS, 10, rng()).complete
-    with pytest.raises(BadInput, match=r"observations = 11, but a target has 10 visits; raise .*min_visits"):
+    with pytest.raises(BadInput, match=r"observations = 11, but a target has 10 cells; raise .*min_visits"):
         partial_traces.random_observations(CELLS, 11, rng())
 
 

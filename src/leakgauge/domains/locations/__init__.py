@@ -1,4 +1,4 @@
-"""Counts per place and hour of the people in a group."""
+"""Counts per place and hour, or per cell of another table, of the people in a group."""
 
 from leakgauge.core.domain import Domain, ExposureSpec, Term
 from leakgauge.domains.locations.utility_terms import UTILITY_TERMS
@@ -12,13 +12,13 @@ DOMAIN = Domain(
         {"name": "one_threshold", "knowledge": "auxiliary"},
     ),
     lower_risk=(
-        "Publish coarser counts: larger cells or longer periods (grid, epoch in the plan), fewer visits "
-        "counted per person (per_day), or more noise (smaller epsilon)."
+        "Publish coarser counts: larger or fewer cells, longer periods (grid, top, epoch in the plan), less "
+        "counted per person (per_day, per_user), or more noise (smaller epsilon)."
     ),
     knowledge_terms={
         "informed": Term(
             title="attacker who knows everyone else's data",
-            meaning="Holds the traces of everybody else in the group",
+            meaning="Holds the data of everybody else in the group",
         ),
         "partial": Term(
             title="attacker who knows the data of some of the others",
@@ -26,7 +26,7 @@ DOMAIN = Domain(
         ),
         "auxiliary": Term(
             title="attacker with data of similar people",
-            meaning="Holds the traces of other people, like those in the group (Knock-Knock)",
+            meaning="Holds the data of other people, like those in the group (Knock-Knock)",
         ),
         "past": Term(
             title="attacker with earlier releases",
@@ -34,7 +34,7 @@ DOMAIN = Domain(
         ),
         "zero": Term(
             title="attacker who has only the release",
-            meaning="Holds a part of the target's trace and sees the release; nothing else",
+            meaning="Holds a part of the target's data and sees the release; nothing else",
         ),
         "friends": Term(
             title="attacker who knows the target's friends",

@@ -1,7 +1,8 @@
 """The challenger of counts per place and hour: publishes noisy counts of random groups, or of everyone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 from leakgauge.domains.locations.guarantee import (
     claim_note,
+    largest_replacement,
     noise_guarantee,
     stated_guarantee,
+    weakest_noise_guarantee,
     with_least_protected,
 )
 from leakgauge.domains.locations.outsized_trace import outsized_cells, sparse_group_size, with_trace
@@ -233,11 +236,13 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Build the challenger that the tables of a plan describe."""
+    from leakgauge.domains.locations.data.cell_files.cell_plan_table import values_per_cell
     from leakgauge.domains.locations.data.data_loader import load_visits
     from leakgauge.domains.locations.data.traces import bound_contributions
 
     table = read_challenger_table(challenger)
-    release_steps = read_mechanism_table(mechanism, table)
+    max_value = values_per_cell(data, table, mechanism)
+    release_steps = read_mechanism_table(mechanism, table, max_value)
     loader = UserCodeLoader(folder)
     loaded = load_visits(data, folder, seed)
     traces = bound_contributions(
@@ -248,12 +253,14 @@ def build(
         rng=stream(seed, Role.DATA, CAPS),
     )
     people = split_population(traces, table, stream(seed, Role.DATA, SPLIT))
-    release_steps = with_group_size(release_steps, table.n_members(traces.n_people))
+    largest_count = table.n_members(traces.n_people) * traces.map.max_value
+    release_steps = with_group_size(release_steps, largest_count)
     chain = (
         _user_chain(release_steps, traces, loader)
         if isinstance(release_steps, LocationsUserMechanismTable)
         else release_steps
     )
+    guarantee = _guarantee(release_steps, traces, people, table)
     digest_parts = (
         loaded.digest,
         repr(table),
@@ -266,7 +273,7 @@ def build(
         crowd=Crowd(traces),
         chain=chain,
         table=table,
-        guarantee=_guarantee(release_steps, traces, people, table),
+        guarantee=guarantee,
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         targets_digest=_targets_digest(loaded, people),
@@ -275,9 +282,10 @@ def build(
         notes=(
             *_data_notes(data, loaded, traces),
             *_claim_notes(release_steps),
-            *_everyone_notes(table, people, loaded.tally),
-            *_group_notes(table, people),
-            *_control_notes(traces, table.n_members(traces.n_people)),
+            *_release_notes(release_steps, traces, people, table, guarantee),
+            *map(traces.map.phrase, _everyone_notes(table, people, loaded.tally)),
+            *map(traces.map.phrase, _group_notes(table, people)),
+            *map(traces.map.phrase, _control_notes(traces, table.n_members(traces.n_people))),
         ),
     )
 
@@ -286,10 +294,23 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
     from leakgauge.domains.locations.data.data_summary import data_summary
 
     if loaded.traces.names is None:
-        return (f"generated city: {data_summary(loaded, traces)}.",)
+        kind = "city" if traces.map.timed else "genotypes"
+        return (f"generated {kind}: {data_summary(loaded, traces)}.", *_cell_notes(traces))
     name = Path(data["source"]).name
-    summary = f"{name}: {data_summary(loaded, traces)}."
-    return summary, f"{name}: {loaded.tally.summary_with_bad_rows}", *loaded.warnings
+    rows = f"{name}: {loaded.tally.summary_with_bad_rows}"
+    return f"{name}: {data_summary(loaded, traces)}.", rows, *loaded.warnings, *_cell_notes(traces)
+
+
+def _cell_notes(traces: Traces) -> tuple[str, ...]:
+    """What a reader must know about attackers of a table with a single column of cells."""
+    if traces.map.timed or traces.map.n_epochs > 1:
+        return ()
+    guesses = (
+        "An attacker who has only the release estimates each count from its row and column, and this table "
+        "has one column: at its own threshold such an attacker guesses. Its AUC uses thresholds fitted to "
+        "simulated releases, which it does not have."
+    )
+    return (guesses,)
 
 
 def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str, ...]:
@@ -397,8 +418,14 @@ def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCo
             )
         refuse_own_generator(function, f"mechanism.{key}")
         functions[key] = function
-    size = (traces.map.n_places, traces.map.n_epochs)
-    return UserReleaseChain(functions["release"], *size, law=functions.get("law"), whole=own.whole)
+    size, several = (traces.map.n_places, traces.map.n_epochs), traces.map.releases
+    return UserReleaseChain(
+        functions["release"],
+        *size,
+        law=functions.get("law"),
+        whole=own.whole,
+        releases=() if several is None else tuple(np.bincount(several).tolist()),
+    )
 
 
 def _guarantee(
@@ -412,30 +439,60 @@ def _guarantee(
     None if the mechanism promises nothing. Under ``replace_one`` the person who replaces a target changes
     counts too, so the visits of the most active person of the pool are added.
     """
+    replaces = table.relation is Relation.REPLACE_ONE
+    composed: Callable[[Ints], Guarantee]
     if isinstance(release_steps, LocationsUserMechanismTable):
         if (stated := release_steps.stated) is None:
             return None
-        owned, composed = _units_per_person(traces, release_steps.unit), partial(stated_guarantee, stated)
-    elif release_steps.noise is None:
+        owned = _units_per_person(traces, release_steps.unit)
+        n_more = int(owned[people.in_pools].max()) if replaces else 0
+        composed = lambda units: stated_guarantee(stated, int(units.max()) + n_more, table.relation)  # noqa: E731
+    elif (noise := release_steps.noise) is None:
         return None
     else:
-        owned, composed = traces.n_visits, partial(noise_guarantee, release_steps.noise)
-    replaces = table.relation is Relation.REPLACE_ONE
-    n_replacing = int(owned[people.in_pools].max()) if replaces else 0
-    of_target, of_anybody = (n_replacing + int(n.max()) for n in (owned[people.targets], owned))
-    guarantee = composed(of_target, table.relation)
-    if owned.min() == owned.max():
+        owned = traces.value_counts
+        more = largest_replacement(owned[people.in_pools]) if replaces else 0
+        composed = lambda cells: weakest_noise_guarantee(noise, cells + more, table.relation)  # noqa: E731
+    guarantee = composed(owned[people.targets])
+    if (owned == owned[0]).all():
         return guarantee  # the same for everybody
-    weakest = guarantee if of_anybody == of_target else composed(of_anybody, table.relation)
-    return with_least_protected(guarantee, weakest, of_anybody)
+    return with_least_protected(guarantee, composed(owned))
 
 
 def _units_per_person(traces: Traces, unit: Unit) -> Ints:
     """How many of the protected units (visits, days, users) belong to each person."""
     match unit:
         case Unit.EVENT:
-            return traces.n_visits
+            return traces.value_counts.sum(axis=1)
         case Unit.USER_DAY:
             return traces.n_days
         case _:
-            return np.ones(traces.n_people, dtype=np.int64)
+            return np.count_nonzero(traces.visits_per_release, axis=1)
+
+
+def _release_notes(
+    release_steps: ReleaseChain | LocationsUserMechanismTable,
+    traces: Traces,
+    people: PopulationSplit,
+    table: LocationsChallengerTable,
+    composed: Guarantee | None,
+) -> tuple[str, ...]:
+    """What is promised in one of several releases, and in all of them together."""
+    n = traces.map.n_releases
+    if n == 1:
+        return ()
+    together = f"{n} releases of the same people, each with fresh noise; all are attacked together."
+    if composed is None:
+        return (together,)
+    if isinstance(release_steps, LocationsUserMechanismTable):
+        assert release_steps.epsilon is not None
+        stated = f"ε = {release_steps.epsilon:.4g} for one {release_steps.unit.value} in one release"
+    else:
+        assert release_steps.noise is not None
+        alone = traces.visits_per_release[people.targets].max()
+        if table.relation is Relation.REPLACE_ONE:
+            alone += traces.visits_per_release[people.pool].max()
+        one = noise_guarantee(release_steps.noise, int(max(alone, 1)), table.relation)
+        stated = f"ε = {one.epsilon:.4g} for one person in one release"
+    total = f"ε = {composed.epsilon:.4g} in all together"
+    return (f"{together} The promise to the target with the most visits: {stated}, {total}.",)

@@ -33,18 +33,22 @@ EQUAL_CELLS = CellMerging(lambda counts: counts, lambda rates: rates)
 class CellKinds:
     """Kinds of cells by number of other visitors and assumed rate, and how many of each kind people visit."""
 
-    visitors: Ints  # of each kind
+    visitors: Ints  # of each kind: the count without the person
     rates: Reals | None  # assumed by the attacker, of each kind
+    values: Ints  # of each kind: what the person adds
     cells: csr_array  # people x kinds
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdCells:
-    """The cells of all people, and how many others of the pool visit them."""
+    """The cells of all people, and how many others of the pool visit them.
+
+    What people add to their cells may be 1 or more. A ``share`` is a place and a value, in this order.
+    """
 
     traces: Traces
     places: npt.NDArray[np.int8]  # of the people: target, pool or reference
-    in_pool: Ints  # how many of the pool visit each cell
+    in_pool: Ints  # the count of the pool in each cell
     in_pool_itself: tuple[bool, ...] = (False, True, False)  # whether people of a place are in the pool
     merging: CellMerging = SIMILAR_CELLS
 
@@ -67,38 +71,69 @@ class CrowdCells:
         return replace(self, traces=self.traces.of(people), places=self.places[people], merging=EQUAL_CELLS)
 
     @property
+    def n_values(self) -> int:
+        return self.traces.map.max_value
+
+    @property
     def others(self) -> Ints:
-        """How many of the pool visit each cell, without the person itself: places x cells."""
-        return np.stack([np.maximum(self.in_pool - itself, 0) for itself in self.in_pool_itself])
+        """The count of the pool in each cell, without the person itself: shares x cells."""
+        return np.stack(
+            [
+                np.maximum(self.in_pool - itself * value, 0)
+                for itself in self.in_pool_itself
+                for value in range(1, self.n_values + 1)
+            ]
+        )
 
     def by_count(self) -> CellKinds:
         """Kinds by the number of others only."""
-        counts = self.merging.counts(self.others)
-        kinds, cells = self._kinds(counts.astype(np.float64))
-        return CellKinds(kinds.astype(np.int64), None, cells)
+        return self._kinds(self.merging.counts(self.others).astype(np.float64))
 
     def by_belief(self, rates: Reals) -> CellKinds:
-        """Kinds by the number of others and by the rate that an attacker assumes: places x cells."""
-        kinds, cells = self._kinds(self.merging.counts(self.others) + 1j * self.merging.rates(rates))
-        return CellKinds(kinds.real.astype(np.int64), kinds.imag, cells)
+        """Kinds by the number of others and by the rate that an attacker assumes: shares x cells."""
+        return self._kinds(self.merging.counts(self.others) + 1j * self.merging.rates(rates))
 
     def believed(self, rates: ReferenceRates) -> Reals:
-        """The rates from the reference without the person itself: places x cells."""
-        cells = np.arange(self.in_pool.size)
-        return np.stack([rates(cells, weight) for weight in (1.0, 1.0, 0.0)])
+        """The rates from the reference without the person itself: shares x cells."""
+        cells, values = np.arange(self.in_pool.size), range(1, self.n_values + 1)
+        return np.stack([rates(cells, weight * value) for weight in (1.0, 1.0, 0.0) for value in values])
 
-    def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> tuple[npt.NDArray[Any], csr_array]:
-        """The distinct keys (places x cells) of visited cells, and the matrix people x keys."""
-        visits, n_cells = self.traces.visits, keys.shape[1]
-        owners = np.repeat(self.places, self.traces.n_visits)
+    def same_for_all(self, rates: Reals) -> Reals:
+        """Rates of cells that an attacker assumes whoever the target is: shares x cells."""
+        return np.tile(rates, (len(PLACES) * self.n_values, 1))
+
+    def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> CellKinds:
+        """The kinds of visited cells, by distinct keys (shares x cells) and by values."""
+        cells, shares, starts = self._cells_by_share()
         seen = np.zeros(keys.shape, dtype=bool)
-        for place in PLACES:
-            seen[place, visits.indices[owners == place]] = True
-        distinct, kind = np.unique(keys[seen], return_inverse=True)
+        for share in range(len(keys)):
+            seen[share, cells[shares == share]] = True
+        values = np.broadcast_to((np.arange(len(keys)) % self.n_values + 1)[:, None], keys.shape)[seen]
         kinds = np.zeros(keys.size, dtype=np.int32)
-        kinds[np.flatnonzero(seen)] = kind
-        kind_of_visit = kinds[owners.astype(np.int64) * n_cells + visits.indices]
-        ones = np.ones(kind_of_visit.size, dtype=np.uint8)
-        return distinct, csr_array(
-            (ones, kind_of_visit, visits.indptr), shape=(self.traces.n_people, distinct.size)
+        distinct, value_of, first = [], [], 0
+        for value in range(1, self.n_values + 1):
+            own, kind = np.unique(keys[seen][values == value], return_inverse=True)
+            kinds[np.flatnonzero(seen)[values == value]] = first + kind
+            distinct.append(own)
+            value_of.append(np.full(own.size, value))
+            first += own.size
+        kind_of_cell = kinds[shares.astype(np.int64) * keys.shape[1] + cells]
+        found = np.concatenate(distinct)
+        people = csr_array(
+            (np.ones(kind_of_cell.size, dtype=np.uint8), kind_of_cell, starts),
+            shape=(self.traces.n_people, found.size),
         )
+        rates = found.imag if np.iscomplexobj(keys) else None
+        return CellKinds(found.real.astype(np.int64), rates, np.concatenate(value_of), people)
+
+    def _cells_by_share(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Every cell of every person once, its share, and where the cells of each person start."""
+        visits, n_visits = self.traces.visits, self.traces.n_visits
+        owners = np.repeat(self.places, n_visits)
+        if self.n_values == 1:
+            return visits.indices, owners, visits.indptr
+        rows = np.repeat(np.arange(self.traces.n_people), n_visits)
+        first = np.append(True, np.diff(rows * self.in_pool.size + visits.indices) > 0)[: rows.size]
+        values = np.diff(np.append(np.flatnonzero(first), rows.size))
+        starts = np.append(0, np.cumsum(self.traces.value_counts.sum(axis=1)))
+        return visits.indices[first], owners[first] * self.n_values + values - 1, starts

@@ -12,9 +12,9 @@ from leakgauge.core.exposure import AdversaryExposure, Exposure
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import PLACES, CellMerging, CrowdCells
+from leakgauge.domains.locations.crowd_cells import CellMerging, CrowdCells
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.guarantee import guarantee_per_person
+from leakgauge.domains.locations.guarantee import guarantee_per_person, largest_replacement
 from leakgauge.domains.locations.knowledge import public_parameters
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
@@ -161,13 +161,15 @@ def expose(
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
     results = tuple(map(against, adversaries))
+    alone = _single_releases(chain, groups, crowd, results)
     begin("promises")
     return Exposure(
         names=_names(traces),
-        cells=traces.n_visits,
-        against=results,
+        cells=traces.value_counts.sum(axis=1),
+        against=tuple(replace(one, basis=traces.map.phrase(one.basis)) for one in results),
         notes=(
             *challenger.notes,
+            *alone,
             *_notes(challenger, chain, groups),
             *reference_note(challenger.people, results),
         ),
@@ -180,11 +182,11 @@ def expose(
 
 
 def _changed_cells(challenger: Challenger) -> Ints:
-    """How many cells change with each person; under ``replace_one`` also with the most active replacement."""
-    visits = challenger.traces.n_visits
+    """How many cells change with each person, by value; under ``replace_one`` also with a replacement."""
+    cells = challenger.traces.value_counts
     if challenger.table.relation is Relation.ADD_REMOVE:
-        return visits
-    return visits + visits[challenger.people.in_pools].max()
+        return cells
+    return cells + largest_replacement(cells[challenger.people.in_pools])
 
 
 def _crowd_cells(challenger: Challenger) -> CrowdCells:
@@ -218,13 +220,13 @@ def _groups(challenger: Challenger) -> GroupDraws:
 def _informed(
     chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints, basis: str
 ) -> AdversaryExposure:
-    if chain.shift_free and not groups.replaces:
+    if chain.shift_free and not groups.replaces and crowd.n_values == 1:
         rates, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
         return _against("informed", basis, rates, error)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
         kinds = crowd.by_count()
-        laws = informed_score_laws(chain, groups, kinds.visitors)
+        laws = informed_score_laws(chain, groups, kinds.visitors, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
     if groups.fixed:  # every count is known and always the same
@@ -253,6 +255,30 @@ def _over_splits(
             )
             parts.append(_checked(name, basis, solve, crowd, checked))
     return parts[0] if n == 1 else mean_of_splits(parts, f"{basis}{OVER_SPLITS.format(n=n)}")
+
+
+def _single_releases(
+    chain: ReleaseChain,
+    groups: GroupDraws,
+    crowd: CrowdCells,
+    together: Sequence[AdversaryExposure],
+) -> tuple[str, ...]:
+    """How often an informed attacker is right with one of several releases, and with all of them."""
+    n, traces = crowd.traces.map.n_releases, crowd.traces
+    informed = [one.accuracy for one in together if one.adversary == "informed"]
+    if n == 1 or not informed:
+        return ()
+    parts = (replace(crowd, traces=traces.in_release(release)) for release in range(n))
+    nobody = np.empty(0, dtype=np.int64)
+    alone = np.stack([_informed(chain, groups, part, nobody, "").accuracy for part in parts])
+    best = alone.max(axis=0)
+    note = (
+        f"An attacker who knows everyone else's data is right about a person {alone.mean():.1%} of the time "
+        f"with one release (mean of people and releases), {best.mean():.1%} with the release that says most "
+        f"about them (at most {best.max():.1%}), and {informed[0].mean():.1%} with all {n} releases (at most "
+        f"{informed[0].max():.1%})."
+    )
+    return (note,)
 
 
 def _over_references(
@@ -291,7 +317,7 @@ def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
         kinds = crowd.by_belief(crowd.believed(rates))
         assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve
@@ -303,9 +329,9 @@ def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, relea
     rates = np.clip(profile_from_release(release, public).rates, *_RATE_RANGE)
 
     def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]))
+        kinds = crowd.by_belief(crowd.same_for_all(rates))
         assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
         return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
     return solve

@@ -54,7 +54,7 @@ class AuxiliaryKnowledge:
         ``pseudo`` people are spread evenly over all cells.
         """
         cells = self.sketches[target].cells
-        n = self.reference.n_people
+        n = self.reference.n_people * self.public.map.max_value
         share = self.visitors.sum() / (n * self.public.map.n_cells)
         rates = (self.visitors[cells] + pseudo * share) / (n + pseudo)
         return count_prior(self.public, self.sketches, target, rates, self.simulator.n_known)
@@ -109,7 +109,8 @@ def count_prior(
 ) -> CountPrior:
     """Others visit a cell with probability ``rates``; other targets known to visit it count with 1/2 each."""
     others = OtherMembers.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
-    return others.prior(all_sketches[target], rates, n_known)
+    on = public.map
+    return others.prior(all_sketches[target], rates, n_known, on.max_value, dense=not on.timed)
 
 
 def build(

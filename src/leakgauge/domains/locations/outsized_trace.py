@@ -39,8 +39,9 @@ def outsized_cells(traces: Traces, group_size: int, rng: Generator) -> Ints:
 
 
 def with_trace(traces: Traces, person: int, cells: Ints) -> Traces:
-    """The same traces, but for one person who visits exactly these cells."""
+    """The same traces, but for one person who visits exactly these cells, with the largest value in each."""
     visits = traces.visits
+    cells = np.repeat(cells, traces.map.max_value)
     first, last = visits.indptr[person : person + 2]
     indices = np.concatenate([visits.indices[:first], cells, visits.indices[last:]])
     indptr = visits.indptr.astype(np.int64)

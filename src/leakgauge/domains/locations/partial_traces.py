@@ -1,6 +1,6 @@
 """Partial traces: the cells that an attacker believes a target visited, and the probability of each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -16,12 +16,14 @@ class PartialTrace:
     """Cells in rising order, and for each the probability that the target visited it; 1 if that is known.
 
     ``complete``: the target visited no other cell. ``guessed``: the cells are guesses, even with weight 1.
+    ``values`` is what the target, if there, adds to the count of each cell: 1 where None.
     """
 
     cells: Ints
     weights: Reals
     complete: bool = False
     guessed: bool = False
+    values: Ints | None = None
 
     def __post_init__(self) -> None:
         if not self.cells.size:
@@ -29,19 +31,31 @@ class PartialTrace:
 
     @property
     def certain(self) -> bool:
-        """Whether every cell has weight 1."""
-        return bool((self.weights == 1).all())
+        """Whether it is known of every cell whether the target visited it."""
+        return bool(((self.weights == 1) | (self.weights == 0)).all())
+
+    @property
+    def added(self) -> Ints:
+        """What the target, if there, adds to the count of each cell."""
+        return np.ones(self.cells.size, dtype=np.int64) if self.values is None else self.values
 
     @property
     def visits(self) -> Ints:
-        """The cells that the target is known to have visited."""
-        return self.cells[:0] if self.guessed else self.cells[self.weights == 1]
+        """The cells that the target is known to have visited, each as often as its value."""
+        known = self.weights == 1
+        return self.cells[:0] if self.guessed else np.repeat(self.cells[known], self.added[known])
 
     def draw(self, n: int, rng: Generator) -> Reals:
-        """Draw n traces of the target from the weights: rows of zeros and ones over the cells."""
+        """Draw n traces of the target from the weights: rows over the cells, zero or the target's value."""
         if self.certain:
-            return np.ones((n, self.cells.size))
-        return (rng.random((n, self.cells.size)) < self.weights).astype(np.float64)
+            return np.tile(self.weights * self.added, (n, 1))
+        return np.where(rng.random((n, self.cells.size)) < self.weights, self.added, 0).astype(np.float64)
+
+    def with_values_of(self, cells: Ints, values: Ints) -> "PartialTrace":
+        """The same with the target's values in these cells, which include all of its own."""
+        if (values == 1).all():
+            return self
+        return replace(self, values=values[np.searchsorted(cells, self.cells)])
 
 
 def known_cells(cells: Ints, *, complete: bool = False) -> PartialTrace:
@@ -58,7 +72,7 @@ def random_observations(cells: Ints, n: int, rng: Generator) -> PartialTrace:
     """A number of random cells of a trace: the observations of Liu et al. (2024)."""
     if n > cells.size:
         raise BadInput(
-            f"knowledge.observations = {n}, but a target has {cells.size} visits; "
+            f"knowledge.observations = {n}, but a target has {cells.size} cells; "
             "raise challenger.targets.min_visits"
         )
     return known_cells(rng.permutation(cells)[:n], complete=n == cells.size)

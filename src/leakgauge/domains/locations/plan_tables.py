@@ -286,11 +286,12 @@ def mechanism_lines() -> dict[str, str | None]:
 
 
 def read_mechanism_table(
-    table: Mapping[str, Any], challenger: LocationsChallengerTable
+    table: Mapping[str, Any], challenger: LocationsChallengerTable, max_value: int = 1
 ) -> ReleaseChain | LocationsUserMechanismTable:
     """Read the `mechanism` table: noise with its unit, and the steps after it.
 
-    A chain that counts everyone gets the size of the group when the data are read (``with_group_size``).
+    ``max_value`` is the most that a person adds to the count of one cell. A chain that counts everyone gets
+    the size of the group when the data are read (``with_group_size``).
     """
     parameters = dict(table)
     if "name" not in parameters:
@@ -312,18 +313,20 @@ def read_mechanism_table(
             raise BadInput(f"mechanism 'raw': adds no noise; leave out {', '.join(sorted(parameters))}")
         noise = None
     else:
-        noise = _read_noise(name, parameters, challenger)
+        noise = _read_noise(name, parameters, challenger, max_value)
     return ReleaseChain(noise=noise, group_size=challenger.n_members(n_people=1), **vars(steps))
 
 
 def with_group_size(
     steps: ReleaseChain | LocationsUserMechanismTable, group_size: int
 ) -> ReleaseChain | LocationsUserMechanismTable:
-    """The same release for groups of a size; your own pipeline does not depend on it."""
+    """The same release for counts up to a size; your own pipeline does not depend on it."""
     return replace(steps, group_size=group_size) if isinstance(steps, ReleaseChain) else steps
 
 
-def _read_noise(name: str, parameters: dict[str, Any], challenger: LocationsChallengerTable) -> Any:
+def _read_noise(
+    name: str, parameters: dict[str, Any], challenger: LocationsChallengerTable, max_value: int
+) -> Any:
     """Build the noise; its sensitivity follows from the unit and the caps."""
     if "sensitivity" in parameters:
         raise BadInput(
@@ -333,28 +336,31 @@ def _read_noise(name: str, parameters: dict[str, Any], challenger: LocationsChal
         raise BadInput(f"mechanism {name!r}: relation belongs to the challenger; move it there")
     unit = parameters.get("unit", Unit.EVENT.value)
     require_known(unit, [known.value for known in UNITS], f"mechanism {name!r}.unit: no unit of counts")
-    visits = _unit_sensitivity(Unit(unit), challenger)
+    l1, squares = _unit_sensitivity(Unit(unit), challenger, max_value)
     kind = mechanism_class(name)
-    parameters |= {"unit": unit, "sensitivity": visits**0.5 if kind.norm is Norm.L2 else float(visits)}
+    parameters |= {"unit": unit, "sensitivity": squares**0.5 if kind.norm is Norm.L2 else float(l1)}
     return read_dataclass(kind, parameters, f"mechanism {name!r}")
 
 
-def _unit_sensitivity(unit: Unit, challenger: LocationsChallengerTable) -> int:
-    """How many counts change by one when one unit is added or removed.
+def _unit_sensitivity(unit: Unit, challenger: LocationsChallengerTable, max_value: int) -> tuple[int, int]:
+    """By how much counts change when one unit is added or removed: the sum of changes, and of their squares.
 
-    Noise is scaled by this number under ``replace_one`` too, as publishers do; the guarantee of the
-    challenger accounts for the replacement.
+    An event is one cell of one person, so its value may be up to ``max_value``. The caps of days and people
+    are on the sum of values; squares are largest where as few cells as possible have large values.
+
+    Noise is scaled by this under ``replace_one`` too, as publishers do; the guarantee of the challenger
+    accounts for the replacement.
     """
     if unit is Unit.EVENT:
-        return 1
+        return max_value, max_value**2
     name = "per_day" if unit is Unit.USER_DAY else "per_user"
     cap = getattr(challenger, name)
     if cap is None:
         raise BadInput(
-            f"mechanism.unit = {unit.value!r} needs a cap on the visits of one such unit; "
+            f"mechanism.unit = {unit.value!r} needs a cap on what is counted of one such unit; "
             f"add challenger.{name} = ..."
         )
-    return int(cap)
+    return int(cap), int(cap) // max_value * max_value**2 + (int(cap) % max_value) ** 2
 
 
 def _require_unit(unit: Unit) -> None:

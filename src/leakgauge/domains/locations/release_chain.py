@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -293,6 +294,7 @@ def _moments(outputs: Reals, law: Reals) -> tuple[Reals, Reals]:
 class UserReleaseChain:
     """Calls ``release(counts, rng)`` once per round, with a table of places x epochs; checks the answer.
 
+    If there are several ``releases``, of so many epochs each, it is called once for each of them.
     ``law(outputs, counts)``, where it is given, is the log probability (or density) of single outputs;
     ``whole`` says whether they are whole numbers.
     """
@@ -302,6 +304,7 @@ class UserReleaseChain:
     n_epochs: int
     law: UserLogProbability | None = None
     whole: bool = True
+    releases: tuple[int, ...] = ()  # the number of epochs of each
 
     def sample(self, counts: Any, rng: Generator) -> Reals:
         """Publish every row of counts, each over all cells."""
@@ -309,8 +312,14 @@ class UserReleaseChain:
         published = np.empty_like(rows)
         with seeded_global_generators(rng), redirect_stdout(sys.stderr):
             for i, row in enumerate(rows):
-                published[i] = self._publish(row, rng)
+                for epochs in self._epochs:
+                    published[i][:, epochs] = self._publish(row[:, epochs], rng)
         return published.reshape(np.shape(counts))
+
+    @property
+    def _epochs(self) -> list[slice]:
+        ends = np.cumsum([0, *(self.releases or (self.n_epochs,))]).tolist()
+        return [slice(first, last) for first, last in pairwise(ends)]
 
     def require_use_of_counts(self, group_size: int) -> None:
         """Refuse a pipeline that publishes the same for an empty table and for one full of people."""

@@ -16,7 +16,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import PrecomputedRatios, precompute_ratios
+from leakgauge.domains.locations.counts.value_ratios import log_ratios_of_trace
 from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms._count_noise import IntegerOutputs
 from leakgauge.theory.characteristic_functions import ScoreLaws, laws_on_nodes, score_nodes
@@ -103,26 +105,29 @@ class CellOutputs:
 
 
 def outputs_of_cell(
-    chain: ReleaseChain, with_member: CountProbabilities, without: CountProbabilities
+    chain: ReleaseChain, with_member: CountProbabilities, without: CountProbabilities, value: int = 1
 ) -> CellOutputs:
-    """The outputs of a cell. The others in it are ``with_member`` beside a member, else ``without``."""
+    """The outputs of a cell. The others in it are ``with_member`` beside a member, else ``without``.
+
+    A member adds ``value`` to the count.
+    """
     if chain.mute:
         return CellOutputs(np.zeros(1), np.ones(1), np.ones(1))
     first, last = min(with_member.first, without.first), max(with_member.last, without.last)
     counts = with_member.over(first, last), without.over(first, last)
-    cell = (
-        _integer_outputs(chain, first, *counts) if chain.whole else _continuous_outputs(chain, first, *counts)
-    )
+    cell = (_integer_outputs if chain.whole else _continuous_outputs)(chain, first, *counts, value)
     likely = (cell.members > _RARE) | (cell.others > _RARE)
     return CellOutputs(cell.outputs[likely], cell.members[likely], cell.others[likely])
 
 
-def _integer_outputs(chain: ReleaseChain, first: int, with_member: Reals, without: Reals) -> CellOutputs:
+def _integer_outputs(
+    chain: ReleaseChain, first: int, with_member: Reals, without: Reals, value: int
+) -> CellOutputs:
     noise = _noise_probabilities(chain)
     reach = noise.size // 2
-    places = np.arange(first - reach, first + with_member.size + reach + 1, dtype=np.float64)
-    members = np.pad(np.convolve(with_member, noise), (1, 0))
-    nonmembers = np.pad(np.convolve(without, noise), (0, 1))
+    places = np.arange(first - reach, first + with_member.size + reach + value, dtype=np.float64)
+    members = np.pad(np.convolve(with_member, noise), (value, 0))
+    nonmembers = np.pad(np.convolve(without, noise), (0, value))
     outputs = places
     if chain.lumps_below is not None:
         outputs = np.where(places <= chain.lumps_below, 0.0, outputs)
@@ -139,14 +144,16 @@ def _noise_probabilities(chain: ReleaseChain) -> Reals:
     return noise / noise.sum()
 
 
-def _continuous_outputs(chain: ReleaseChain, first: int, with_member: Reals, without: Reals) -> CellOutputs:
+def _continuous_outputs(
+    chain: ReleaseChain, first: int, with_member: Reals, without: Reals, value: int
+) -> CellOutputs:
     counts = first + np.arange(with_member.size, dtype=np.float64)
     low, high = (
         end if lump is None else float(lump)
         for lump, end in ((chain.lumps_below, -np.inf), (chain.lumps_above, np.inf))
     )
-    outputs, weights = _quadrature(chain, counts, low, high)
-    log_densities = [chain.added.log_at(outputs[:, None] - (counts + more)) for more in (1, 0)]
+    outputs, weights = _quadrature(chain, counts, low, high, value)
+    log_densities = [chain.added.log_at(outputs[:, None] - (counts + more)) for more in (value, 0)]
     parts = [
         (
             outputs,
@@ -161,7 +168,7 @@ def _continuous_outputs(chain: ReleaseChain, first: int, with_member: Reals, wit
         (high, high, chain.added.log_at_least),
     ):
         if np.isfinite(lump):
-            chances = [np.exp(tail(lump - counts - more)) for more in (1, 0)]
+            chances = [np.exp(tail(lump - counts - more)) for more in (value, 0)]
             parts.append(
                 (
                     np.array([published_as]),
@@ -172,7 +179,9 @@ def _continuous_outputs(chain: ReleaseChain, first: int, with_member: Reals, wit
     return CellOutputs(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
-def _quadrature(chain: ReleaseChain, counts: Reals, low: float, high: float) -> tuple[Reals, Reals]:
+def _quadrature(
+    chain: ReleaseChain, counts: Reals, low: float, high: float, value: int
+) -> tuple[Reals, Reals]:
     """Nodes and weights that integrate the density of outputs between two ends (Gauss-Legendre).
 
     Within the range of counts, intervals end at whole numbers, where Laplace densities have kinks, unless the
@@ -181,7 +190,7 @@ def _quadrature(chain: ReleaseChain, counts: Reals, low: float, high: float) -> 
     if isinstance(chain.added.between, IntegerOutputs):
         raise AssertionError("integer outputs have no density")
     scale = chain.added.between.scale
-    bulk = counts[-1] + 1 - counts[0]
+    bulk = counts[-1] + value - counts[0]
     step = bulk // _MOST if bulk >= _MOST else 1 / ceil(max(1.0, _LEAST / bulk, _PIECES / scale))
     inner = counts[0] + step * np.arange(ceil(bulk / step) + 1)
     tail = float(chain.added.log_at_least(np.array([_FAR * scale]))[0])
@@ -242,11 +251,16 @@ def merge_known_counts(chain: ReleaseChain, counts: Ints) -> Ints:
     return merged if np.unique(merged).size <= _MOST_KNOWN else round_counts(merged)
 
 
-def informed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints) -> ScoreLaws:
+def informed_score_laws(
+    chain: ReleaseChain, groups: GroupDraws, visitors: Ints, values: Ints | None = None
+) -> ScoreLaws:
     """Score distributions of cells for an attacker who knows the number of others in every round.
 
+    ``values`` is what the target adds to a cell of each kind: 1 if None. Above 1 all counts must be certain.
     Without clamping and suppression the count does not matter, and all cells have the same distribution.
     """
+    if values is not None and values.size and values.max() > 1:
+        return _laws_of_values(chain, groups, visitors, values)
     visitors = np.minimum(visitors, groups.n_people)
     certain = _distinct_counts(chain, groups, visitors)
     laws = _losses(
@@ -264,18 +278,46 @@ def informed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints)
     return mixed.replaced(visitors / groups.n_people) if groups.replaces else mixed
 
 
-def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints, rates: Reals) -> ScoreLaws:
+def _laws_of_values(chain: ReleaseChain, groups: GroupDraws, counts: Ints, values: Ints) -> ScoreLaws:
+    """Score distributions where all counts are certain, of cells to which the target adds ``values``."""
+    _require_certain_counts(groups)
+    same = _representative_counts(chain, counts)
+    cells, kinds = np.unique(np.stack([same, values]), axis=1, return_inverse=True)
+    certain = [(CountProbabilities(int(count), np.ones(1)), int(value)) for count, value in cells.T]
+    laws = _losses([outputs_of_cell(chain, one, one, value) for one, value in certain])
+    weights = np.zeros((counts.size, cells.shape[1]))
+    weights[np.arange(counts.size), kinds.ravel()] = 1.0
+    return laws.mixed(weights)
+
+
+def _require_certain_counts(groups: GroupDraws) -> None:
+    if not groups.fixed:
+        raise BadInput(
+            "exposure with values above 1 is computed for the table of everyone in the data; write "
+            'challenger.group_size = "everyone", or simulate releases: leakgauge run'
+        )
+
+
+def believed_score_laws(
+    chain: ReleaseChain, groups: GroupDraws, visitors: Ints, rates: Reals, values: Ints | None = None
+) -> ScoreLaws:
     """Score distributions of cells for an attacker who assumes that each person visits them with ``rates``.
 
-    Both arrays have an entry for each kind of cell.
+    All arrays have an entry for each kind of cell. ``values`` is what the target adds: 1 if None. Where
+    values may be above 1, all counts must be certain.
     """
+    values = np.ones(visitors.size, dtype=np.int64) if values is None else values
+    most = int(values.max(initial=1))
+    if most > 1:
+        _require_certain_counts(groups)
+        groups = GroupDraws(*(most * n for n in (groups.n_people, groups.n_in, groups.n_out)))
     visitors = np.minimum(visitors, groups.n_people)
     ratios = precompute_ratios(chain, groups.n_in, groups.n_out, np.unique(rates))
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
-    for n in np.unique(visitors):
-        kinds = np.flatnonzero(visitors == n)
-        cell = outputs_of_cell(chain, *groups.masses(int(n)))
-        parts.append((kinds, _scores(ratios, groups, cell.outputs, rates[kinds]), cell))
+    for n, value in np.unique(np.stack([visitors, values]), axis=1).T:
+        kinds = np.flatnonzero((visitors == n) & (values == value))
+        cell = outputs_of_cell(chain, *groups.masses(int(n)), int(value))
+        parts.append((kinds, _scores(ratios, groups, cell.outputs, rates[kinds], int(value)), cell))
     scores = np.concatenate([scores.T.ravel() for _, scores, _ in parts])
     members, others = (
         np.concatenate([np.tile(getattr(law, world), kinds.size) for kinds, _, law in parts])
@@ -285,9 +327,11 @@ def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints,
     return laws_on_nodes(score_nodes(_largest(scores)), visitors.size, kinds, scores, members, others)
 
 
-def _scores(ratios: PrecomputedRatios, groups: GroupDraws, outputs: Reals, rates: Reals) -> Reals:
+def _scores(ratios: PrecomputedRatios, groups: GroupDraws, outputs: Reals, rates: Reals, value: int) -> Reals:
     prior = CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
-    return ratios.log_ratios(np.repeat(outputs[:, None], rates.size, axis=1), 0, prior)
+    seen = np.repeat(outputs[:, None], rates.size, axis=1)
+    trace = PartialTrace(np.arange(rates.size), np.ones(rates.size), values=np.full(rates.size, value))
+    return log_ratios_of_trace(ratios.log_ratios, seen, 0, prior, trace)
 
 
 def _losses(laws: list[CellOutputs]) -> ScoreLaws:

@@ -43,11 +43,12 @@ def known_trace_parts(
     """Partial traces of visits that are certain: a share of a trace, or a number of observations."""
     sketches = []
     for person, target_rng in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
-        cells = challenger.traces.cells(person)
+        cells, values = challenger.traces.cells(person), challenger.traces.values(person)
         if table.observations is not None:
-            sketches.append(partial_traces.random_observations(cells, table.observations, target_rng))
+            part = partial_traces.random_observations(cells, table.observations, target_rng)
         else:
-            sketches.append(partial_traces.random_fraction(cells, table.trace, target_rng))
+            part = partial_traces.random_fraction(cells, table.trace, target_rng)
+        sketches.append(part.with_values_of(cells, values))
     return tuple(sketches)
 
 
@@ -60,6 +61,11 @@ def traces_from_friends(
     target are used. This choice looks at the target's trace, so it is the worst case of real friends.
     """
     wanted, traces, people = table.friends, challenger.traces, challenger.people
+    if traces.map.max_value > 1:
+        raise BadInput(
+            "knowledge 'friends': friends say which cells a target has, not with which value, and this table "
+            'has values above 1; use knowledge = "auxiliary", or leave out data.columns.value'
+        )
     if isinstance(wanted, int):
         chosen = [
             partial_traces.most_similar(traces, int(target), people.reference, wanted)
@@ -113,6 +119,11 @@ def _traces_at_places(
     table: LocationsKnowledgeTable, challenger: Challenger, mean: float, time: Reals, rng: Generator
 ) -> tuple[partial_traces.PartialTrace, ...]:
     """Partial traces from known places, the mean visits per person and the share of each epoch (``time``)."""
+    if not challenger.traces.map.timed:
+        raise BadInput(
+            f"knowledge: places = {table.places!r} is for visits to places in epochs, and this table has "
+            "cells without times; leave it out, or give the known share as trace"
+        )
     sketches = []
     n = None if table.places == "all" else table.places
     for person, target_rng in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):

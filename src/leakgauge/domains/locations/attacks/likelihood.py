@@ -13,7 +13,12 @@ from scipy.special import ndtr
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.counts import count_priors, count_ratios, estimated_distribution
+from leakgauge.domains.locations.counts import (
+    count_priors,
+    count_ratios,
+    estimated_distribution,
+    value_ratios,
+)
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -121,12 +126,10 @@ class LikelihoodRatioScorer:
         scores = []
         for sketch, prior, rates in zip(self.sketches, self.priors, self.rates.of(view)):
             known = view.known(sketch.cells) if self.n_known else 0
-            own = replace(prior, rates=rates)
-            scores.append(
-                count_ratios.total_log_ratio(
-                    self.ratios.log_ratios(view.at(sketch.cells), known, own, sketch.weights)
-                )
+            ratios = value_ratios.log_ratios_of_trace(
+                self.ratios.log_ratios, view.at(sketch.cells), known, replace(prior, rates=rates), sketch
             )
+            scores.append(count_ratios.total_log_ratio(ratios))
         return np.column_stack(scores)
 
 
@@ -172,8 +175,11 @@ class _ScoreShadows:
         sketch, rates = self.knowledge.sketches[task.target], self.rates[task.target]
         simulator = self.knowledge.simulator
         shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
-        prior = simulator.other_members(task.target).prior(sketch, rates, simulator.n_known)
-        ratios = count_ratios.log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
+        prior = count_prior(
+            self.knowledge.public, self.knowledge.sketches, task.target, rates, simulator.n_known
+        )
+        log_ratios = partial(count_ratios.log_ratios, self.law)
+        ratios = value_ratios.log_ratios_of_trace(log_ratios, shadows.outputs, shadows.known, prior, sketch)
         return ScoredShadows(
             count_ratios.total_log_ratio(ratios),
             shadows.members,
@@ -230,6 +236,8 @@ class Attack:
             raise BadInput('fit = "auto" needs shadows, got shadows = 0; set fit to "always" or "never"')
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
+        sketches = (value_ratios.informative_cells(one, knowledge.public) for one in knowledge.sketches)
+        knowledge = replace(knowledge, sketches=tuple(sketches))
         law = release_distribution(knowledge, rng)
         match knowledge:
             case AuxiliaryKnowledge():
@@ -248,7 +256,7 @@ class Attack:
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
         usual = cell_rates.rates_from_reference(knowledge.reference)
-        rates = tuple(usual(sketch.cells, sketch.weights) for sketch in knowledge.sketches)
+        rates = tuple(usual(sketch.cells, sketch.weights * sketch.added) for sketch in knowledge.sketches)
         priors = tuple(
             count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
             for target, own in enumerate(rates)
@@ -285,7 +293,8 @@ def _scorer(
     share: float | None = None,
 ) -> Scorer[LocationsView]:
     n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
-    ratios = precompute_for_targets(law, priors, usual, n_known, vary=not isinstance(rates, FixedRates))
+    known = n_known * knowledge.public.map.max_value
+    ratios = precompute_for_targets(law, priors, usual, known, vary=not isinstance(rates, FixedRates))
     score = LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
     return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
 
@@ -294,8 +303,9 @@ def _priors_from_past(
     knowledge: PastReleasesKnowledge, rates: Sequence[Reals]
 ) -> tuple[count_priors.CountPrior, ...]:
     """Count the other targets like anybody else: the rates from past releases include them."""
-    size = knowledge.public.n_expected_others
-    further = knowledge.public.relation is Relation.REPLACE_ONE
+    most = knowledge.public.map.max_value
+    size = most * knowledge.public.n_expected_others
+    further = most * (knowledge.public.relation is Relation.REPLACE_ONE)
     return tuple(
         count_priors.CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64))
         for own in rates

@@ -21,7 +21,8 @@ from leakgauge.strategies.threshold_rules import SumRule
 class Attack:
     """Sum the target's cells minus the known counts, and compare the sum with a threshold.
 
-    From Liu et al. (2024). A cell that the target visited only with some probability is weighted by it.
+    From Liu et al. (2024). A cell that the target visited only with some probability is weighted by it, and
+    one to which the target adds more than 1 by what it adds; the threshold is then always learned.
     Without ``fpr`` the threshold is the midpoint of the mean sums with and without the target (algorithm 3);
     with it, that fraction of non-members exceeds the threshold (algorithm 6, corrected).
 
@@ -96,7 +97,7 @@ class _SumThresholdLearner:
     ) -> per_target_scorer.TargetRule:
         sketch = self.sketches[task.target]
         shadows = sources.train(task.target, sketch.cells, self.n_shadows, task.rng)
-        rule = SumRule(sketch.weights, threshold=0.0)
+        rule = SumRule(sketch.weights * sketch.added, threshold=0.0)
         law = thresholds.NormalScore.of(rule.sums(shadows.rows), shadows.members)
         return per_target_scorer.TargetRule(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
 

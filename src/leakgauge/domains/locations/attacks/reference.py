@@ -91,7 +91,7 @@ class _ReferenceThresholdLearner:
     def __call__(self, sources: shadow_sources.TraceShadowSource, task: TargetTask) -> TargetRule:
         sketch, chosen = sources.sketches[task.target], self.chosen[task.target]
         direction = -self.people.of(chosen).visitors() / chosen.size
-        direction[sketch.cells] += sketch.weights
+        direction[sketch.cells] += sketch.weights * sketch.added
         cells = sketch.cells if self.attack.cells == "target" else np.flatnonzero(direction)
         n = self.attack.shadows + self.attack.shadows % 2
         shadows = sources.train(task.target, cells, n, task.rng)

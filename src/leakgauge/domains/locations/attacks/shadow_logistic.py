@@ -9,6 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
+from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -36,13 +37,13 @@ def contradiction_applies(public: PublicParameters, sketch: PartialTrace) -> boo
     return raw and sketch.complete and sketch.certain
 
 
-def any_cell_empty(outputs: Reals) -> Bits:
-    """Whether any cell of the target is empty, for each release; ``outputs`` is releases x target cells.
+def any_cell_empty(outputs: Reals, added: Ints | int = 1) -> Bits:
+    """Whether any cell of the target lacks what it adds, for each release: releases x target cells.
 
     >>> any_cell_empty(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
     [False, True]
     """
-    return np.asarray((outputs < 1).any(axis=1))
+    return np.asarray((outputs < added).any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,8 @@ class ContradictionRule:
     """Marks targets whose membership the release contradicts as non-members (Guan et al. 2024, section 6.1).
 
     The paper's rule looks for empty cells of the target. A cell that the target did not visit contradicts its
-    membership too if its count is the size of the whole group.
+    membership too if its count is the size of the whole group; more generally, if it is too large for what
+    the target adds.
     """
 
     public: PublicParameters
@@ -61,12 +63,16 @@ class ContradictionRule:
         usable = [contradiction_applies(self.public, sketch) for sketch in self.sketches]
         if not any(usable):
             return scores
-        rounds, cells = np.nonzero(view.whole >= self.public.group_size)
+        most = self.public.map.max_value
+        others_at_most = most * (self.public.group_size - 1)
+        rounds, cells = np.nonzero(view.whole > others_at_most)
         adjusted = scores.copy()
         for target in np.flatnonzero(usable):
-            own = self.sketches[target].cells
-            out = any_cell_empty(view.at(own))
-            out[rounds[~np.isin(cells, own)]] = True
+            own, values = self.sketches[target].cells, self.sketches[target].added
+            out = any_cell_empty(view.at(own), values)
+            added = np.zeros(view.whole.shape[1])
+            added[own] = values
+            out[rounds[view.whole[rounds, cells] > others_at_most + added[cells]]] = True
             adjusted[out, target] = -CERTAIN
         return adjusted
 
@@ -196,7 +202,8 @@ class LogisticLearner:
         shadows = source.check(task.target, columns, self.attack.validation or VALIDATION, task.rng)
         passed = np.ones(shadows.members.size, dtype=bool)
         if self.attack.rule and contradiction_applies(self.public, self.sketches[task.target]):
-            passed = ~any_cell_empty(shadows.outputs[:, np.searchsorted(columns, own)])
+            cells, added = np.searchsorted(columns, own), self.sketches[task.target].added
+            passed = ~any_cell_empty(shadows.outputs[:, cells], added)
         scores = line(shadows.left[:, np.searchsorted(columns, line.columns)])
         return best_cutoff(scores[passed], shadows.members[passed])
 

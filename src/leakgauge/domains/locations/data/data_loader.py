@@ -1,12 +1,20 @@
-"""Load the visits that the `data` table of a plan describes: from a file, or from a generated city."""
+"""Load the data that the `data` table of a plan describes: visits or cells from a file, or generated ones."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellDataTable, has_cell_columns
+from leakgauge.domains.locations.data.releases import check_releases, divide_into_releases, window_around
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
+from leakgauge.domains.locations.data.synthetic_genotypes import (
+    SYNTHETIC_GENOTYPES,
+    SyntheticGenotypes,
+    generate_genotypes,
+)
 from leakgauge.domains.locations.data.visit_data import WHERE as FRIENDS
 from leakgauge.domains.locations.data.visit_data import VisitData, read_friends
 from leakgauge.domains.locations.data.visit_files.file_formats import digest_files, find_files
@@ -24,19 +32,37 @@ def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
 
     The last data sets are cached in memory until the table or a file changes.
     """
-    keys = {key: value for key, value in table.items() if key != "friends"}
+    keys = {key: value for key, value in table.items() if key not in ("friends", "releases")}
+    releases = check_releases(table.get("releases"))
     friends = table.get("friends")
     if friends is not None and not isinstance(friends, str):
         raise BadInput(f"{FRIENDS}: must be a CSV file with columns target and friend, got {friends!r}")
-    source = keys.pop("source", SYNTHETIC)
+    source, zone = keys.pop("source", SYNTHETIC), None
     if source == SYNTHETIC:
         city = read_dataclass(SyntheticCity, keys, "data")
         visits = _cache.once(("city", repr(city), seed), lambda: generate_city(city, seed))
+    elif source == SYNTHETIC_GENOTYPES:
+        genotypes = read_dataclass(SyntheticGenotypes, keys, "data")
+        visits = _cache.once((repr(genotypes), seed), lambda: generate_genotypes(genotypes, seed))
     elif not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
+    elif has_cell_columns(keys):
+        visits = _read_cells(read_dataclass(CellDataTable, {"source": source, **keys}, "data"), folder)
     else:
-        visits = _read_files(read_dataclass(LocationsDataTable, {"source": source, **keys}, "data"), folder)
+        data = read_dataclass(LocationsDataTable, {"source": source, **keys}, "data")
+        zone = _time_zone(data) if isinstance(releases, list) else None
+        if isinstance(releases, list) and data.window is None:
+            data = replace(data, window=tuple(window_around(releases, zone)))
+        visits = _read_files(data, folder)
+    if releases is not None:
+        visits = divide_into_releases(visits, releases, zone)
     return visits if friends is None else _with_friends(visits, folder / friends)
+
+
+def _time_zone(table: LocationsDataTable) -> ZoneInfo | None:
+    from leakgauge.domains.locations.data.visit_files.visit_reader import time_zone_of_table
+
+    return time_zone_of_table(table)
 
 
 def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
@@ -48,6 +74,14 @@ def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
         files += find_files(places, folder, None, "data.places")
     key = (repr(table), *(file_identity(file) for file in files))
     return _cache.once(key, lambda: read_visits(table, folder))
+
+
+def _read_cells(table: CellDataTable, folder: Path) -> VisitData:
+    from leakgauge.domains.locations.data.cell_files.cell_reader import read_cells
+
+    files = find_files(table.source, folder, None, "data.source")
+    key = (repr(table), *(file_identity(file) for file in files))
+    return _cache.once(key, lambda: read_cells(table, folder))
 
 
 def _with_friends(visits: VisitData, path: Path) -> VisitData:

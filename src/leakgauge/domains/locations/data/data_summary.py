@@ -14,6 +14,8 @@ def data_summary(data: VisitData, counted: Traces) -> str:
 
     ``counted`` are the visits that the caps leave. Nothing of a single person is in it.
     """
+    if not data.traces.map.timed:
+        return _cells_summary(data.traces, counted)
     traces = data.traces
     median, most = np.quantile(traces.n_visits, [0.5, 0.95], method="higher")
     counts = counted.visitors()
@@ -28,14 +30,38 @@ def data_summary(data: VisitData, counted: Traces) -> str:
     )
 
 
+def _cells_summary(traces: Traces, counted: Traces) -> str:
+    """The same for people and cells without times."""
+    numbers, counts = traces.value_counts.sum(axis=1), counted.visitors()
+    median, most = np.quantile(numbers, [0.5, 0.95], method="higher")
+    empty = int(np.count_nonzero(counts == 0))
+    rows, columns = traces.map.n_places, traces.map.n_epochs
+    shape = f" ({rows:,} rows x {columns:,} columns)" if columns > 1 else ""
+    values = ""
+    if traces.map.max_value > 1:
+        by_value = traces.value_counts.sum(axis=0)
+        values = "; values: " + ", ".join(f"{n:,} of {value}" for value, n in enumerate(by_value, start=1))
+    caps = (
+        "" if counted.visits.nnz == traces.visits.nnz else f"; the caps keep a sum of {counted.visits.nnz:,}"
+    )
+    return (
+        f"{traces.n_people:,} people, {traces.map.n_cells:,} cells{shape}; cells per person: median "
+        f"{median:,}, 95th percentile {most:,}{values}{caps}; counts of everyone: mean {counts.mean():,.3g}, "
+        f"median {np.median(counts):,.3g}, {empty:,} of {counts.size:,} ({empty / counts.size:.1%}) empty"
+    )
+
+
 def _share(counted: Traces, traces: Traces) -> str:
     return f"{counted.visits.nnz:,} visits ({counted.visits.nnz / max(traces.visits.nnz, 1):.1%})"
 
 
 def _times(data: VisitData) -> str:
     """The first and the last epoch with a visit, in local time."""
+    if data.release_windows:
+        return f"{len(data.release_windows)} releases ({'; '.join(data.release_windows)}; local time)"
     if data.first is None or data.epoch_seconds is None:
-        return "no dates"
+        several = data.traces.map.n_releases
+        return "no dates" if several == 1 else f"no dates, {several} releases"
     if data.folded:
         return "folded onto one week"
     epochs = data.traces.map.epochs(data.traces.visits.indices.astype(np.int64))

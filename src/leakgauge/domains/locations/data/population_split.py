@@ -88,7 +88,7 @@ def _choose_targets(traces: Traces, wanted: LocationsTargetsTable, rng: Generato
     if eligible.size < wanted.how_many:
         raise BadInput(
             f"challenger.targets: {wanted.how_many} wanted, but only {eligible.size} people have "
-            f"{wanted.min_visits} visits or more after any caps; lower n or min_visits"
+            f"{wanted.min_visits} {traces.map.entries} or more after any caps; lower n or min_visits"
         )
     shuffled = rng.permutation(eligible)
     match wanted.choose:
@@ -110,8 +110,8 @@ def _named_targets(traces: Traces, wanted: LocationsTargetsTable) -> Ints:
     if few.size:
         name = names[int(np.flatnonzero(people == few[0])[0])]
         raise BadInput(
-            f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} visits after any caps; "
-            f"min_visits = {wanted.min_visits}; remove the name, or lower min_visits"
+            f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} {traces.map.entries} "
+            f"after any caps; min_visits = {wanted.min_visits}; remove the name, or lower min_visits"
         )
     return people
 

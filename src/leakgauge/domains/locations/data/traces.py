@@ -3,6 +3,7 @@
 Contribution bounds are caps on how many visits of one person are counted.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,13 +25,18 @@ class CellMap:
     """The cells of a release: every place in every epoch. Cell ``place * n_epochs + epoch`` is a column.
 
     ``days`` is the day of each epoch. ``positions`` of places are metres east and north of some point, if
-    known.
+    known. A person adds at most ``max_value`` to the count of a cell. A table of people and cells without
+    times is not ``timed``: its rows take the part of places, and its columns that of epochs. ``releases`` is
+    the number of the release of each epoch, in rising order, if there are several releases.
     """
 
     n_places: int
     n_epochs: int
     days: Ints
     positions: Reals | None = None
+    max_value: int = 1
+    timed: bool = True
+    releases: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.n_places < 1 or self.n_epochs < 1:
@@ -46,6 +52,29 @@ class CellMap:
     def n_cells(self) -> int:
         return self.n_places * self.n_epochs
 
+    @property
+    def n_releases(self) -> int:
+        return 1 if self.releases is None else int(self.releases[-1]) + 1
+
+    def release_of(self, cells: Ints) -> Ints:
+        """The release of each cell."""
+        return np.zeros_like(cells) if self.releases is None else self.releases[self.epochs(cells)]
+
+    def phrase(self, text: str) -> str:
+        """A text about traces, for a table without times: it speaks of cells instead.
+
+        >>> CellMap(1, 1, np.zeros(1, dtype=np.int64), timed=False).phrase("knows the trace of a person")
+        'knows the cells of a person'
+        """
+        return text if self.timed else re.sub(r"\btraces?\b", "cells", text)
+
+    @property
+    def entries(self) -> str:
+        """What people have in the data, as a word for messages."""
+        if self.timed:
+            return "visits"
+        return "cells" if self.max_value == 1 else "values (summed over cells)"
+
     def places(self, cells: Ints) -> Ints:
         """The place of each cell."""
         return cells // self.n_epochs
@@ -59,10 +88,11 @@ class CellMap:
 class Traces:
     """A sparse matrix of ones: a row for each person, a column for each cell they visited.
 
-    ``names`` are the names of people in the data; they stay private to the owner of the data.
+    Where people have values above one, a cell is listed as often as its value. ``names`` are the names of
+    people in the data; they stay private to the owner of the data.
     """
 
-    visits: csr_array  # uint8 ones, sorted column indices without duplicates
+    visits: csr_array  # uint8 ones, sorted column indices; repeated only where values are above one
     map: CellMap
     names: npt.NDArray[np.str_] | None = None
 
@@ -76,8 +106,28 @@ class Traces:
 
     @cached_property
     def n_visits(self) -> Ints:
-        """How many cells each person visited."""
+        """How many cells each person visited; the sum of a person's values where they may exceed one."""
         return np.diff(self.visits.indptr).astype(np.int64)
+
+    @cached_property
+    def visits_per_release(self) -> Ints:
+        """How many cells of each release a person visited: people x releases."""
+        n = self.map.n_releases
+        releases = self.map.release_of(self.visits.indices.astype(np.int64))
+        rows = np.repeat(np.arange(self.n_people), self.n_visits)
+        return np.bincount(rows * n + releases, minlength=self.n_people * n).reshape(self.n_people, n)
+
+    @cached_property
+    def value_counts(self) -> Ints:
+        """How many cells of each person have the values 1, 2 and so on: people x values."""
+        if self.map.max_value == 1:
+            return self.n_visits[:, None]
+        rows = np.repeat(np.arange(self.n_people), self.n_visits)
+        first = np.append(True, np.diff(rows * self.map.n_cells + self.visits.indices) > 0)[: rows.size]
+        values = np.diff(np.append(np.flatnonzero(first), rows.size))
+        keys = rows[first] * self.map.max_value + values - 1
+        counts = np.bincount(keys, minlength=self.n_people * self.map.max_value)
+        return counts.reshape(self.n_people, self.map.max_value).astype(np.int64)
 
     @cached_property
     def n_days(self) -> Ints:
@@ -91,8 +141,22 @@ class Traces:
 
     def cells(self, person: int) -> Ints:
         """The cells that a person visited, in order."""
+        return np.unique(self._listed(person))
+
+    def values(self, person: int) -> Ints:
+        """What a person adds to the count of each of their cells, in the order of the cells."""
+        return np.unique(self._listed(person), return_counts=True)[1].astype(np.int64)
+
+    def _listed(self, person: int) -> Ints:
         first, last = self.visits.indptr[person : person + 2]
         return self.visits.indices[first:last].astype(np.int64)
+
+    def in_release(self, release: int) -> "Traces":
+        """The same people with their visits in one release only."""
+        keep = self.map.release_of(self.visits.indices.astype(np.int64)) == release
+        left = np.concatenate([[0], np.cumsum(keep)])[self.visits.indptr]
+        kept = csr_array((self.visits.data[keep], self.visits.indices[keep], left), shape=self.visits.shape)
+        return replace(self, visits=kept)
 
     def of(self, people: Ints) -> "Traces":
         """The traces of some people, in the order given."""
@@ -100,7 +164,7 @@ class Traces:
         return replace(self, visits=self.visits[people], names=names)
 
     def visitors(self) -> Ints:
-        """How many people visited each cell."""
+        """How many people visited each cell; the sum of their values where they may exceed one."""
         return np.bincount(self.visits.indices, minlength=self.map.n_cells).astype(np.int64)
 
 
@@ -134,7 +198,7 @@ def bound_contributions(
     per_user: int | None = None,
     rng: Generator,
 ) -> Traces:
-    """Cap the visits of each person per epoch, then per day, then in total.
+    """Cap the visits of each person per epoch, then per day, then in total in each release.
 
     The kept visits are drawn once. Each cap draws a uniform random subset of the visits that the caps before
     it kept.
@@ -148,7 +212,8 @@ def bound_contributions(
         days = traces.map.days[traces.map.epochs(_cells(traces))]
         traces = _keep_at_most(traces, days, int(traces.map.days.max()) + 1, per_day, rng)
     if per_user is not None:
-        traces = _keep_at_most(traces, np.zeros(traces.visits.nnz, dtype=np.int64), 1, per_user, rng)
+        releases = traces.map.release_of(_cells(traces))
+        traces = _keep_at_most(traces, releases, traces.map.n_releases, per_user, rng)
     return traces
 
 

@@ -88,6 +88,7 @@ class RowCounts:
     outside_window: int = 0
     outside_map: int = 0  # in the window, but not in the box or not at one of the top places
     few_visits: int = 0  # of people with fewer visits than the plan wants
+    repeated: int = 0  # kept, but of a person and a cell that other rows name too
 
     @property
     def summary(self) -> str:
@@ -103,6 +104,7 @@ class RowCounts:
             "of people with fewer than min_visits": self.few_visits,
             "without a point": self.without_point,
             "bad": self.bad,
+            "repeated (counted once)": self.repeated,
         }
         counts = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "kept")
         return f"{self.rows:,} rows read: {counts}"
@@ -123,8 +125,8 @@ class VisitData:
 
     ``places`` are the names of places, if they have any. ``first`` is the local time at which epoch 0 begins:
     some Monday if folded. A generated city has no date, and begins on a Monday too. ``epoch_seconds`` is the
-    length of an epoch. ``friends`` are the pairs of friends, if the plan names a file of them. ``warnings``
-    say what is odd about the data.
+    length of an epoch. ``release_windows`` are the times of several releases. ``friends`` are the pairs of
+    friends, if the plan names a file of them. ``warnings`` say what is odd about the data.
     """
 
     traces: Traces
@@ -136,3 +138,4 @@ class VisitData:
     folded: bool = False
     friends: Friends | None = None
     warnings: tuple[str, ...] = ()
+    release_windows: tuple[str, ...] = ()

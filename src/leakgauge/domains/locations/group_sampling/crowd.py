@@ -6,19 +6,20 @@ Shadow groups on some cells sample only the people who visit one of these cells.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import log2
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csc_array, csr_array, vstack
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.count_kernels import count_visits, ranges
 from leakgauge.domains.locations.group_sampling.subset_sampler import Counts, SubsetSampler, fastest_entry
 
-MOST_COLUMNS = 64  # a pattern of visits is a 64-bit integer
+PATTERN_BITS = 64  # a pattern of visits is a 64-bit integer
 NANOSECONDS = 100.0  # approximate time to draw the members of one class in one group
 _CLASSES_AT_ONCE = 1 << 20  # rounds x classes drawn together
 _PLACES = 1 << 21  # positions drawn together
@@ -26,6 +27,15 @@ _PLACES = 1 << 21  # positions drawn together
 Drawn = npt.NDArray[np.int32]
 
 _PEOPLE_AT_ONCE = 1 << 22  # people drawn per block of rounds
+
+
+def most_columns(max_value: int) -> int:
+    """How many columns fit into one pattern, a digit each.
+
+    >>> most_columns(1), most_columns(2)
+    (64, 40)
+    """
+    return int(PATTERN_BITS / log2(max_value + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +47,9 @@ class VisitorClasses:
     patterns: csr_array  # the visits of each class; none in the last
 
     @classmethod
-    def of(cls, n_people: int, visits: csr_array) -> "VisitorClasses":
-        """Group visitors into classes; at most ``MOST_COLUMNS`` columns."""
-        powers = np.left_shift(np.uint64(1), np.arange(visits.shape[1], dtype=np.uint64))
+    def of(cls, n_people: int, visits: csr_array, max_value: int = 1) -> "VisitorClasses":
+        """Group visitors into classes; at most ``most_columns`` columns."""
+        powers = np.uint64(max_value + 1) ** np.arange(visits.shape[1], dtype=np.uint64)
         _, first, sizes = np.unique(visits @ powers, return_index=True, return_counts=True)
         nothing = csr_array((1, visits.shape[1]), dtype=visits.dtype)
         return cls(
@@ -88,9 +98,7 @@ class PairedGroups:
 
     def completed(self) -> Counts:
         """The counts of the groups with the further person added."""
-        counts = self.common.copy()
-        counts[np.repeat(np.arange(len(counts)), np.diff(self.extra.indptr)), self.extra.indices] += 1
-        return counts
+        return self.common + self.extra.toarray().astype(self.common.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +107,7 @@ class VisitorSampler:
 
     n_people: int  # of the crowd that groups are drawn from
     visits: csr_array  # a row for each visitor, a column for each cell
+    max_value: int = 1  # of a visitor in a cell
 
     def counts(self, n_rounds: int, size: int, rng: Generator) -> Counts:
         """How many of a random group visit each cell: a row for each of the groups."""
@@ -147,7 +156,9 @@ class VisitorSampler:
 
     @cached_property
     def _classes(self) -> VisitorClasses | None:
-        return VisitorClasses.of(self.n_people, self.visits) if self.visits.shape[1] <= MOST_COLUMNS else None
+        if self.visits.shape[1] > most_columns(self.max_value):
+            return None
+        return VisitorClasses.of(self.n_people, self.visits, self.max_value)
 
 
 def require_enough_people(n_rounds: int, size: int, n_people: int) -> None:
@@ -198,7 +209,8 @@ class Crowd:
     def on(self, columns: Ints) -> VisitorSampler:
         """The people who visit one of these cells, for repeated draws of shadow groups."""
         visits = self._on(columns)
-        return VisitorSampler(self.n_people, visits[np.flatnonzero(np.diff(visits.indptr))])
+        visitors = visits[np.flatnonzero(np.diff(visits.indptr))]
+        return VisitorSampler(self.n_people, visitors, self.traces.map.max_value)
 
     def shadow_counts(self, n_rounds: int, size: int, columns: Ints | None, rng: Generator) -> Counts:
         """The counts of random groups; for some cells, only their visitors are drawn."""
@@ -254,8 +266,11 @@ class Crowd:
             )
         lengths = starts[columns + 1] - starts[columns]
         visitors = people[ranges(starts[columns], lengths)]
-        ones, which = np.ones(visitors.size, np.uint8), np.repeat(np.arange(columns.size), lengths)
-        return csr_array((ones, (visitors, which)), shape=(self.n_people, columns.size))
+        by_column = csc_array(
+            (np.ones(visitors.size, np.uint8), visitors, np.append(0, np.cumsum(lengths))),
+            shape=(self.n_people, columns.size),
+        )
+        return by_column.tocsr()  # keeps cells that are listed twice
 
     @cached_property
     def _by_cell(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

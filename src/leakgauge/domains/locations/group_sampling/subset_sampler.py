@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 
 from leakgauge.domains.locations.group_sampling import count_kernels
 
@@ -204,13 +204,18 @@ class SubsetSampler:
     @cached_property
     def _with_all(self) -> csr_array:
         """The visits, with a last column that all visitors visit."""
-        everybody = csr_array(np.ones((self._n_visitors, 1), np.uint8))
-        return csr_array(hstack([self.visits, everybody], format="csr"))
+        visits, n = self.visits, self._n_visitors
+        columns = np.insert(visits.indices, visits.indptr[1:], visits.shape[1])
+        ones, starts = np.ones(columns.size, np.uint8), visits.indptr + np.arange(n + 1)
+        return csr_array((ones, columns, starts), shape=(n, visits.shape[1] + 1))
 
     @cached_property
     def _by_column(self) -> csr_array:
         """``_with_all`` transposed, in a type that can hold any count."""
-        return csr_array(self._with_all.T, dtype=np.min_scalar_type(self._n_visitors))
+        by_column = self._with_all.T.tocsr()  # a conversion of its type would merge cells listed twice
+        most = np.diff(by_column.indptr).max(initial=1)
+        ones = np.ones(by_column.nnz, dtype=np.min_scalar_type(int(most)))
+        return csr_array((ones, by_column.indices, by_column.indptr), shape=by_column.shape)
 
     def _blocks(self, n_rounds: int, size: int, rng: Generator) -> Iterator[SubsetBlock]:
         n = self._n_visitors

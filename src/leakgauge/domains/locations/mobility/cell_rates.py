@@ -33,6 +33,8 @@ _BLOCK_CELLS = 2**21  # cells of all releases in a block
 class ReferenceRates:
     """Rates of cells, estimated from their visitors and from the popularity of place and epoch.
 
+    Where a person adds up to ``max_value`` to a cell, each counts as so many people.
+
     The rate of a cell is the product of the popularities of its place and its epoch, times a factor that
     follows a gamma distribution of mean one. Its ``shape`` maximises the likelihood of the visitors of all
     cells, which are then negative binomial (Greenwood and Yule 1920). A rate is its posterior mean given the
@@ -61,7 +63,7 @@ class ReferenceRates:
 
 def rates_from_reference(reference: Traces) -> ReferenceRates:
     """Estimate the rates of all cells, and how much they vary beyond the popularity of place and epoch."""
-    visitors, n_people = reference.visitors(), reference.n_people
+    visitors, n_people = reference.visitors(), reference.n_people * reference.map.max_value
     table = visitors.reshape(reference.map.n_places, reference.map.n_epochs)
     total = float(table.sum())
     space, time = (
@@ -200,20 +202,21 @@ def _step(slope: Reals, bend: Reals, logs: Reals, variance: Reals) -> Reals:
 def group_effects_model(
     reference: Traces, law: ReleaseDistribution, size: int, usual: Reals
 ) -> GroupEffectsModel:
-    """Estimate from a reference how groups of a size differ."""
+    """Estimate from a reference how groups of a number of people differ."""
     cells: CellMap = reference.map
     people = np.repeat(np.arange(reference.n_people), reference.n_visits)
     visited = reference.visits.indices.astype(np.int64)
     shares = (reference.visitors() / reference.n_people).reshape(cells.n_places, cells.n_epochs)
+    most = cells.max_value
     return GroupEffectsModel(
         law,
-        size,
+        most * size,
         usual.reshape(shares.shape),
         _variances(
             people,
             cells.places(visited),
             shares.sum(axis=1),
-            (shares**2).sum(axis=1),
+            (shares**2).sum(axis=1) / most,
             size,
             reference.n_people,
         ),
@@ -221,7 +224,7 @@ def group_effects_model(
             people,
             cells.epochs(visited),
             shares.sum(axis=0),
-            (shares**2).sum(axis=0),
+            (shares**2).sum(axis=0) / most,
             size,
             reference.n_people,
         ),

@@ -245,10 +245,13 @@ def profiles_from_releases(releases: Reals, public: PublicParameters) -> mobilit
 
 
 def expected_group_size(public: PublicParameters) -> int:
-    """Return the expected size of a group in which every target is a member with probability 1/2."""
+    """Return the expected size of a group in which every target is a member with probability 1/2.
+
+    Where a person adds up to ``max_value`` to a cell, each counts as so many people.
+    """
     if public.relation is Relation.REPLACE_ONE:
-        return public.group_size
-    return public.group_size - public.n_targets // 2
+        return public.group_size * public.map.max_value
+    return (public.group_size - public.n_targets // 2) * public.map.max_value
 
 
 def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> mobility_profile.MobilityProfiles:

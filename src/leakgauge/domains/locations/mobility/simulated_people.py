@@ -39,6 +39,7 @@ class SimulatedPeople:
         self, habits: mobility_profile.MobilityProfile, public: PublicParameters, rng: Generator
     ) -> Traces:
         """Generate people with a given mobility profile (Guan et al. 2024)."""
+        refuse_values(public.map)
         return synthetic_traces.draw_traces(
             habits, self.n_people(public), public.map, rng, self.activity, self.skew
         )
@@ -77,8 +78,18 @@ def known_profile(knowledge: LocationsKnowledge) -> mobility_profile.MobilityPro
             return deconvolution.profile_from_release(knowledge.earlier, knowledge.public)
 
 
+def refuse_values(cells: CellMap) -> None:
+    """Refuse to generate people for a table with values above 1."""
+    if cells.max_value > 1:
+        raise BadInput(
+            "this attack generates synthetic people, who have 0 or 1 in a cell, and the table has values up "
+            f"to {cells.max_value}; use the attack 'likelihood', or knowledge = \"auxiliary\", no pretrain"
+        )
+
+
 def people_of_other_city(cells: CellMap, n: int, rng: Generator) -> Traces:
     """Generate people of a synthetic city with the same number of places and epochs."""
+    refuse_values(cells)
     visits = min(SyntheticCity().visits, cells.n_cells / 4)
     city = SyntheticCity(users=n, sites=cells.n_places, epochs=cells.n_epochs, visits=visits)
     return replace(generate_city(city, int(rng.integers(2**31))).traces, map=cells)

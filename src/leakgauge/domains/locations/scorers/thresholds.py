@@ -161,13 +161,12 @@ def best_cutoff(scores: Reals, members: Bits) -> float:
 
 
 def known_tail_distribution(knowledge: LocationsKnowledge) -> OutputDistribution | None:
-    """Return the output distribution of the release if it is known, else None."""
+    """Return the output distribution of the release if thresholds can be computed from it, else None."""
     chain = knowledge.public.chain
-    return (
-        OutputDistribution(chain)
-        if isinstance(chain, ReleaseChain) and isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge)
-        else None
+    computable = (
+        isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge) and knowledge.public.map.max_value == 1
     )
+    return OutputDistribution(chain) if isinstance(chain, ReleaseChain) and computable else None
 
 
 def same_every_round(knowledge: AuxiliaryKnowledge | ZeroKnowledge) -> bool:

@@ -228,9 +228,12 @@ def n_shadows(attack: str, wanted: int | None, knowledge: LocationsKnowledge) ->
     if wanted is None:
         return 0 if known_tail_distribution(knowledge) is not None else DEFAULT_N_SHADOWS
     if wanted == 0 and known_tail_distribution(knowledge) is None:
+        why = "that of your own pipeline is not known"
+        if isinstance(knowledge.public.chain, ReleaseChain):
+            why = "computes with values 0 and 1 only, and this table has values above 1"
         raise BadInput(
-            f"{attack}: shadows = 0 needs a known noise distribution, and that of your own pipeline is not "
-            f"known; set shadows to {MIN_N_SHADOWS} or more"
+            f"{attack}: shadows = 0 needs a known noise distribution, and {why}; "
+            f"set shadows to {MIN_N_SHADOWS} or more"
         )
     if wanted != 0 and not wanted >= MIN_N_SHADOWS:
         raise BadInput(f"{attack}: shadows must be 0 or >= {MIN_N_SHADOWS}, got {wanted}")

@@ -68,7 +68,7 @@ class OtherMembers:
     """
 
     n_always: int
-    visits: tuple[Ints, ...]  # the known visits of each other target
+    visits: tuple[Ints, ...]  # the known visits of each other target; a cell of value 2 twice
     complete: Bits  # whether all visits of the target are known
     replaces: bool
 
@@ -96,15 +96,26 @@ class OtherMembers:
     def join(self, counts: ShadowCounts, coins: Bits, cells: Ints) -> None:
         """Add the known visits of the other targets who are members to the counts of some cells, in place."""
         for visits, coin in zip(self.visits, coins.T, strict=True):
-            seen = visits[np.isin(visits, cells)]
-            counts[np.ix_(coin, np.searchsorted(cells, seen))] += 1
+            seen = np.searchsorted(cells, visits[np.isin(visits, cells)])
+            places, times = np.unique(seen, return_counts=True)
+            counts[np.ix_(coin, places)] += times.astype(counts.dtype)
 
-    def prior(self, own: PartialTrace, rates: Reals, n_known: int) -> CountPrior:
-        """Return the distribution of counts in a target's cells, without the ``n_known`` known people."""
+    def prior(
+        self, own: PartialTrace, rates: Reals, n_known: int, max_value: int = 1, *, dense: bool = False
+    ) -> CountPrior:
+        """Return the distribution of counts in a target's cells, without the ``n_known`` known people.
+
+        Where a person adds up to ``max_value`` to a cell, each counts as so many independent people: with
+        two alleles, this is the Hardy-Weinberg equilibrium. Other targets of value 2 count as two coins.
+        ``dense``: people have values in most cells of the table.
+        """
         visits = np.sort(np.concatenate([own.cells[:0], *self.visits]))
         first, last = (np.searchsorted(visits, own.cells, side) for side in ("left", "right"))
-        n = self.n_always + (int(self.complete.sum()) // 2 if self.replaces else 0) - n_known
-        return CountPrior(rates=rates, n_in=n, n_out=n + self.replaces, coins=last - first)
+        n, complete = self.n_always - n_known, int(self.complete.sum())
+        if self.replaces:  # half of them are replaced; in dense tables no count may seem impossible
+            n += complete if n == 0 and dense else complete // 2
+        n_in, n_out = max_value * n, max_value * (n + self.replaces)
+        return CountPrior(rates=rates, n_in=n_in, n_out=n_out, coins=last - first)
 
 
 @dataclass(frozen=True, eq=False)

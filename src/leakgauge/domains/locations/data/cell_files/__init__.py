@@ -1,0 +1,1 @@
+"""Tables of people and cells without times: products bought, answers given, alleles carried."""
