@@ -112,7 +112,7 @@ def test_theory_item_needs_no_run(folder):
     reproduce("tiny26", only="table_1", out=folder)
     cells = json.loads((folder / "reproduction.json").read_text())["cells"]
     assert [(cell["verdict"], cell["published"], cell["low"], cell["high"]) for cell in cells] == [
-        ("differs", 0.4, 0.5, 0.5), ("not comparable", None, 1 / 3, 1 / 3),
+        ("differs", 0.4, 0.5, 0.5), ("ours only", None, 1 / 3, 1 / 3),
     ]  # fmt: skip
     assert all(cell["reason"] for cell in cells)
     assert sorted(path.name for path in folder.iterdir()) == ["reproduction.html", "reproduction.json"]

@@ -16,7 +16,10 @@ from leakgauge.report.number_format import NOTHING, count, lower, measured, time
 _TONES = {
     comparison.Agreement.AGREES: "not-violated",
     comparison.Agreement.DIFFERS: "undecided",
-    comparison.Agreement.NOT_COMPARABLE: "no-promise",
+    comparison.Agreement.UNDECIDED: "no-promise",
+    comparison.Agreement.NOT_PRINTED: "no-promise",
+    comparison.Agreement.OTHER_DATA: "no-promise",
+    comparison.Agreement.OURS_ONLY: "no-promise",
 }
 
 _SUMMARY = """
@@ -124,12 +127,12 @@ def write_page(reproduction: Reproduction) -> Path:
 
 
 def _summary(reproduction: Reproduction) -> page.Section:
-    printed = [cell for cell in reproduction.cells if cell.published is not None and cell.comparable]
+    compared = [cell for cell in reproduction.cells if cell.verdict.is_compared]
     differs = any(cell.verdict is comparison.Agreement.DIFFERS for cell in reproduction.cells)
     html = page.render_html(
         _SUMMARY,
         tone=_TONES[comparison.Agreement.DIFFERS if differs else comparison.Agreement.AGREES],
-        statement=f"Of {times(len(printed), 'statement')} in the paper, {_agreement_counts(printed)}.",
+        statement=f"Of {times(len(compared), 'statement')} in the paper, {_agreement_counts(compared)}.",
         detail=_detail(reproduction),
         agreements=[agreement.value for agreement in comparison.Agreement],
         items=[
@@ -146,32 +149,42 @@ def _summary(reproduction: Reproduction) -> page.Section:
 
 
 def _detail(reproduction: Reproduction) -> str:
-    rest = [cell for cell in reproduction.cells if cell.published is None]
-    drawn = [cell for cell in rest if cell.drawn and cell.exact is not None]
-    alone = len(rest) - len(drawn)
-    elsewhere = sum(cell.published is not None and not cell.comparable for cell in reproduction.cells)
+    unprinted, elsewhere, alone = (
+        [cell for cell in reproduction.cells if cell.verdict is kind]
+        for kind in (
+            comparison.Agreement.NOT_PRINTED,
+            comparison.Agreement.OTHER_DATA,
+            comparison.Agreement.OURS_ONLY,
+        )
+    )
+    known = [cell for cell in unprinted if cell.exact is not None]
+    inside = sum(bool(cell.holds_exact) for cell in known)
+    theory = (
+        f" For {len(known)} of them theory gives the value: {inside} lie in our interval." if known else ""
+    )
     parts = [
-        f"Of {times(len(drawn), 'value')} that it draws and that theory gives, {_agreement_counts(drawn)}."
-        if drawn
-        else "",
-        f"{times(elsewhere, 'printed number')} come from other data: they are shown but not compared."
+        f"The paper draws {times(len(unprinted), 'value')} without a number.{theory}" if unprinted else "",
+        f"{times(len(elsewhere), 'printed number')} come from other data: they are shown but not compared."
         if elsewhere
         else "",
-        f"{times(alone, 'number')} of ours are not in the paper, or are drawn there without a value."
-        if alone
-        else "",
+        f"{times(len(alone), 'number')} are ours only." if alone else "",
         "Each difference is explained below.",
     ]
     return " ".join(filter(None, parts))
 
 
 def _agreement_counts(cells: Sequence[comparison.ComparedNumber]) -> str:
-    """How many of these agree with ours, and how many do not."""
-    agree = sum(cell.verdict is comparison.Agreement.AGREES for cell in cells)
-    differ = sum(cell.verdict is comparison.Agreement.DIFFERS for cell in cells)
-    unclear = len(cells) - agree - differ
+    """How many of these agree with ours, differ, or are undecided."""
+    agree, differ, undecided = (
+        sum(cell.verdict is kind for cell in cells)
+        for kind in (
+            comparison.Agreement.AGREES,
+            comparison.Agreement.DIFFERS,
+            comparison.Agreement.UNDECIDED,
+        )
+    )
     parts = [f"{agree} agree with ours", f"{differ} differ"]
-    parts += [f"{unclear} are unclear"] if unclear else []
+    parts += [f"{undecided} are undecided"] if undecided else []
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
