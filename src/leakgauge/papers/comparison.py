@@ -22,11 +22,11 @@ _ROUNDING = 1e-9  # largest difference between two ways to compute the same numb
 AGREEMENT_RULE = (
     "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
     "printed digit; otherwise it differs. The interval of a computed number has no width. Where the paper "
-    "says “above” or “at most”, our whole interval must lie on that side; if the interval contains the limit, "
-    "the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds of "
-    "numbers are not compared: those that the paper draws or describes without printing a number (beside them "
-    "stands the exact value, where theory gives it), those that it prints for other data than ours, and those "
-    "that only we have, of other attacks or other quantities."
+    "says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
+    "limit, the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds "
+    "of numbers are not compared: those that the paper draws or describes without printing a number (beside "
+    "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
+    "those that only we have, of other attacks or other quantities."
 )
 FILE = "published.toml"
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.nguyen23 import figure_6
 from leakgauge.papers.paper import Scale
 
