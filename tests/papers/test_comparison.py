@@ -17,7 +17,7 @@ from leakgauge.papers.comparison import (
 )
 from leakgauge.papers.paper import paper_names
 
-AGREES, DIFFERS, UNCLEAR = Agreement
+AGREES, DIFFERS, UNDECIDED, NOT_PRINTED, OTHER_DATA, OURS_ONLY = Agreement
 
 
 def cell(ours, **more):
@@ -64,7 +64,7 @@ def test_formula_must_agree_exactly():
     [
         (0.1, 0.2, AGREES, DIFFERS),
         (-0.2, -0.1, DIFFERS, AGREES),
-        (-0.1, 0.1, UNCLEAR, UNCLEAR),
+        (-0.1, 0.1, UNDECIDED, UNDECIDED),
         (0, 0, DIFFERS, AGREES),
     ],
 )
@@ -74,9 +74,10 @@ def test_order_must_hold_for_the_whole_interval(low, high, above, at_most):
         assert cell(ours, published=PublishedNumber(value=0.0, where="text", claim=claim)).verdict is verdict
 
 
-def test_drawn_numbers_are_compared_with_theory():
+def test_drawn_number_is_not_compared_and_stands_beside_theory():
     found = cell(interval(0.90, 0.91, 0.92), exact=0.915, drawn=True)
-    assert found.verdict is AGREES
+    assert found.verdict is NOT_PRINTED
+    assert found.holds_exact is True
     assert found.to_json("liu24", "figure_6") == {
         "paper": "liu24",
         "item": "figure_6",
@@ -85,16 +86,17 @@ def test_drawn_numbers_are_compared_with_theory():
         "ours": 0.91,
         "low": 0.90,
         "high": 0.92,
-        "verdict": "agrees",
+        "verdict": "no number printed",
         "reason": "The paper draws this without a number; the exact value, 0.9150, lies inside our interval.",
     }
-    assert cell(interval(0.90, 0.91, 0.92), exact=0.93, drawn=True).verdict is DIFFERS
+    outside = cell(interval(0.90, 0.91, 0.92), exact=0.93, drawn=True)
+    assert (outside.verdict, outside.holds_exact) == (NOT_PRINTED, False)
 
 
-def test_unpublished_numbers_are_not_comparable():
-    assert cell(exact_number(0.5)).verdict is UNCLEAR
+def test_numbers_that_the_paper_does_not_have_are_ours_only():
+    assert cell(exact_number(0.5)).verdict is OURS_ONLY
     alone = cell(interval(0.90, 0.91, 0.92), exact=0.93)
-    assert alone.verdict is UNCLEAR
+    assert (alone.verdict, alone.holds_exact) == (OURS_ONLY, False)
     assert alone.reason == "The paper does not have this; the exact value, 0.9300, lies outside our interval."
 
 
@@ -125,15 +127,19 @@ def test_value_must_lie_in_its_interval():
             interval(low, value, high)
 
 
+def test_only_three_verdicts_compare():
+    assert [kind for kind in Agreement if kind.is_compared] == [AGREES, DIFFERS, UNDECIDED]
+
+
 def test_numbers_of_other_data_are_not_compared():
     published = PublishedNumber(value=0.767, where="table 3", places=3)
     cell = ComparedNumber(
-        setting="here", ours=exact_number(0.767), published=published, comparable=False, why="Other data."
+        setting="here", ours=exact_number(0.767), published=published, other_data=True, why="Other data."
     )
-    assert cell.verdict is Agreement.NOT_COMPARABLE
+    assert cell.verdict is OTHER_DATA
     assert cell.reason == "Published: 0.767, table 3. Other data."
     with pytest.raises(BadInput, match="here: state why"):
-        ComparedNumber(setting="here", ours=exact_number(0.767), published=published, comparable=False)
+        ComparedNumber(setting="here", ours=exact_number(0.767), published=published, other_data=True)
 
 
 PAPERS = sorted(set(paper_names()) - {"liu24"})  # liu24 draws, and prints no number that we compare

@@ -112,10 +112,14 @@ def test_theory_item_needs_no_run(folder):
     reproduce("tiny26", only="table_1", out=folder)
     cells = json.loads((folder / "reproduction.json").read_text())["cells"]
     assert [(cell["verdict"], cell["published"], cell["low"], cell["high"]) for cell in cells] == [
-        ("differs", 0.4, 0.5, 0.5), ("not comparable", None, 1 / 3, 1 / 3),
+        ("differs", 0.4, 0.5, 0.5), ("ours only", None, 1 / 3, 1 / 3),
     ]  # fmt: skip
     assert all(cell["reason"] for cell in cells)
-    assert sorted(path.name for path in folder.iterdir()) == ["reproduction.html", "reproduction.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "items",
+        "reproduction.html",
+        "reproduction.json",
+    ]
 
 
 def test_interrupted_reproduction_continues(folder):
@@ -153,6 +157,33 @@ def test_quick_and_full_results_are_kept_separately(folder):
     made = reproduce("tiny26", only="figure_1", scale="full", out=folder)
     assert made.items[0].played.rounds == 800
     assert sorted(path.name for path in (folder / "runs").iterdir()) == ["figure_1-full", "figure_1-quick"]
+
+
+def test_items_reproduced_later_are_added(folder):
+    reproduce("tiny26", only="table_1", out=folder)
+    made = reproduce("tiny26", only="figure_1", scale="full", out=folder)
+    assert [item.name for item in made.items] == ["figure_1"]
+    cells = json.loads((folder / "reproduction.json").read_text())["cells"]
+    assert [cell["item"] for cell in cells] == ["figure_1", "table_1", "table_1"]  # as in the paper
+    page = made.page.read_text()
+    assert 'id="figure-1"' in page
+    for text in ("Figure 1: one cell", "&lt;why&gt;", "figure_1 full, table_1 quick", "--only table_1"):
+        assert text in page
+    assert page.index("Figure 1: one cell") < page.index("Table 1")
+    reproduce("tiny26", only="figure_1", out=folder)
+    again = json.loads((folder / "reproduction.json").read_text())["cells"]
+    assert [cell["item"] for cell in again] == ["figure_1", "table_1", "table_1"]
+    assert again[0] != cells[0]
+    assert again[1:] == cells[1:]
+
+
+def test_folder_of_another_paper_or_version_is_refused(folder):
+    reproduce("tiny26", only="table_1", out=folder)
+    with pytest.raises(BadInput, match="holds a reproduction of tiny26; choose another --out"):
+        reproduce("huang", only="table_1", out=folder)
+    (folder / "items" / "table_1.json").write_text('{"paper": "tiny26"}')
+    with pytest.raises(BadInput, match=r"table_1.json: not an item .* remove the file"):
+        reproduce("tiny26", only="figure_1", out=folder)
 
 
 def test_seed_determines_the_result(tmp_path):

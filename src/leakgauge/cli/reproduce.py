@@ -65,11 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(reproduction: "Reproduction") -> None:
-    """Print how many numbers agree, and list those that differ."""
+    """Print how many numbers agree, differ or are not compared, and list those that differ."""
     from leakgauge.papers.comparison import Agreement, format_exact
 
-    agree, differ, rest = (reproduction.count(agreement) for agreement in Agreement)
-    print(f"{reproduction.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
+    counts = ", ".join(f"{reproduction.count(agreement)} {agreement.value}" for agreement in Agreement)
+    print(f"{reproduction.name}: {counts}")
     for item in reproduction.items:
         print(item.item.title)
         for cell in item.result.cells:

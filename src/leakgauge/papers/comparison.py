@@ -21,20 +21,33 @@ _ROUNDING = 1e-9  # largest difference between two ways to compute the same numb
 
 AGREEMENT_RULE = (
     "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
-    "printed digit. The interval of a computed number has no width. Where the paper says “above” or “at "
-    "most”, our whole interval must lie on that side; if the interval contains the limit, the comparison "
-    "is undecided. Where the paper draws a value without printing it, ours is compared with the exact "
-    "value, and “published” stays empty. What the paper does not have is not comparable."
+    "printed digit; otherwise it differs. The interval of a computed number has no width. Where the paper "
+    "says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
+    "limit, the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds "
+    "of numbers are not compared: those that the paper draws or describes without printing a number (beside "
+    "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
+    "those that only we have, of other attacks or other quantities."
 )
 FILE = "published.toml"
 
 
 class Agreement(StrEnum):
-    """The result of a comparison."""
+    """The result of a comparison; the last three say why there is none.
+
+    ``UNDECIDED``: the paper states a limit, and our interval contains it.
+    """
 
     AGREES = "agrees"
     DIFFERS = "differs"
-    NOT_COMPARABLE = "not comparable"
+    UNDECIDED = "undecided"
+    NOT_PRINTED = "no number printed"
+    OTHER_DATA = "other data"
+    OURS_ONLY = "ours only"
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether a number of the paper was compared with ours."""
+        return self in (Agreement.AGREES, Agreement.DIFFERS, Agreement.UNDECIDED)
 
 
 class Claim(StrEnum):
@@ -108,9 +121,10 @@ def exact_number(value: float) -> OurNumber:
 class ComparedNumber:
     """One number of ours beside the published one.
 
-    ``exact`` is the theoretical value; with ``drawn`` the paper draws that quantity without printing it.
-    A published number that is not ``comparable`` comes from other data: it is shown but not compared.
-    ``why`` explains a difference, or why nothing can be compared.
+    ``exact`` is the theoretical value. With ``drawn`` the paper draws or describes this without printing a
+    number; without it and without a published number, it is ours only. With ``other_data`` the published
+    number is that of other data: it is shown but not compared. ``why`` explains a difference, or why nothing
+    can be compared.
     """
 
     setting: str
@@ -118,23 +132,24 @@ class ComparedNumber:
     published: PublishedNumber | None = None
     exact: float | None = None
     drawn: bool = False
-    comparable: bool = True
+    other_data: bool = False
     why: str = ""
 
     def __post_init__(self) -> None:
-        if not self.comparable and not self.why:
+        if self.other_data and not self.why:
             raise BadInput(f"{self.setting}: state why this cannot be compared")
 
     @property
     def verdict(self) -> Agreement:
         """Whether the numbers agree, by the rule above."""
-        if not self.comparable:
-            return Agreement.NOT_COMPARABLE
-        if self.published is not None:
-            return _judge(self.ours, self.published)
-        if self.drawn and self.exact is not None:
-            return _judge(self.ours, PublishedNumber(value=self.exact, where="theory"))
-        return Agreement.NOT_COMPARABLE
+        if self.published is None:
+            return Agreement.NOT_PRINTED if self.drawn else Agreement.OURS_ONLY
+        return Agreement.OTHER_DATA if self.other_data else _judge(self.ours, self.published)
+
+    @property
+    def holds_exact(self) -> bool | None:
+        """Whether our interval contains the exact value, if there is one."""
+        return None if self.exact is None else _inside(self.ours, self.exact, _ROUNDING)
 
     @property
     def reason(self) -> str:
@@ -163,14 +178,14 @@ class ComparedNumber:
             return f"{here}."
         if self.ours.is_exact:
             return f"{here}; its formula gives {format_exact(self.exact)}."
-        place = "inside" if _inside(self.ours, self.exact, _ROUNDING) else "outside"
+        place = "inside" if self.holds_exact else "outside"
         return f"{here}; the exact value, {format_exact(self.exact)}, lies {place} our interval."
 
     def _unexplained(self) -> str:
         match self.verdict:
             case Agreement.DIFFERS:
                 return "No explanation is known."
-            case Agreement.NOT_COMPARABLE if self.published is not None:
+            case Agreement.UNDECIDED:
                 return "Our interval contains it: too few simulated releases to decide; use --scale full."
             case _:
                 return ""
@@ -189,7 +204,7 @@ def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
                 ours.high <= published.value + published.slack,
                 ours.low > published.value + published.slack,
             )
-    return Agreement.AGREES if yes else Agreement.DIFFERS if no else Agreement.NOT_COMPARABLE
+    return Agreement.AGREES if yes else Agreement.DIFFERS if no else Agreement.UNDECIDED
 
 
 def _inside(ours: OurNumber, value: float, slack: float) -> bool:

@@ -176,7 +176,7 @@ class ReproducedItem:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reproduction:
-    """A reproduced paper in its folder; ``command`` repeats it."""
+    """The items of a paper that were reproduced in a folder; ``command`` repeats them."""
 
     name: str
     paper: Paper
@@ -200,7 +200,7 @@ class Reproduction:
         return sum(cell.verdict is agreement for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content of reproduction.json."""
+        """Return the numbers of these items, as in reproduction.json."""
         return {
             "cells": [cell.to_json(self.name, item.name) for item in self.items for cell in item.result.cells]
         }

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import NoControl
-from leakgauge.papers import reproduction_page
+from leakgauge.papers import reproduction_page, saved_item
+from leakgauge.papers.metric_intervals import confidence_text
 from leakgauge.papers.paper import (
     NUMBERS_FILE,
     PaperItem,
@@ -87,8 +88,9 @@ def reproduce(
 
     ``scale`` is "quick" or "full", ``data`` the folder of the data sets that some items need. The folder
     ``out`` (``runs/reproduce-<paper>`` by default) gets ``reproduction.html``, ``reproduction.json`` and
-    the runs. If it was interrupted, the same call continues it; ``fresh`` removes the runs of these
-    items that are in the folder and starts over.
+    the runs. Items of the same paper that the folder holds already stay in both files. If it was interrupted,
+    the same call continues it; ``fresh`` removes the runs of these items that are in the folder and starts
+    over.
     """
     declared = find_paper(convert_value(str, paper, "paper"))
     items = select_items(declared, paper, convert_value(str | None, only, "only"))
@@ -104,6 +106,7 @@ def reproduce(
         fresh=fresh,
     )
     plans = {name: runner.plans(name, item) for name, item in items.items()}
+    before = saved_item.read_items(runner.folder, paper)
     reproduction = Reproduction(
         name=paper,
         paper=declared,
@@ -113,8 +116,16 @@ def reproduce(
         command=_command(paper, only, runner.scope, seed),
         items=tuple(_reproduce_item(name, item, runner, plans[name]) for name, item in items.items()),
     )
-    files.write_json(reproduction.folder / NUMBERS_FILE, reproduction.to_json())
-    reproduction_page.write_page(reproduction)
+    now = {item.name: _saved(reproduction, item) for item in reproduction.items}
+    for item in now.values():
+        saved_item.save_item(reproduction.folder, item)
+    together = before | now
+    order = [name for name in declared.items if name in together]
+    shown = [together[name] for name in (*order, *(name for name in together if name not in order))]
+    files.write_json(
+        reproduction.folder / NUMBERS_FILE, {"cells": [cell for item in shown for cell in item.to_json()]}
+    )
+    reproduction_page.write_page(reproduction, shown)
     return reproduction
 
 
@@ -128,6 +139,24 @@ def _reproduce_item(
 ) -> ReproducedItem:
     played = runner.play(plans)
     return ReproducedItem(name, item, played, item.show(played))
+
+
+def _saved(reproduction: Reproduction, made: ReproducedItem) -> saved_item.SavedItem:
+    return saved_item.SavedItem(
+        paper=reproduction.name,
+        name=made.name,
+        title=made.item.title,
+        about=made.item.about,
+        scale=reproduction.scope.scale,
+        seed=reproduction.seed,
+        command=reproduction.command,
+        rounds=made.played.rounds if made.played.verdicts else None,
+        confidence=confidence_text(made.played.verdicts),
+        notes=(*made.item.notes, *made.result.notes),
+        cells=made.result.cells,
+        charts=made.result.charts,
+        plans={name: to_toml(plan) for name, plan in made.played.plans.items()},
+    )
 
 
 def _command(paper: str, only: str | None, scope: Scope, seed: int) -> str:

@@ -7,16 +7,18 @@ from typing import Any
 from markupsafe import Markup
 
 from leakgauge.papers import comparison
-from leakgauge.papers.metric_intervals import confidence_text
-from leakgauge.papers.paper import ReproducedItem, Reproduction
-from leakgauge.plan import Plan, to_toml
+from leakgauge.papers.paper import Reproduction
+from leakgauge.papers.saved_item import SavedItem
 from leakgauge.report import page
 from leakgauge.report.number_format import NOTHING, count, lower, measured, times, upper
 
 _TONES = {
     comparison.Agreement.AGREES: "not-violated",
     comparison.Agreement.DIFFERS: "undecided",
-    comparison.Agreement.NOT_COMPARABLE: "no-promise",
+    comparison.Agreement.UNDECIDED: "no-promise",
+    comparison.Agreement.NOT_PRINTED: "no-promise",
+    comparison.Agreement.OTHER_DATA: "no-promise",
+    comparison.Agreement.OURS_ONLY: "no-promise",
 }
 
 _SUMMARY = """
@@ -97,10 +99,10 @@ _HOW_TO_REPEAT = """
 <p>All random numbers come from the seed, so the same command with the same versions gives the same
 numbers. Everything was simulated with ordinary plans. Their run folders are in <code>runs/</code> next to
 this page; <code>reproduction.json</code> lists every number with the reason of its verdict.</p>
-<pre class="command"><code>{{ command }}</code></pre>
+<pre class="command"><code>{{ commands }}</code></pre>
 <dl class="settings">
-<div><dt>Seed</dt><dd>{{ seed }}</dd></div>
-<div><dt>Scale</dt><dd>{{ scale }}</dd></div>
+<div><dt>Seed</dt><dd>{{ seeds }}</dd></div>
+<div><dt>Scale</dt><dd>{{ scales }}</dd></div>
 </dl>
 {% for name, plan in plans %}
 <details>
@@ -111,88 +113,105 @@ this page; <code>reproduction.json</code> lists every number with the reason of 
 """
 
 
-def write_page(reproduction: Reproduction) -> Path:
-    """Write the page: the outcome first, then each item, then how to repeat it."""
+def write_page(reproduction: Reproduction, items: Sequence[SavedItem]) -> Path:
+    """Write the page of all items in the folder: the outcome first, then each item, then how to repeat it."""
     paper = reproduction.paper
     sections = [
-        _summary(reproduction),
-        *(_item(item) for item in reproduction.items),
-        _how_to_repeat(reproduction),
+        _summary(items),
+        *(_item(item) for item in items),
+        _how_to_repeat(items),
     ]
-    lead = f"“{paper.title}”, {paper.authors} ({paper.year}). Scale: {reproduction.scope.scale}."
+    lead = f"“{paper.title}”, {paper.authors} ({paper.year}). Scale: {_scales(items)}."
     return page.write_page(f"Does {reproduction.name} reproduce?", sections, reproduction.page, lead=lead)
 
 
-def _summary(reproduction: Reproduction) -> page.Section:
-    printed = [cell for cell in reproduction.cells if cell.published is not None and cell.comparable]
-    differs = any(cell.verdict is comparison.Agreement.DIFFERS for cell in reproduction.cells)
+def _scales(items: Sequence[SavedItem]) -> str:
+    """The scale of the items, or of each item where they differ."""
+    if len({item.scale for item in items}) == 1:
+        return items[0].scale.value
+    return ", ".join(f"{item.name} {item.scale}" for item in items)
+
+
+def _summary(items: Sequence[SavedItem]) -> page.Section:
+    cells = [cell for item in items for cell in item.cells]
+    compared = [cell for cell in cells if cell.verdict.is_compared]
+    differs = any(cell.verdict is comparison.Agreement.DIFFERS for cell in cells)
     html = page.render_html(
         _SUMMARY,
         tone=_TONES[comparison.Agreement.DIFFERS if differs else comparison.Agreement.AGREES],
-        statement=f"Of {times(len(printed), 'statement')} in the paper, {_agreement_counts(printed)}.",
-        detail=_detail(reproduction),
+        statement=f"Of {times(len(compared), 'statement')} in the paper, {_agreement_counts(compared)}.",
+        detail=_detail(cells),
         agreements=[agreement.value for agreement in comparison.Agreement],
         items=[
             (
-                item.item.title,
-                [sum(cell.verdict is kind for cell in item.result.cells) for kind in comparison.Agreement],
-                count(item.played.rounds) if item.played.verdicts else "theory only",
+                item.title,
+                [sum(cell.verdict is kind for cell in item.cells) for kind in comparison.Agreement],
+                "theory only" if item.rounds is None else count(item.rounds),
             )
-            for item in reproduction.items
+            for item in items
         ],
         rule=comparison.AGREEMENT_RULE,
     )
     return page.Section("In short", html)
 
 
-def _detail(reproduction: Reproduction) -> str:
-    rest = [cell for cell in reproduction.cells if cell.published is None]
-    drawn = [cell for cell in rest if cell.drawn and cell.exact is not None]
-    alone = len(rest) - len(drawn)
-    elsewhere = sum(cell.published is not None and not cell.comparable for cell in reproduction.cells)
+def _detail(cells: Sequence[comparison.ComparedNumber]) -> str:
+    unprinted, elsewhere, alone = (
+        [cell for cell in cells if cell.verdict is kind]
+        for kind in (
+            comparison.Agreement.NOT_PRINTED,
+            comparison.Agreement.OTHER_DATA,
+            comparison.Agreement.OURS_ONLY,
+        )
+    )
+    known = [cell for cell in unprinted if cell.exact is not None]
+    inside = sum(bool(cell.holds_exact) for cell in known)
+    theory = (
+        f" For {len(known)} of them theory gives the value: {inside} lie in our interval." if known else ""
+    )
     parts = [
-        f"Of {times(len(drawn), 'value')} that it draws and that theory gives, {_agreement_counts(drawn)}."
-        if drawn
-        else "",
-        f"{times(elsewhere, 'printed number')} come from other data: they are shown but not compared."
+        f"The paper draws {times(len(unprinted), 'value')} without a number.{theory}" if unprinted else "",
+        f"{times(len(elsewhere), 'printed number')} come from other data: they are shown but not compared."
         if elsewhere
         else "",
-        f"{times(alone, 'number')} of ours are not in the paper, or are drawn there without a value."
-        if alone
-        else "",
+        f"{times(len(alone), 'number')} are ours only." if alone else "",
         "Each difference is explained below.",
     ]
     return " ".join(filter(None, parts))
 
 
 def _agreement_counts(cells: Sequence[comparison.ComparedNumber]) -> str:
-    """How many of these agree with ours, and how many do not."""
-    agree = sum(cell.verdict is comparison.Agreement.AGREES for cell in cells)
-    differ = sum(cell.verdict is comparison.Agreement.DIFFERS for cell in cells)
-    unclear = len(cells) - agree - differ
+    """How many of these agree with ours, differ, or are undecided."""
+    agree, differ, undecided = (
+        sum(cell.verdict is kind for cell in cells)
+        for kind in (
+            comparison.Agreement.AGREES,
+            comparison.Agreement.DIFFERS,
+            comparison.Agreement.UNDECIDED,
+        )
+    )
     parts = [f"{agree} agree with ours", f"{differ} differ"]
-    parts += [f"{unclear} are unclear"] if unclear else []
+    parts += [f"{undecided} are undecided"] if undecided else []
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _item(item: ReproducedItem) -> page.Section:
-    stated = [cell for cell in item.result.cells if cell.published is not None]
-    others = [cell for cell in item.result.cells if cell.published is None]
+def _item(item: SavedItem) -> page.Section:
+    stated = [cell for cell in item.cells if cell.published is not None]
+    others = [cell for cell in item.cells if cell.published is None]
     html = page.render_html(
         _ITEM,
-        about=item.item.about,
-        charts=item.result.charts,
-        notes=(*item.item.notes, *item.result.notes),
+        about=item.about,
+        charts=item.charts,
+        notes=item.notes,
         stated=_table(stated, "What the paper prints, beside ours", "Published") if stated else "",
         others=_table(others, _others_caption(item), "Exact") if others else "",
         n_others=times(len(others), "number"),
     )
-    return page.Section(item.item.title, html, item.result.charts)
+    return page.Section(item.title, html, item.charts)
 
 
-def _others_caption(item: ReproducedItem) -> str:
-    known = confidence_text(item.played.verdicts)
-    sure = f" Each interval holds with {known} confidence." if known else ""
+def _others_caption(item: SavedItem) -> str:
+    sure = f" Each interval holds with {item.confidence} confidence." if item.confidence else ""
     return f"Numbers that the paper draws without a value, or does not have.{sure}"
 
 
@@ -227,15 +246,12 @@ def _reference(cell: comparison.ComparedNumber) -> Markup | str:
     return NOTHING if cell.exact is None else comparison.format_exact(cell.exact)
 
 
-def _how_to_repeat(reproduction: Reproduction) -> page.Section:
-    plans: dict[str, Plan] = {}
-    for item in reproduction.items:
-        plans.update(item.played.plans)
+def _how_to_repeat(items: Sequence[SavedItem]) -> page.Section:
     html = page.render_html(
         _HOW_TO_REPEAT,
-        command=reproduction.command,
-        seed=reproduction.seed,
-        scale=reproduction.scope.scale.value,
-        plans=[(name, to_toml(plan)) for name, plan in plans.items()],
+        commands="\n".join(dict.fromkeys(item.command for item in items)),
+        seeds=", ".join(dict.fromkeys(str(item.seed) for item in items)),
+        scales=_scales(items),
+        plans=list(dict.fromkeys(plan for item in items for plan in item.plans.items())),
     )
     return page.Section("How to repeat this", html)

@@ -19,7 +19,7 @@ def test_numbers_of_other_data_are_shown_but_not_compared(show, name, scale):
     printed = [cell for cell in shown.cells if cell.published is not None and cell.published.places == 3]
     assert printed or (name in ("table_6", "table_8") and scale is Scale.QUICK)
     for cell in printed:
-        assert cell.verdict is Agreement.NOT_COMPARABLE
+        assert cell.verdict is Agreement.OTHER_DATA
         assert cell.why
     if scale is Scale.FULL:
         assert len(printed) == {"3": 24, "4": 20, "5": 20, "6": 10, "7": 8, "8": 10, "9": 8}.get(name[6:], 16)
@@ -32,7 +32,7 @@ def test_numbers_of_same_data_are_compared(show, milan):
     # Printed 0.683 ± 0.019 over 50 targets, ours over 50 others: 1.96 * 0.019 * sqrt(2) = 0.053.
     assert found["Milan: Knock-Knock, k = 2"].verdict is Agreement.DIFFERS
     assert found["Milan: Knock-Knock, k = 2"].ours.low == pytest.approx(0.767 - 0.0527, abs=5e-4)
-    assert found["CDR: Knock-Knock, k = 1"].verdict is Agreement.NOT_COMPARABLE
+    assert found["CDR: Knock-Knock, k = 1"].verdict is Agreement.OTHER_DATA
 
 
 @pytest.mark.parametrize("name", ["table_10", "table_11"])
@@ -41,7 +41,7 @@ def test_tables_affected_by_a_bug_are_not_compared(show, milan, name):
     printed = [cell for cell in shown.cells if cell.published is not None]
     assert len(printed) == 16
     for cell in printed:
-        assert cell.verdict is Agreement.NOT_COMPARABLE
+        assert cell.verdict is Agreement.OTHER_DATA
         assert "bug" in cell.reason
 
 
@@ -65,7 +65,7 @@ def test_zero_knowledge_may_lose_a_limited_amount(show):
     for name, at, most in (("figure_7", "k = 1", 0.09), ("figure_8", "event ε = 1", 0.06)):
         assert verdicts(show(name, less(most - 0.03)))[setting.format(at)] is Agreement.AGREES
         assert verdicts(show(name, less(most + 0.03)))[setting.format(at)] is Agreement.DIFFERS
-        assert verdicts(show(name, less(most)))[setting.format(at)] is Agreement.NOT_COMPARABLE
+        assert verdicts(show(name, less(most)))[setting.format(at)] is Agreement.UNDECIDED
 
 
 def test_strong_user_day_noise_must_protect(show):

@@ -36,10 +36,9 @@ def test_power_differs_from_theorem_5(cells):
 
 def test_members_and_non_members_are_separated(cells):
     tail = "Laplace noise, 10 answers"
-    assert cells[f"accept H0 | H0: {tail}, simulated"].verdict is Agreement.AGREES
-    assert cells[f"accept H1 | H1: {tail}, ε each = 1, simulated"].verdict is Agreement.AGREES
-    assert (
-        cells["accept H1 | H1: Laplace noise, 4 answers, ε each = 1, simulated"].verdict is Agreement.DIFFERS
-    )
+    assert cells[f"accept H0 | H0: {tail}, simulated"].holds_exact
+    assert cells[f"accept H1 | H1: {tail}, ε each = 1, simulated"].holds_exact
+    other = cells["accept H1 | H1: Laplace noise, 4 answers, ε each = 1, simulated"]
+    assert (other.verdict, other.holds_exact) == (Agreement.NOT_PRINTED, False)
     textbook = cells[f"accept H0 | H0: {tail}, textbook form, simulated"]
-    assert textbook.verdict is Agreement.NOT_COMPARABLE
+    assert textbook.verdict is Agreement.OURS_ONLY

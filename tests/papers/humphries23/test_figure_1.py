@@ -58,4 +58,5 @@ def test_optimal_attack_reaches_the_bound(tmp_path):
     for epsilon, cell in zip(EPSILONS, played, strict=True):
         assert cell.ours.low <= math.tanh(epsilon / 2) <= cell.ours.high
         assert cell.ours.high - cell.ours.low < 0.04
-        assert cell.verdict is Agreement.AGREES
+        assert cell.verdict is Agreement.NOT_PRINTED
+        assert cell.holds_exact

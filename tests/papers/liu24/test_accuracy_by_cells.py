@@ -23,7 +23,7 @@ def test_wide_intervals_are_inconclusive(name, pretend):
     cells = [cell for cell in stated(pretend(name, wide=0.4)) if cell.published.claim != "equal to"]
     small = [cell for cell in cells if cell.ours.value < 0.1]
     assert small
-    assert {cell.verdict for cell in small} == {Agreement.NOT_COMPARABLE}
+    assert {cell.verdict for cell in small} == {Agreement.UNDECIDED}
 
 
 def test_page_names_the_substitute_data(pretend):

@@ -30,7 +30,7 @@ def test_statements_of_section_5_are_compared(bitrand):
     stated = {epsilon: cell.published and cell.published.value for epsilon, cell in by_epsilon.items()}
     assert stated == {1: None, 3: 0.67, 5: 0.77, 10: 0.985}
     assert by_epsilon[5].verdict is Agreement.AGREES
-    assert by_epsilon[10].verdict is Agreement.NOT_COMPARABLE  # 0.99 give or take 0.007
+    assert by_epsilon[10].verdict is Agreement.UNDECIDED  # 0.99 give or take 0.007
 
 
 def test_weaker_trained_neuron_is_explained(bitrand):

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.nguyen23 import figure_6
 from leakgauge.papers.paper import Scale
 
@@ -25,4 +24,4 @@ def test_map_shows_target_and_others(show, monkeypatch):
     assert [sum(row["label"].startswith(who) for row in rows) for who in ("the target", "other")] == [20, 40]
     for cell in cells.values():
         assert cell.published.value == 0.5
-        assert cell.verdict is not Agreement.NOT_COMPARABLE
+        assert cell.verdict.is_compared

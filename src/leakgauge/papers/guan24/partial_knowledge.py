@@ -85,7 +85,7 @@ def _range(
             "trace",
             ours=metric_intervals.difference(auc(most), auc(least)),
             published=PUBLISHED["figure_9_range"],
-            comparable=place.is_original,
+            other_data=not place.is_original,
             why=place.why_not,
         )
     ]
@@ -107,7 +107,7 @@ def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[
                     "mean AUC",
                     ours=auc(verdict),
                     published=stated,
-                    comparable=place.is_original,
+                    other_data=not place.is_original,
                     drawn=variant in plans.PAPER_ATTACKS,
                     why=place.why_not,
                 )
@@ -222,7 +222,7 @@ def _printed(
                 published=comparison.PublishedNumber(
                     value=value, places=table.places, where=f"± {error}, {table.where}"
                 ),
-                comparable=False,
+                other_data=True,
                 why=f"{BUG} {place.why_not}".strip(),
             )
         )

@@ -143,7 +143,7 @@ def _figure_14(played: paper.PlayedItem) -> paper.ItemResult:
             setting="visits per target, CDR over Milan",
             ours=comparison.exact_number(means["CDR"] / means["Milan"]),
             published=PUBLISHED["figure_14_visits_ratio"],
-            comparable=False,
+            other_data=True,
             why="The city that stands for the call records has six times the visits of an average person, "
             "not of a target." + ("" if original else " The tweets of Milan were not given."),
         )
@@ -171,7 +171,7 @@ def _figure_15(played: paper.PlayedItem) -> paper.ItemResult:
                     setting=f"{place_prefix(place)}share of counts above 0 that are suppressed, k = {k}",
                     ours=ours,
                     published=PUBLISHED["figure_15_suppressed_share"] if last else None,
-                    comparable=place.is_original,
+                    other_data=not place.is_original,
                     drawn=not last,
                     why=place.why_not,
                 )

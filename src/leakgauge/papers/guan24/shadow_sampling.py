@@ -96,7 +96,7 @@ def _figure_10(played: paper.PlayedItem) -> paper.ItemResult:
                     setting=f"Milan: {variant.description}, AUC at {release.description}",
                     ours=auc(verdict),
                     published=PUBLISHED[f"figure_10_zero_knowledge_{name}"],
-                    comparable=main.is_original,
+                    other_data=not main.is_original,
                     why=main.why_not,
                 )
             )

@@ -91,7 +91,7 @@ def printed_numbers(
                 published=comparison.PublishedNumber(
                     value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
                 ),
-                comparable=place.is_original,
+                other_data=not place.is_original,
                 why=place.why_not,
             )
         )

@@ -92,7 +92,7 @@ def claim_number(
     """A number beside a statement; ``why`` explains a difference; statements are about real rows."""
     if published is not None and not real:
         return comparison.ComparedNumber(
-            setting=setting, ours=ours, published=published, comparable=False, why=OTHER_ROWS
+            setting=setting, ours=ours, published=published, other_data=True, why=OTHER_ROWS
         )
     cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
     return replace(cell, why=why) if why and cell.verdict is comparison.Agreement.DIFFERS else cell

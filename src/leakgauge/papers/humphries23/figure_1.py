@@ -143,8 +143,7 @@ def _read_off() -> list[comparison.ComparedNumber]:
         comparison.ComparedNumber(
             setting=f"bound {name}, ε = {epsilon:g}",
             ours=comparison.exact_number(ours),
-            exact=printed(epsilon),
-            drawn=True,
+            published=comparison.PublishedNumber(value=printed(epsilon), where=f"formula {name}"),
         )
         for name, values, printed in bounds
         for epsilon, ours in zip(READ_OFF, values, strict=True)

@@ -50,7 +50,7 @@ def _cell(
         setting=f"{column}: {name}",
         ours=comparison.exact_number(ours),
         published=published,
-        comparable=name != TEXAS,
+        other_data=name == TEXAS,
         why=NOT_TEXAS if name == TEXAS else differs,
     )
 

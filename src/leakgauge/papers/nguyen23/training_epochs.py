@@ -107,7 +107,7 @@ def _epochs(
                 setting=f"epochs, r = {r}: {column.description(scope, FORM)}",
                 ours=comparison.exact_number(_of(mine[r], "epochs_mean")),
                 published=printed,
-                comparable=False,
+                other_data=True,
                 why=f"{OTHER_ROWS}{ended}",
             ),
             data.claim_number(
