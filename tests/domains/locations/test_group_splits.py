@@ -192,9 +192,8 @@ def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():
 
 def test_exposure_says_for_whom_numbers_are_overstated():
     challenger = game(town(), SUPPRESSED, splits=4)
-    (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: against people")]
-    assert "percentage points from what it is against the same people" in note
-    assert "people compared" in note
+    (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: for people")]
+    assert "compared with splits that leave the same people out" in note
 
 
 def test_excess_is_taken_within_each_person():
