@@ -37,8 +37,8 @@ def reference_note(people: PopulationSplit, results: Sequence[AdversaryExposure]
                 f"overstated by {points:.1f} percentage points on average" if points > 0 else "not overstated"
             )
             note = (
-                f"Auxiliary: for people who are in the attacker's data themselves, accuracy is {by}, compared "
-                f"with splits that leave the same people out ({n:,} people with both)."
+                f"Auxiliary: for people who are in the attacker's data themselves, accuracy is {by}, "
+                f"compared with splits that leave the same people out ({n:,} people with both)."
             )
             return (note,)
     return ()
