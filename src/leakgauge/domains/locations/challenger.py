@@ -94,6 +94,11 @@ class Challenger(ChallengerDefaults):
         """The same challenger with one of its splits of the people only."""
         return replace(self, people=self.people.of_split(split), split=self.split + split)
 
+    @cached_property
+    def by_split(self) -> "tuple[Challenger, ...]":
+        """One challenger for each split; their references are shared by all attackers."""
+        return tuple(map(self.of_split, range(self.n_splits)))
+
     def splits(self, rounds: range) -> Ints | None:
         """Who may be in a group depends on the split; where everyone is counted, only references do."""
         return None if self.table.everyone else self._split_numbers(rounds)
@@ -182,8 +187,9 @@ class Challenger(ChallengerDefaults):
         n_others = self.group_size - self.n_targets
         spare = self.n_targets if self.table.relation is Relation.REPLACE_ONE else 0
         drawn = np.empty((len(members), n_others + spare), np.int32)
+        pools = self.people.pools
         for row, split in zip(drawn, splits):
-            pool = self.people.pools[split]
+            pool = pools[split]
             row[:] = pool[rng.choice(pool.size, row.size, replace=False)]
         spares = (
             np.where(members, -1, drawn[:, n_others:]) if spare else np.empty((len(members), 0), np.int32)
