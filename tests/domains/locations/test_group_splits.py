@@ -150,6 +150,8 @@ def test_one_number_of_splits_for_all_attackers_of_an_audit(attackers, expected)
         SimpleNamespace(attack=attack, knowledge="auxiliary", knowledge_parameters=parameters)
         for attack, parameters in attackers
     ]
+    past = SimpleNamespace(attack="likelihood", knowledge="past", knowledge_parameters={})
+    assert complete_challenger({"group_size": 10}, [*named, past])["splits"] == 1
     assert complete_challenger({"group_size": 10}, named)["splits"] == expected
     assert complete_challenger({"group_size": 10, "splits": 4}, named)["splits"] == 4
     assert "splits" not in complete_challenger({"group_size": "everyone"}, named)

@@ -294,7 +294,7 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
         these = "this split" if n == 1 else f"these {n} splits"
         scope = (
             f"Numbers and intervals hold for {these} of the people. For intervals over splits, set "
-            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack trains for long)."
+            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack studies for long)."
         )
     return (f"{divided} {scope}", *_large_group_note(table, people))
 
