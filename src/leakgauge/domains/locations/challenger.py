@@ -284,8 +284,10 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
         return ()
     n_pool, n_reference, n = people.pool.size, people.reference.size, people.n_splits
     times = "once" if n == 1 else f"{n} times"
+    n_targets = people.targets.size
+    targets = "the target" if n_targets == 1 else f"the {n_targets:,} targets"
     divided = (
-        f"Besides the {people.targets.size:,} targets, the people were divided {times} at random: "
+        f"Besides {targets}, the people were divided {times} at random: "
         f"{n_pool:,} that groups are drawn from, {n_reference:,} whose data attackers may hold."
     )
     if n >= FEWEST_SPLITS:
