@@ -68,12 +68,12 @@ def test_intervals_over_splits_cover_and_those_over_rounds_do_not(share, with_ro
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("metric", list(TRUTH))
 def test_intervals_over_splits_cover_in_many_repetitions(metric, share):
-    """With one target and most of the variance between splits, rates are skewed and 12 splits are few."""
+    """With one target and most of the variance between splits, rates are skewed, and 12 splits are few."""
     rng = np.random.default_rng([int(10 * share), 2])
     alone = coverage(metric, TRUTH[metric], share, 1_000, rng)
     many = coverage(metric, TRUTH[metric], share, 1_000, rng, n_rounds=240, n_targets=10)
-    assert alone >= (0.88 if share > 0.5 else 0.92)
-    assert many >= 0.94
+    assert alone >= (0.91 if share > 0.5 else 0.93)
+    assert many >= 0.93
 
 
 @pytest.mark.parametrize("statistic", [_jackknife_mean_auc, auc._jackknife_auc, jackknife_mean_accuracy])

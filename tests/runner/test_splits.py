@@ -79,8 +79,11 @@ def scores(folder):
     }
 
 
-def test_table_of_everyone_is_the_same_after_an_interruption_and_with_workers(tmp_path):
-    plan = plan_of(PLAN)
+@pytest.mark.parametrize("group", ["everyone", 12])
+def test_run_is_the_same_after_an_interruption_and_with_workers(group, tmp_path):
+    (audit,) = PLAN["audit"]
+    challenger = {**audit["challenger"], "group_size": group}
+    plan = plan_of({**PLAN, "audit": [{**audit, "challenger": challenger}]})
     first = api.run(plan, out=tmp_path / "a")
     blocks = sorted((tmp_path / "a" / "audits").rglob("block-*.npz"))
     before = scores(tmp_path / "a")
@@ -91,6 +94,9 @@ def test_table_of_everyone_is_the_same_after_an_interruption_and_with_workers(tm
     assert scores(tmp_path / "b") == before
     auxiliary = [next(v for v in each if v.knowledge == "auxiliary") for each in (first, again, parallel)]
     assert [verdict.draws["number"] for verdict in auxiliary] == [3.0, 3.0, 3.0]
+    informed = next(verdict for verdict in first if verdict.knowledge == "informed")
+    assert (informed.draws is None) is (group == "everyone")
+    assert auxiliary[0].metrics["auc"].method.endswith("for these 3 splits of the people")
     assert all(verdict.instrument["control"]["status"] == "passed" for verdict in first)
 
 

@@ -418,6 +418,8 @@ class Trials:
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
             raise BadInput(f"{self.members.size} membership bits but {self.scores.size} scores")
+        if self.splits is not None and self.splits.shape != self.scores.shape:
+            raise BadInput(f"{self.scores.size} scores but {self.splits.size} numbers of splits")
         for name, column in (*self.spent.items(), *self.utility.items()):
             if column.shape != self.scores.shape:
                 raise BadInput(f"{self.scores.size} scores but {column.size} numbers of {name!r}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from domains.locations.small_town import LAPLACE, RAW, game, town, traces
+from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, KnowledgeBySplit, play
 from leakgauge.core.split_scorer import study_attack
@@ -15,6 +16,7 @@ from leakgauge.domains.locations.challenger import build
 from leakgauge.domains.locations.default_splits import complete_challenger
 from leakgauge.domains.locations.exposure import expose
 from leakgauge.domains.locations.split_exposure import excess_where
+from leakgauge.plan import plan_of
 from leakgauge.referee.metrics import auc_mean
 
 CITY = {"source": "synthetic", "users": 200, "sites": 8, "epochs": 12, "visits": 5}
@@ -73,6 +75,12 @@ def test_each_attacker_studies_every_split_and_plays_its_rounds(name):
         assert not np.array_equal(sizes[0], sizes[1])
     trials = play(challenger, {"a": adversary(challenger, name)}, seed=5, rounds=range(20, 30), block=2)["a"]
     np.testing.assert_array_equal(trials.splits, np.repeat(np.arange(20, 30) % 3, 2))
+
+
+def test_attackers_share_the_data_of_each_split():
+    challenger = game(town(), targets=2, group_size=10, splits=3)
+    first, second = (knowledge.build(name, {}, challenger, 1) for name in ("auxiliary", "informed"))
+    assert all(one.crowd is other.crowd for one, other in zip(first.parts, second.parts, strict=True))
 
 
 def test_a_block_does_not_depend_on_the_others():
@@ -142,9 +150,24 @@ def test_one_number_of_splits_for_all_attackers_of_an_audit(attackers, expected)
         SimpleNamespace(attack=attack, knowledge="auxiliary", knowledge_parameters=parameters)
         for attack, parameters in attackers
     ]
+    past = SimpleNamespace(attack="likelihood", knowledge="past", knowledge_parameters={})
+    assert complete_challenger({"group_size": 10}, [*named, past])["splits"] == 1
     assert complete_challenger({"group_size": 10}, named)["splits"] == expected
     assert complete_challenger({"group_size": 10, "splits": 4}, named)["splits"] == 4
     assert "splits" not in complete_challenger({"group_size": "everyone"}, named)
+
+
+@pytest.mark.parametrize(
+    ("attacks", "n_splits"), [(["likelihood"], 12), (["likelihood", "shadow_logistic"], 1)]
+)
+def test_an_audit_is_prepared_with_the_splits_of_its_attacks(attacks, n_splits):
+    audit = {"name": "city", "domain": "locations", "rounds": 24, "data": CITY, "mechanism": LAPLACE}
+    plan = plan_of({"audit": [{**audit, "challenger": {"group_size": 20}, "attacks": attacks}]})
+    prepared = catalog.prepare_audit(plan.audits[0], plan)
+    assert prepared.challenger.n_splits == n_splits
+    divided = "12 times" if n_splits == 12 else "once"
+    assert any(f"divided {divided} at random" in note for note in prepared.challenger.notes)
+    assert catalog.build_challenger(plan.audits[0], plan).n_splits == 12  # for expose, which runs no attack
 
 
 def notes(folder, **table):
@@ -192,9 +215,8 @@ def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():
 
 def test_exposure_says_for_whom_numbers_are_overstated():
     challenger = game(town(), SUPPRESSED, splits=4)
-    (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: against people")]
-    assert "percentage points from what it is against the same people" in note
-    assert "people compared" in note
+    (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: for people")]
+    assert "compared with splits that leave the same people out" in note
 
 
 def test_excess_is_taken_within_each_person():

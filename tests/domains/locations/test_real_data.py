@@ -113,7 +113,7 @@ def recognised(table, size):
     """How many people an attacker who knows everyone else would recognise in a suppressed table."""
     challenger = build(
         data=table,
-        challenger={"group_size": size, "targets": 1},
+        challenger={"group_size": size, "targets": 1, "splits": 1},
         mechanism={"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1},
         folder=Path(FOLDER),
         seed=1,

@@ -105,6 +105,11 @@ class Challenger(ChallengerDefaults):
         """The same challenger with one of its splits of the people only."""
         return replace(self, people=self.people.of_split(split), split=self.split + split)
 
+    @cached_property
+    def by_split(self) -> "tuple[Challenger, ...]":
+        """One challenger for each split; their references are shared by all attackers."""
+        return tuple(map(self.of_split, range(self.n_splits)))
+
     def splits(self, rounds: range) -> Ints | None:
         """Who may be in a group depends on the split; where everyone is counted, only references do."""
         return None if self.table.everyone else self._split_numbers(rounds)
@@ -223,8 +228,9 @@ class Challenger(ChallengerDefaults):
         n_others = self.group_size - self.n_targets
         spare = self.n_targets if self.table.relation is Relation.REPLACE_ONE else 0
         drawn = np.empty((len(members), n_others + spare), np.int32)
+        pools = self.people.pools
         for row, split in zip(drawn, splits):
-            pool = self.people.pools[split]
+            pool = pools[split]
             row[:] = pool[rng.choice(pool.size, row.size, replace=False)]
         spares = (
             np.where(members, -1, drawn[:, n_others:]) if spare else np.empty((len(members), 0), np.int32)
@@ -358,8 +364,10 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
         return ()
     n_pool, n_reference, n = people.pool.size, people.reference.size, people.n_splits
     times = "once" if n == 1 else f"{n} times"
+    n_targets = people.targets.size
+    targets = "the target" if n_targets == 1 else f"the {n_targets:,} targets"
     divided = (
-        f"Besides the {people.targets.size:,} targets, the people were divided {times} at random: "
+        f"Besides {targets}, the people were divided {times} at random: "
         f"{n_pool:,} that groups are drawn from, {n_reference:,} whose data attackers may hold."
     )
     if n >= FEWEST_SPLITS:
@@ -368,7 +376,7 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
         these = "this split" if n == 1 else f"these {n} splits"
         scope = (
             f"Numbers and intervals hold for {these} of the people. For intervals over splits, set "
-            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack trains for long)."
+            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack studies for long)."
         )
     return (f"{divided} {scope}", *_large_group_note(table, people))
 

@@ -24,7 +24,8 @@ def complete_challenger(challenger: dict[str, Any], attackers: Sequence[PlannedA
     """Add ``splits`` to the `challenger` table of an audit that has none.
 
     All attackers of an audit face the same releases, so there is one number for the audit: 1 if any of them
-    would study each split for long, or knows friends by name, who are not in every reference.
+    would study each split for long, holds many earlier releases (which are large, and those of one pool), or
+    knows friends by name, who are not in every reference.
     """
     if "splits" in challenger or challenger.get("group_size") == "everyone":
         return challenger
@@ -35,4 +36,4 @@ def complete_challenger(challenger: dict[str, Any], attackers: Sequence[PlannedA
 def _needs_one_split(attacker: PlannedAttacker) -> bool:
     attack = import_module(f"{DOMAIN.attacks_package}.{attacker.attack}").Attack
     by_name = not isinstance(attacker.knowledge_parameters.get("friends", 0), int)
-    return issubclass(attack, LongStudy) or by_name
+    return issubclass(attack, LongStudy) or by_name or attacker.knowledge == "past"

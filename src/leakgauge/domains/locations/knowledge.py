@@ -120,10 +120,7 @@ def build(
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     depends = name in BY_REFERENCE or not challenger.table.everyone
     if depends and challenger.n_splits > 1:
-        splits = range(challenger.n_splits)
-        return KnowledgeBySplit(
-            tuple(_build(name, parameters, challenger.of_split(split), seed) for split in splits)
-        )
+        return KnowledgeBySplit(tuple(_build(name, parameters, one, seed) for one in challenger.by_split))
     return _build(name, parameters, challenger, seed)
 
 

@@ -143,10 +143,6 @@ class LocationsView:
     n_known: int
     rows: Ints | None = None
 
-    @property
-    def n_rounds(self) -> int:
-        return len(self.block.rounds.members) if self.rows is None else self.rows.size
-
     def of_rounds(self, rows: Ints) -> Self:
         """The same view of some rounds of the block only."""
         return replace(self, rows=rows)

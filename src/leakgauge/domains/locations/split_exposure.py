@@ -32,13 +32,15 @@ def reference_note(people: PopulationSplit, results: Sequence[AdversaryExposure]
             row[reference] = True
         excess, n = excess_where(held, found.split_accuracy)
         if n:
-            compared = (
-                f"Auxiliary: against people who are in the attacker's data themselves, accuracy is "
-                f"{100 * excess:+.1f} percentage points from what it is against the same people with draws "
-                f"that leave them out ({n:,} people compared)."
+            points = round(100 * excess, 1)
+            by = (
+                f"overstated by {points:.1f} percentage points on average" if points > 0 else "not overstated"
             )
-            over = " For people in the reference it is overstated by that much." if excess > 0 else ""
-            return (f"{compared}{over}",)
+            note = (
+                f"Auxiliary: for people who are in the attacker's data themselves, accuracy is {by}, "
+                f"compared with splits that leave the same people out ({n:,} people with both)."
+            )
+            return (note,)
     return ()
 
 
