@@ -256,6 +256,9 @@ def test_every_question_reaches_the_stated_scales(kind, most, scale, monkeypatch
         reached.append((with_target - without) / scale)
         assert pair.scales == pytest.approx(reached[-1])
         assert pair.ratio == pytest.approx(5.0 / (with_target - without))
+    others = np.sort(income[1:])[::-1][:most]
+    omitted = others[0] if kind is ControlKind.ABSENT else 0.0  # the largest, at worst
+    assert questions.scales == pytest.approx(min(20.0, (5.0 + others.sum() - omitted) / scale))
     assert min(reached) >= questions.scales - 1e-9
     assert min(reached) == pytest.approx(questions.scales) or questions.scales == 20.0
 
