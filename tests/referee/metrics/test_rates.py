@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 from known_trials import RANK, SIGNED, coins, laplace, shared_cell, trials
 from leakgauge.core.errors import BadInput
@@ -300,6 +301,42 @@ def test_own_accuracy_bounds_hold_from_chance_to_nearly_always_right(truth, n, n
         low, high = low + (answer.low > truth), high + (answer.high < truth)
     assert low <= 72  # 1 chance in 500 if 5 % is exact
     assert high <= 72
+
+
+def with_common_noise(kind, truth, n, n_targets, rng):
+    """Trials whose AUC over different rounds is known, with noise that is common to a round.
+
+    It moves all scores of a round ("shift"), makes all targets easier or harder ("right"), or turns a whole
+    round around ("bad rounds"): the AUC is then the share of good ones, as good and bad pairs count one half.
+    """
+    members, own = coins(n * n_targets, rng), rng.normal(size=n * n_targets)
+    noise = np.sqrt(0.9) * np.repeat(rng.normal(size=n), n_targets) + np.sqrt(0.1) * own
+    if kind == "shift":
+        scores = np.sqrt(2) * ndtri(truth) * members + noise
+    elif kind == "right":
+        scores = np.where(members, 1, -1) * (ndtri(truth) / np.sqrt(2) + noise)
+    else:
+        bad = np.repeat(rng.random(n) < 1 - truth, n_targets)
+        scores = np.where(members != bad, 1.0, -1.0) + 0.1 * own
+    return trials(members, scores, SIGNED, n_targets=n_targets)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("truth", [0.5, 0.75, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("kind", ["shift", "right", "bad rounds"])
+@pytest.mark.parametrize("n_targets", [1, 10, 50])
+def test_auc_bounds_hold_from_chance_to_nearly_always_right(truth, kind, n_targets):
+    for n in (40, 100, 400):
+        repetitions = 100 if n * n_targets > 4_000 else 400
+        rng = stream_for(37, int(1000 * truth), n, n_targets, len(kind))
+        found = [
+            auc.Metric(confidence=0.9)(with_common_noise(kind, truth, n, n_targets, rng))
+            for _ in range(repetitions)
+        ]
+        most = binom.isf(1e-5, repetitions, 0.05)  # 270 comparisons
+        assert np.sum([answer.low > truth for answer in found if answer.low is not None]) <= most
+        assert np.sum([answer.high < truth for answer in found if answer.high is not None]) <= most
 
 
 @pytest.mark.slow
