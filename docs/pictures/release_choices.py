@@ -110,9 +110,7 @@ def draw_people(folder: Path) -> dict[str, Any]:
     )
     save(lines(rows, labels, x=x, y=y), "people")
     shown: dict[str, Any] = {f"{row['label']}, {row['x']}": round(row["y"], 3) for row in rows}
-    few, many = (
-        {label: shown[f"{label}, {size}"] for label in labels} for size in (SIZES[0], SIZES[-1])
-    )
+    few, many = ({label: shown[f"{label}, {size}"] for label in labels} for size in (SIZES[0], SIZES[-1]))
     noise, stranger, insider = (
         f"auxiliary, {PLAIN}",
         f"auxiliary, {SUPPRESSED}",
@@ -121,8 +119,8 @@ def draw_people(folder: Path) -> dict[str, Any]:
     shown["caption"] = (
         "About the median person: with noise alone the attacker with data of similar people is right "
         f"{few[noise]:.1%} of the time in a table of {SIZES[0]} people and {many[noise]:.1%} in one of "
-        f"{SIZES[-1]}. Where counts of {LARGEST_SUPPRESSED} or less are suppressed, it is the other way round: "
-        f"{few[stranger]:.1%} and {many[stranger]:.1%}, and {few[insider]:.1%} and {many[insider]:.1%} for "
+        f"{SIZES[-1]}. Where counts of {LARGEST_SUPPRESSED} or less are suppressed, it is the other way "
+        f"round: {few[stranger]:.1%} and {many[stranger]:.1%}, and {few[insider]:.1%} and {many[insider]:.1%} for "
         "the attacker who knows everyone else's data."
     )
     return shown

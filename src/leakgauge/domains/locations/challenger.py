@@ -272,11 +272,12 @@ def _suppression_notes(
     suppresses = isinstance(steps, ReleaseChain) and steps.suppress > 0
     if not suppresses or table.n_members(traces.n_people) == traces.n_people:
         return ()
-    return (
+    note = (
         f"Small counts are suppressed: in a table of more than {table.group_size:,} people fewer are, and "
-        "attackers identify people better than the numbers here say. If you publish the table of everyone, "
-        'write group_size = "everyone".',
+        "attackers may identify people better than the numbers here say. If you publish the table of "
+        'everyone, write group_size = "everyone".'
     )
+    return (note,)
 
 
 def _everyone_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
