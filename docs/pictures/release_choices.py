@@ -120,8 +120,8 @@ def draw_people(folder: Path) -> dict[str, Any]:
         "About the median person: with noise alone the attacker with data of similar people is right "
         f"{few[noise]:.1%} of the time in a table of {SIZES[0]} people and {many[noise]:.1%} in one of "
         f"{SIZES[-1]}. Where counts of {LARGEST_SUPPRESSED} or less are suppressed, it is the other way "
-        f"round: {few[stranger]:.1%} and {many[stranger]:.1%}, and {few[insider]:.1%} and {many[insider]:.1%} for "
-        "the attacker who knows everyone else's data."
+        f"round: {few[stranger]:.1%} and {many[stranger]:.1%}, and {few[insider]:.1%} and "
+        f"{many[insider]:.1%} for the attacker who knows everyone else's data."
     )
     return shown
 
