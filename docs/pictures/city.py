@@ -59,6 +59,7 @@ class Setting:
     mechanism: str
     caps: str = ""
     epoch: str = "1h"
+    group: int = GROUP
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,11 @@ def plan_of(setting: Setting, folder: Path) -> Plan:
     """The plan that audits a setting."""
     path = folder / "plan.toml"
     text = PLAN.format(
-        seed=SEED, group=GROUP, mechanism=setting.mechanism, caps=setting.caps, epoch=setting.epoch
+        seed=SEED,
+        group=setting.group,
+        mechanism=setting.mechanism,
+        caps=setting.caps,
+        epoch=setting.epoch,
     )
     path.write_text(text)
     return read_plan(path)
@@ -131,7 +136,7 @@ def release_of(setting: Setting, folder: Path) -> Release:
     challenger = catalog.build_challenger(audit, plan)
     rng = np.random.default_rng(SEED)
     crowd = Crowd(load_visits(audit.data, folder, SEED).traces)
-    people = crowd.people(GROUPS, GROUP, rng)
+    people = crowd.people(GROUPS, setting.group, rng)
     kept = Crowd(challenger.traces).counts(people)
     return Release(found.exposure, challenger, crowd.counts(people), challenger.chain.sample(kept, rng))
 

@@ -8,6 +8,9 @@ from city import FOUND, WORST, Setting, release_of
 from svg_charts import lines, ranges, save
 
 CAPS = (1, 2, 3, 5, 10)
+SIZES = (50, 100, 200, 400, 800)  # up to a third of the pool, so that a group is a random part of it
+LARGEST_SUPPRESSED = 3
+PLAIN, SUPPRESSED = "noise alone", f"counts up to {LARGEST_SUPPRESSED} suppressed"
 EVENT, DAY = "noise for one visit", "noise for all visits of a day"
 CHOICES = (
     Setting("raw, suppress 5", '{ name = "raw", suppress = 5 }'),
@@ -74,6 +77,51 @@ def draw_caps(folder: Path) -> dict[str, Any]:
         f"{ten['right']:.1%} or more to {one['right']:.1%} or more, and throws away {1 - one['kept']:.0%} of "
         f"all visits. Noise that covers a day grows with the cap: at 10 visits a day the attacker is right "
         f"{most['right']:.1%} of the time or more, and a count is off by {most['error']:.0f} on average."
+    )
+    return shown
+
+
+def draw_people(folder: Path) -> dict[str, Any]:
+    """What more people in a table do, with and without suppression of small counts."""
+    rows = []
+    for size in SIZES:
+        for steps, suppressed in ((PLAIN, 0), (SUPPRESSED, LARGEST_SUPPRESSED)):
+            mechanism = (
+                f'{{ name = "laplace", epsilon = 1.0, round = true, clamp = true, suppress = {suppressed} }}'
+            )
+            release = release_of(Setting(f"{steps} {size}", mechanism, group=size), folder)
+            for adversary in ("informed", "auxiliary"):
+                right = release.quantile(adversary, "accuracy", 0.5)
+                rows.append({"label": f"{adversary}, {steps}", "x": size, "y": right})
+    labels = [
+        f"{adversary}, {steps}" for steps in (PLAIN, SUPPRESSED) for adversary in ("informed", "auxiliary")
+    ]
+    x = alt.X(
+        "x:Q",
+        title="people in the table",
+        scale=alt.Scale(type="log", domain=[45, 900], nice=False),
+        axis=alt.Axis(values=list(SIZES)),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="right about the median person",
+        scale=alt.Scale(domain=[0.5, 1.0]),
+        axis=alt.Axis(format="%", grid=True),
+    )
+    save(lines(rows, labels, x=x, y=y), "people")
+    shown: dict[str, Any] = {f"{row['label']}, {row['x']}": round(row["y"], 3) for row in rows}
+    few, many = ({label: shown[f"{label}, {size}"] for label in labels} for size in (SIZES[0], SIZES[-1]))
+    noise, stranger, insider = (
+        f"auxiliary, {PLAIN}",
+        f"auxiliary, {SUPPRESSED}",
+        f"informed, {SUPPRESSED}",
+    )
+    shown["caption"] = (
+        "About the median person: with noise alone the attacker with data of similar people is right "
+        f"{few[noise]:.1%} of the time in a table of {SIZES[0]} people and {many[noise]:.1%} in one of "
+        f"{SIZES[-1]}. Where counts of {LARGEST_SUPPRESSED} or less are suppressed, it is the other way "
+        f"round: {few[stranger]:.1%} and {many[stranger]:.1%}, and {few[insider]:.1%} and "
+        f"{many[insider]:.1%} for the attacker who knows everyone else's data."
     )
     return shown
 

@@ -8,7 +8,7 @@ def tables(noise, folder, attack):
     rows = "\n".join(f"{user},{hour},{place}" for user, hour, place in lonely + crowd)
     (folder / "visits.csv").write_text(f"user,time,place\n{rows}\n")
     return {
-        "data": {"source": "visits.csv", "time_unit": "h", "epoch": "1h"},
+        "data": {"source": "visits.csv", "time_unit": "h", "origin": "2024-05-06", "epoch": "1h"},
         "challenger": {"group_size": 40, "splits": 1, "targets": {"n": 1, "min_visits": 12}},
         "mechanism": {"name": "laplace", "scale": noise},
     }

@@ -221,3 +221,28 @@ def test_plan_errors_are_reported_before_simulation(tmp_path):
         built(tmp_path, group_size=500)
     with pytest.raises(BadInput, match="did you mean 'layout'"):
         built(Path(tmp_path), data={**CITY, "layuot": "grid"})
+
+
+@pytest.mark.parametrize(
+    ("size", "suppress", "said"), [(20, 2, True), (20, 0, False), ("everyone", 2, False)]
+)
+def test_suppression_in_groups_is_said_to_hide_more_than_in_larger_tables(size, suppress, said):
+    challenger = build(
+        data={"users": 80, "sites": 9, "epochs": 12},
+        challenger={"group_size": size},
+        mechanism={"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": suppress},
+        folder=Path(),
+        seed=1,
+    )
+    assert any("in a table of more than 20 people fewer are" in note for note in challenger.notes) is said
+
+
+def test_stated_epsilon_that_the_noise_does_not_give_is_a_warning():
+    challenger = build(
+        data={"users": 80, "sites": 9, "epochs": 12},
+        challenger={"group_size": 20},
+        mechanism={"name": "laplace", "epsilon": 1.0, "scale": 0.5},
+        folder=Path(),
+        seed=1,
+    )
+    assert any("states epsilon = 1 for one event, and its noise gives 2" in note for note in challenger.notes)

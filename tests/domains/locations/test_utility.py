@@ -45,12 +45,14 @@ def by_loops(true, published, n_places, n_epochs, suppresses):
     }
 
 
-@pytest.mark.parametrize(("n_places", "suppresses"), [(6, True), (6, False), (45, True)])
-def test_numbers_match_loops_over_cells(n_places, suppresses):
+@pytest.mark.parametrize(
+    ("n_places", "suppresses", "least"), [(6, True, 0), (6, False, 0), (6, False, -np.inf), (45, True, 0)]
+)
+def test_numbers_match_loops_over_cells(n_places, suppresses, least):
     rng, n_epochs = np.random.default_rng(3), 4
     true = rng.poisson(1.5, (5, n_places * n_epochs))
-    published = np.maximum(np.round(true + rng.laplace(0, 2, true.shape)), 0)
-    published[published <= 1] = 0
+    published = np.maximum(np.round(true + rng.laplace(0, 2, true.shape)), least)
+    published[(published <= 1) & (published >= 0)] = 0
     found = counts_utility(true, published, cell_map(n_places, n_epochs), suppresses=suppresses)
     rows = [by_loops(*row, n_places, n_epochs, suppresses) for row in zip(true, published, strict=True)]
     assert set(found) == set(DOMAIN.utility)

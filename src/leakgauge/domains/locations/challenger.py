@@ -292,6 +292,7 @@ def build(
             *map(traces.map.phrase, _everyone_notes(table, people, loaded.tally)),
             *map(traces.map.phrase, _group_notes(table, people)),
             *map(traces.map.phrase, _control_notes(traces, table.n_members(traces.n_people))),
+            *map(traces.map.phrase, _suppression_notes(table, release_steps, traces)),
         ),
     )
 
@@ -324,6 +325,21 @@ def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str
     noise = steps.noise if isinstance(steps, ReleaseChain) else None
     note = None if noise is None else claim_note(noise)
     return () if note is None else (note,)
+
+
+def _suppression_notes(
+    table: LocationsChallengerTable, steps: ReleaseChain | LocationsUserMechanismTable, traces: Traces
+) -> tuple[str, ...]:
+    """That a larger table suppresses less than groups of a part of the people."""
+    suppresses = isinstance(steps, ReleaseChain) and steps.suppress > 0
+    if not suppresses or table.n_members(traces.n_people) == traces.n_people:
+        return ()
+    note = (
+        f"Small counts are suppressed: in a table of more than {table.group_size:,} people fewer are, and "
+        "attackers may identify people better than the numbers here say. If you publish the table of "
+        'everyone, write group_size = "everyone".'
+    )
+    return (note,)
 
 
 def _everyone_notes(

@@ -410,7 +410,8 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
         )
     apart = (
         "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
-        "people visit several of them, these numbers may be too high: compare with leakgauge run."
+        "people visit several of them, these numbers may be too high for such groups: compare with leakgauge "
+        "run."
     )
     if challenger.table.relation is Relation.REPLACE_ONE:
         ceiling = (
