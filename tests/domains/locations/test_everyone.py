@@ -345,7 +345,7 @@ def test_outsized_trace_is_found(attack, known, tmp_path):
     control = challenger.control()
     assert (control.n_targets, control.n_splits) == (1, 1)
     assert challenger.group_size == 300
-    assert 60 < control.group_size == control.others.people.size + 1 < 120  # two visits in each of 960 counts
+    assert 10 <= control.group_size == control.others.people.size + 1 < 300  # a crowd protects too
     assert played("locations", control, attack, known)["status"] == "passed"
 
 
@@ -357,7 +357,8 @@ def test_attacker_with_only_the_release_finds_it_in_large_counts_too(people, sit
     challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=seed)
     control = challenger.control()
     assert challenger.whole_table().mean() > 10
-    assert control.others.counts.mean() < 3  # two for people of average activity
+    cells = control.traces.visits[control.people.targets].indices
+    assert control.others.counts[cells].mean() < 1.5  # half a visitor on average over all quiet cells
     assert set(control.people.pool) < set(challenger.people.pool) | set(challenger.people.targets[1:])
     assert played("locations", control, "likelihood", "zero")["status"] == "passed"
     assert any("positive control counts" in note for note in challenger.notes)
