@@ -25,6 +25,7 @@ from leakgauge.domains.locations.attacks import (
 from leakgauge.domains.locations.counts import count_ratios
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.value_ratios import informative_cells, log_ratios_of_trace
+from leakgauge.domains.locations.crowd_cells import POOL, REFERENCE, CrowdCells
 from leakgauge.domains.locations.data.traces import bound_contributions
 from leakgauge.domains.locations.exposure import expose
 from leakgauge.domains.locations.group_sampling import count_kernels
@@ -35,6 +36,7 @@ from leakgauge.domains.locations.guarantee import (
     noise_guarantee,
     weakest_noise_guarantee,
 )
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.plan_tables import read_challenger_table, read_mechanism_table
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -310,7 +312,7 @@ def test_inner_product_matches_its_normal_approximation():
 # --- exposure
 
 
-@pytest.mark.parametrize("suppress", [0, 1])
+@pytest.mark.parametrize("suppress", [0, 4])
 def test_informed_exposure_is_the_total_variation(suppress):
     """Every output of every cell of a person, with the true counts of everyone else."""
     noise = {"name": "geometric", "epsilon": 1.5, "clamp": bool(suppress), "suppress": suppress}
@@ -343,3 +345,16 @@ def test_exposure_agrees_with_simulated_releases(kind):
 def test_exposure_in_random_groups_is_refused():
     with pytest.raises(BadInput, match='group_size = "everyone"'):
         expose(game(genotypes(), LAPLACE, group_size=20), ["informed"])
+
+
+def test_assumed_rates_leave_room_for_what_the_person_adds():
+    """Somebody of the pool who adds 2 is two more than the reference holds; somebody of it is in there."""
+    challenger = game(value_table(SIX), LAPLACE, group_size="everyone", splits=1, reference=3)
+    usual = rates_from_reference(challenger.reference.traces)
+    crowd = CrowdCells.of_everyone(challenger.traces, challenger.people.reference)
+    found, cells = crowd.believed(usual), np.arange(3)
+    for place, inside in ((POOL, False), (REFERENCE, True)):
+        for value in (1, 2):
+            expected = usual(cells, 0.0 if inside else float(value))
+            np.testing.assert_array_equal(found[2 * place + value - 1], expected)
+    assert (usual(cells, 2.0) > usual(cells, 1.0)).all()

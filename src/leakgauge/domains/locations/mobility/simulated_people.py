@@ -56,6 +56,7 @@ class SimulatedPeople:
 
     def habits(self, release: Reals, public: PublicParameters) -> mobility_profile.MobilityProfile:
         """Estimate the mobility profile from one release."""
+        refuse_values(public.map)
         if self.marginals == "deconvolution":
             return deconvolution.profile_from_release(release, public)
         if not isinstance(public.chain, ReleaseChain):

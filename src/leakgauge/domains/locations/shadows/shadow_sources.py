@@ -18,7 +18,11 @@ from leakgauge.domains.locations.knowledge import (
     PastReleasesKnowledge,
     ZeroKnowledge,
 )
-from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
+from leakgauge.domains.locations.mobility.simulated_people import (
+    SimulatedPeople,
+    known_profile,
+    refuse_values,
+)
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.thresholds import known_tail_distribution
@@ -217,6 +221,7 @@ def people_to_sample(knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generat
     """Return people to draw groups from: the reference, or synthetic people estimated from a release."""
     if isinstance(knowledge, AuxiliaryKnowledge):
         return knowledge.reference
+    refuse_values(knowledge.public.map)
     return SimulatedPeople().people(known_profile(knowledge), knowledge.public, rng)
 
 
