@@ -20,9 +20,9 @@ from leakgauge.support.table_reader import read_dataclass
 _ROUNDING = 1e-9  # largest difference between two ways to compute the same number
 
 AGREEMENT_RULE = (
-    "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
-    "printed digit; otherwise it differs. The interval of a computed number has no width. Where the paper "
-    "says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
+    "A published number, or range, agrees with ours if it meets our interval, widened by half a unit of its "
+    "last printed digit; otherwise it differs. The interval of a computed number has no width. Where the "
+    "paper says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
     "limit, the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds "
     "of numbers are not compared: those that the paper draws or describes without printing a number (beside "
     "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
@@ -63,13 +63,18 @@ class PublishedNumber:
     """A number that a paper prints, or that follows from a formula as printed there.
 
     ``where`` is its place in the paper. ``places`` is the number of printed decimals; without it the number
-    is exact, as ln 2 is.
+    is exact, as ln 2 is. Of a range, such as 1 % to 2 %, ``until`` is the larger end.
     """
 
     value: float
     where: str
     places: int | None = None
     claim: Claim = Claim.EQUAL
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and (self.claim is not Claim.EQUAL or self.until <= self.value):
+            raise BadInput(f"{self.where}: a range goes up from its value, and claims neither side")
 
     @property
     def slack(self) -> float:
@@ -79,8 +84,13 @@ class PublishedNumber:
     @property
     def written(self) -> str:
         """The number as the paper states it."""
-        value = format_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
+        if self.until is not None:
+            return f"{self._format(self.value)} to {self._format(self.until)}"
+        value = self._format(self.value)
         return value if self.claim is Claim.EQUAL else f"{self.claim} {value}"
+
+    def _format(self, value: float) -> str:
+        return format_exact(value) if self.places is None else f"{value:.{self.places}f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +204,8 @@ class ComparedNumber:
 def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
     match published.claim:
         case Claim.EQUAL:
-            if _inside(ours, published.value, published.slack):
+            most = published.value if published.until is None else published.until
+            if ours.low - published.slack <= most and published.value <= ours.high + published.slack:
                 return Agreement.AGREES
             return Agreement.DIFFERS
         case Claim.ABOVE:
