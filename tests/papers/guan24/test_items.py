@@ -176,3 +176,22 @@ def test_published_table_is_drawn_in_the_chart(show):
     rows = show("table_9", lambda audit, label: 0.8).charts[0].spec["data"]["values"]
     printed = {row["x"]: row["value"] for row in rows if row["label"] == "Knock-Knock, published"}
     assert printed == {100: 0.756, 500: 0.889, 1000: 0.916, 2000: 0.981}
+
+
+def test_places_without_positions_are_one_table_of_our_own(show, tmp_path):
+    def chance(audit, label):
+        if "city-no-positions" in audit.name and label == "zero-knowledge":
+            return 0.7
+        return 0.6 if "categor" in audit.name else 0.9
+
+    (tmp_path / "foursquare_kuala_lumpur_checkins.parquet").write_bytes(b"")
+    shown = show("unknown_positions", chance, data=tmp_path)
+    found = {cell.setting: cell for cell in shown.cells}
+    assert {cell.verdict for cell in shown.cells} == {Agreement.OURS_ONLY}
+    assert len(found) == 4 * 2 * (5 + 2)
+    lost = "zero-knowledge, k = 1: AUC with positions known minus that with {}"
+    assert found[lost.format("no positions")].ours.value == pytest.approx(0.2)
+    assert found[lost.format("10 categories")].ours.value == pytest.approx(0.3)
+    assert (
+        found["Knock-Knock, event ε = 1: Foursquare Kuala Lumpur by category, categories"].ours.value == 0.6
+    )
