@@ -28,6 +28,8 @@ AGREEMENT_RULE = (
     "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
     "those that only we have, of other attacks or other quantities."
 )
+UNDECIDED_REASON = "Our interval contains it: too few simulated releases to decide; use --scale full."
+UNEXPLAINED = "No explanation is known."
 FILE = "published.toml"
 
 
@@ -164,7 +166,18 @@ class ComparedNumber:
     @property
     def reason(self) -> str:
         """Explain the verdict in a sentence."""
-        return " ".join(filter(None, [self._basis(), self.why or self._unexplained()]))
+        return " ".join(filter(None, [self._basis(), self.explanation]))
+
+    @property
+    def explanation(self) -> str:
+        """Why the numbers differ, why nothing is compared, or what it takes to decide."""
+        match self.verdict:
+            case Agreement.UNDECIDED:
+                return UNDECIDED_REASON
+            case Agreement.DIFFERS:
+                return self.why or UNEXPLAINED
+            case _:
+                return self.why
 
     def to_json(self, paper: str, item: str) -> dict[str, Any]:
         """Return the cell of reproduction.json."""
@@ -190,15 +203,6 @@ class ComparedNumber:
             return f"{here}; its formula gives {format_exact(self.exact)}."
         place = "inside" if self.holds_exact else "outside"
         return f"{here}; the exact value, {format_exact(self.exact)}, lies {place} our interval."
-
-    def _unexplained(self) -> str:
-        match self.verdict:
-            case Agreement.DIFFERS:
-                return "No explanation is known."
-            case Agreement.UNDECIDED:
-                return "Our interval contains it: too few simulated releases to decide; use --scale full."
-            case _:
-                return ""
 
 
 def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:

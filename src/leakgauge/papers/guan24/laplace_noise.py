@@ -61,26 +61,23 @@ def _figure_8(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = plans.game_verdicts(played.verdicts)
     main = plans.main_place(played.scope)
     cells: list[comparison.ComparedNumber] = []
-    for place in (main, *plans.substitutes(played.scope)):
-        for unit in UNITS:
-            cells += statements.closeness_claims(
-                verdicts, place, RELEASES[unit], statements.PUBLISHED["figure_8_closeness"]
-            )
-        cells += _strong_noise_claims(verdicts, place)
+    for place in (main, *plans.substitutes(played.scope), plans.CDR):
+        stated = [
+            *statements.closeness_claims(
+                verdicts,
+                place,
+                [release for unit in UNITS for release in RELEASES[unit]],
+                statements.PUBLISHED["figure_8_closeness"],
+            ),
+            *_strong_noise_claims(verdicts, place),
+            *_weak_noise_claims(verdicts, place),
+        ]
         for unit in UNITS:
             upwards = RELEASES[unit][::-1]
-            cells += statements.falling_auc_claims(
+            stated += statements.falling_auc_claims(
                 verdicts, place, upwards[1:] if unit == "event" else upwards, plans.PAPER_ATTACKS, "figure 8"
             )
-    for place in (main, plans.CDR):
-        cells += _weak_noise_claims(verdicts, place)
-    cells += statements.closeness_claims(
-        verdicts,
-        plans.CDR,
-        RELEASES["event"] + RELEASES[plans.USER_DAY],
-        statements.PUBLISHED["figure_8_closeness"],
-    )
-    cells += _strong_noise_claims(verdicts, plans.CDR)
+        cells += statements.on_data(place, stated)
     cells += statements.measured_aucs(verdicts, main, (ONE,), plans.PAPER_ATTACKS, least=ACTIVE)
     for place in (main, *plans.substitutes(played.scope), plans.CDR):
         for unit in UNITS:

@@ -197,6 +197,11 @@ class LocationDataSet:
         return self.data.name == "milan"
 
     @property
+    def is_further(self) -> bool:
+        """Whether these data stand for none of the paper's."""
+        return not self.is_original and self.data.table["source"] != "synthetic"
+
+    @property
     def why_not(self) -> str:
         """Why a number that the paper prints cannot be compared with ours; empty if it can."""
         if self.is_original:
@@ -269,8 +274,8 @@ def place_note(scope: paper.Scope, *, cdr: bool = True) -> str:
         "Simulated on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 "
         "places, 168 hours, 21.5 visits on average, 99 % of the counts above 0 at most 5)"
         f"{besides}: social-pulse-milano.geojson is not in the "
-        "folder of the data sets (--data). Numbers printed for Milan are shown but not compared; "
-        f"statements of the paper about all its data are.{private}"
+        "folder of the data sets (--data). Numbers printed for Milan are shown but not compared; what the "
+        f"text says is judged on this city, and only shown beside other data.{private}"
     )
 
 

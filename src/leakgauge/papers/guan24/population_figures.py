@@ -62,7 +62,9 @@ def _figure_6(played: paper.PlayedItem) -> paper.ItemResult:
         distances = {name: _distance(visits, law) for name, law in laws.items()}
         best, exponential, constant = distances.values()
         claim = comparison.PublishedNumber(
-            value=0.0, where="“best approximated by a lognormal”, figure 6", claim=comparison.Claim.ABOVE
+            value=0.0,
+            where="“best approximated by a lognormal”, figure 6; of other cities, section 7.3",
+            claim=comparison.Claim.ABOVE,
         )
         for words, gain, published in (
             ("exponential minus the best log-normal", exponential - best, claim),
@@ -298,6 +300,7 @@ FIGURE_16 = paper.PaperItem(
     "figure 6) and the Delaunay triangulation of the places.",
     show=_figure_16,
     notes=(
+        ("Section 5.1 gives the places of Milan an area of 256 km²; squares of 1.6 km have 2.56 km²."),
         (
             "In the paper's code the triangulation is scrambled: neighbours go by the row of a place, "
             "traces by its number. Ours joins places that are next to each other."

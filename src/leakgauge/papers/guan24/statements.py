@@ -13,6 +13,7 @@ PUBLISHED = comparison.read_published(__package__)
 VARIANTS = {variant.label: variant for variant in plans.PAPER_ATTACKS}
 THEIR_TARGETS = 50
 NORMAL = 1.96
+FURTHER_DATA = "The paper says this of its own data."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,18 @@ def _widened(ours: comparison.OurNumber, number: PrintedNumber, n_targets: int) 
 
 def with_reason(cell: comparison.ComparedNumber, why: str) -> comparison.ComparedNumber:
     """The cell, with a reason where it differs from what the paper says."""
-    return cell if cell.verdict is comparison.Agreement.AGREES else replace(cell, why=why)
+    return replace(cell, why=why) if cell.verdict is comparison.Agreement.DIFFERS else cell
+
+
+def on_data(
+    place: plans.LocationDataSet, cells: Sequence[comparison.ComparedNumber]
+) -> list[comparison.ComparedNumber]:
+    """The cells; on data that stand for none of the paper's, its statements are shown but not compared."""
+    if not place.is_further:
+        return list(cells)
+    return [
+        cell if cell.published is None else replace(cell, other_data=True, why=FURTHER_DATA) for cell in cells
+    ]
 
 
 def auc_claim(
