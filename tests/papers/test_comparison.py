@@ -142,10 +142,21 @@ def test_numbers_of_other_data_are_not_compared():
         ComparedNumber(setting="here", ours=exact_number(0.767), published=published, other_data=True)
 
 
-PAPERS = sorted(set(paper_names()) - {"liu24"})  # liu24 draws, and prints no number that we compare
+@pytest.mark.parametrize("low", [0.003, 0.006, 0.024, 0.026])
+def test_range_is_met_or_missed_on_either_side(low):
+    published = PublishedNumber(value=0.01, until=0.02, places=2, where="text")
+    found = cell(interval(low, low + 0.0005, low + 0.001), published=published)
+    assert found.verdict is (AGREES if 0.004 < low < 0.025 else DIFFERS)
+    assert published.written == "0.01 to 0.02"
 
 
-@pytest.mark.parametrize("name", PAPERS)
+def test_range_goes_up():
+    for wrong in ({"until": 0.01}, {"until": 0.03, "claim": Claim.ABOVE}):
+        with pytest.raises(BadInput, match="text: a range goes up"):
+            PublishedNumber(value=0.02, where="text", **wrong)
+
+
+@pytest.mark.parametrize("name", sorted(paper_names()))
 def test_every_number_has_its_source(name):
     found = read_published(f"leakgauge.papers.{name}")
     assert found.numbers

@@ -87,3 +87,16 @@ def test_interval_of_mean_covers_at_nominal_rate():
         mean = metric_intervals.mean(found)
         covered += mean.low <= 0.8 <= mean.high
     assert covered / 400 > 0.93
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "expected"),
+    [
+        (-0.2, -0.1, -0.05, (0.05, 0.1, 0.2)),
+        (-0.2, 0.1, 0.3, (0.0, 0.1, 0.3)),
+        (0.1, 0.2, 0.3, (0.1, 0.2, 0.3)),
+    ],
+)
+def test_magnitude_holds_both_directions(low, value, high, expected):
+    found = metric_intervals.magnitude(OurNumber(low=low, value=value, high=high))
+    assert (found.low, found.value, found.high) == pytest.approx(expected)

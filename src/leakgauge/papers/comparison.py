@@ -20,14 +20,16 @@ from leakgauge.support.table_reader import read_dataclass
 _ROUNDING = 1e-9  # largest difference between two ways to compute the same number
 
 AGREEMENT_RULE = (
-    "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
-    "printed digit; otherwise it differs. The interval of a computed number has no width. Where the paper "
-    "says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
+    "A published number, or range, agrees with ours if it meets our interval, widened by half a unit of its "
+    "last printed digit; otherwise it differs. The interval of a computed number has no width. Where the "
+    "paper says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
     "limit, the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds "
     "of numbers are not compared: those that the paper draws or describes without printing a number (beside "
     "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
     "those that only we have, of other attacks or other quantities."
 )
+UNDECIDED_REASON = "Our interval contains it: too few simulated releases to decide; use --scale full."
+UNEXPLAINED = "No explanation is known."
 FILE = "published.toml"
 
 
@@ -63,13 +65,18 @@ class PublishedNumber:
     """A number that a paper prints, or that follows from a formula as printed there.
 
     ``where`` is its place in the paper. ``places`` is the number of printed decimals; without it the number
-    is exact, as ln 2 is.
+    is exact, as ln 2 is. Of a range, such as 1 % to 2 %, ``until`` is the larger end.
     """
 
     value: float
     where: str
     places: int | None = None
     claim: Claim = Claim.EQUAL
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and (self.claim is not Claim.EQUAL or self.until <= self.value):
+            raise BadInput(f"{self.where}: a range goes up from its value, and claims neither side")
 
     @property
     def slack(self) -> float:
@@ -79,8 +86,13 @@ class PublishedNumber:
     @property
     def written(self) -> str:
         """The number as the paper states it."""
-        value = format_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
+        if self.until is not None:
+            return f"{self._format(self.value)} to {self._format(self.until)}"
+        value = self._format(self.value)
         return value if self.claim is Claim.EQUAL else f"{self.claim} {value}"
+
+    def _format(self, value: float) -> str:
+        return format_exact(value) if self.places is None else f"{value:.{self.places}f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +166,18 @@ class ComparedNumber:
     @property
     def reason(self) -> str:
         """Explain the verdict in a sentence."""
-        return " ".join(filter(None, [self._basis(), self.why or self._unexplained()]))
+        return " ".join(filter(None, [self._basis(), self.explanation]))
+
+    @property
+    def explanation(self) -> str:
+        """Why the numbers differ, why nothing is compared, or what it takes to decide."""
+        match self.verdict:
+            case Agreement.UNDECIDED:
+                return UNDECIDED_REASON
+            case Agreement.DIFFERS:
+                return self.why or UNEXPLAINED
+            case _:
+                return self.why
 
     def to_json(self, paper: str, item: str) -> dict[str, Any]:
         """Return the cell of reproduction.json."""
@@ -181,20 +204,12 @@ class ComparedNumber:
         place = "inside" if self.holds_exact else "outside"
         return f"{here}; the exact value, {format_exact(self.exact)}, lies {place} our interval."
 
-    def _unexplained(self) -> str:
-        match self.verdict:
-            case Agreement.DIFFERS:
-                return "No explanation is known."
-            case Agreement.UNDECIDED:
-                return "Our interval contains it: too few simulated releases to decide; use --scale full."
-            case _:
-                return ""
-
 
 def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
     match published.claim:
         case Claim.EQUAL:
-            if _inside(ours, published.value, published.slack):
+            most = published.value if published.until is None else published.until
+            if ours.low - published.slack <= most and published.value <= ours.high + published.slack:
                 return Agreement.AGREES
             return Agreement.DIFFERS
         case Claim.ABOVE:

@@ -64,18 +64,19 @@ def new_york(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> Da
     return DataSet(name="new-york", description="Foursquare New York", table=table)
 
 
-def kuala_lumpur(scope: Scope, window: tuple[str, str]) -> DataSet | None:
-    """Check-ins of Kuala Lumpur (Yang et al. 2019), in 100 regions without coordinates."""
+def kuala_lumpur(scope: Scope, window: tuple[str, str], place: str = "region") -> DataSet | None:
+    """Check-ins of Kuala Lumpur (Yang et al. 2019), in 100 regions without coordinates, or by category."""
     if (path := _find(scope, KUALA_LUMPUR)) is None:
         return None
     table = {
         "source": str(path),
-        "columns": {"user": "user", "time": "hour", "place": "region"},
+        "columns": {"user": "user", "time": "hour", "place": place},
         "time_unit": "h",
         "origin": "2012-04-02",
         "window": list(window),
     }
-    return DataSet(name="kuala-lumpur", description="Foursquare Kuala Lumpur", table=table)
+    name, text = ("", "") if place == "region" else (f"-{place}", f" by {place}")
+    return DataSet(name=f"kuala-lumpur{name}", description=f"Foursquare Kuala Lumpur{text}", table=table)
 
 
 def cabs(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSet | None:

@@ -51,6 +51,13 @@ def difference(first: OurNumber, second: OurNumber) -> OurNumber:
     return OurNumber(value=value, low=value - below, high=value + above)
 
 
+def magnitude(number: OurNumber) -> OurNumber:
+    """Return the absolute value, with the interval of all absolute values in that of the number."""
+    ends = abs(number.low), abs(number.high)
+    low = 0.0 if number.low <= 0 <= number.high else min(ends)
+    return OurNumber(value=abs(number.value), low=low, high=max(ends))
+
+
 def mean(numbers: Sequence[OurNumber]) -> OurNumber:
     """Return the mean over independent games; their errors add in squares."""
     if not numbers:

@@ -221,7 +221,7 @@ def _table(cells: Sequence[comparison.ComparedNumber], caption: str, reference: 
         caption=caption,
         reference=reference,
         rows=[_row(cell) for cell in cells],
-        explained=any(cell.why for cell in cells),
+        explained=any(cell.explanation for cell in cells),
     )
 
 
@@ -234,7 +234,7 @@ def _row(cell: comparison.ComparedNumber) -> dict[str, Any]:
         "interval": "exact" if exact else f"{lower(cell.ours.low)} to {upper(cell.ours.high)}",
         "verdict": cell.verdict.value,
         "tone": _TONES[cell.verdict],
-        "why": cell.why,
+        "why": cell.explanation,
     }
 
 

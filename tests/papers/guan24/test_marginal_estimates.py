@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from leakgauge.domains.locations.mobility.marginals import estimate_from_marginals
+from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.guan24 import PAPER
 from leakgauge.papers.guan24.plans import CITY, ReleaseSetting
 from leakgauge.papers.guan24.population import METHODS, mean_with_interval, population
@@ -33,6 +34,12 @@ def test_shares_match_estimators(people, release):
             np.testing.assert_allclose(people.shares(row, release, method, side), getattr(found, side))
 
 
+def test_stand_in_is_as_sparse_as_milan(people):
+    counts = people.releases(ReleaseSetting(k=0), 4)
+    small = np.mean([(row[row > 0] <= 5).mean() for row in counts])
+    assert round(small, 2) == 0.99  # section 6.1: “99 % of all nonzero entries are suppressed by k = 5”
+
+
 def test_mean_over_releases_has_student_interval():
     ours = mean_with_interval([1.0, 2.0, 3.0, 4.0])
     assert ours.value == 2.5
@@ -47,3 +54,9 @@ def test_theory_figures_are_drawn(name):
     assert shown.charts
     closer = [cell for cell in shown.cells if cell.setting.endswith("minus that of deconvolution (ours)")]
     assert all(cell.ours.value > 0 for cell in closer)
+    if name == "figure_6":  # activity is log-normal where it was generated so
+        stated = [cell.verdict for cell in shown.cells if cell.published is not None]
+        assert stated == [Agreement.OTHER_DATA] * 2
+    if name == "figure_17":
+        kept = [cell for cell in shown.cells if cell.setting.endswith("over that at scale 10")]
+        assert [cell.verdict for cell in kept] == [Agreement.AGREES] * 2

@@ -1,5 +1,8 @@
 import pytest
 
+from leakgauge.papers.comparison import Agreement, Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.guan24.plans import KNOCK_KNOCK, ZERO_KNOWLEDGE, ReleaseSetting
 from leakgauge.papers.guan24.statements import ACCURACIES, AUCS, PUBLISHED
 
@@ -51,3 +54,21 @@ def test_places_without_times_are_found_by_setting():
     table = PUBLISHED.tables["table_11"]
     found = dict(zip(table.columns, table.row("Milan").values, strict=True))
     assert (found["knock-knock all"], found["zero-knowledge 1"]) == (0.860, 0.542)
+
+
+def test_statements_are_not_judged_on_further_data():
+    above = PublishedNumber(value=0.5, where="text", claim=Claim.ABOVE)
+    cells = [
+        ComparedNumber(setting="stated", ours=exact_number(0.6), published=above),
+        ComparedNumber(setting="ours", ours=exact_number(0.6)),
+    ]
+    further = plans.LocationDataSet(
+        data=DataSet(name="kuala-lumpur", description="check-ins", table={"source": "visits.parquet"})
+    )
+    for place, verdict in (
+        (further, Agreement.OTHER_DATA),
+        (plans.CITY, Agreement.AGREES),
+        (plans.CDR, Agreement.AGREES),
+    ):
+        found = statements.on_data(place, cells)
+        assert [cell.verdict for cell in found] == [verdict, Agreement.OURS_ONLY]

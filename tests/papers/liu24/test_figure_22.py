@@ -8,7 +8,7 @@ from leakgauge.papers.paper import Scale
 def test_rules_are_flat_and_networks_improve_with_shadows(scale, pretend):
     shown = pretend("figure_22", scale=scale)
     stated = [cell for cell in shown.cells if cell.published is not None]
-    assert len(stated) == 2 * (3 * 2 + 2)
+    assert len(stated) == 2 * (3 * 2 + 2 + 1)
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
 
 

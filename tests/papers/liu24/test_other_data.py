@@ -51,5 +51,5 @@ def test_every_data_set_is_reported_and_drawn(pretend):
     assert note.startswith("A synthetic city: groups of 2,000; in a target's cell")
     stated = [cell for cell in shown.cells if cell.published is not None]
     assert len(stated) == 4
-    assert {cell.verdict for cell in stated} == {Agreement.AGREES}
+    assert {cell.verdict for cell in stated} == {Agreement.OTHER_DATA}
     assert "a synthetic city" in {key.label for key in shown.charts[0].keys}

@@ -1,6 +1,7 @@
 import pytest
 
-from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.comparison import Agreement, OurNumber
+from leakgauge.papers.nguyen23 import data
 
 pytestmark = pytest.mark.usefixtures("small_rows")
 
@@ -23,14 +24,29 @@ def bitrand(show):
 def test_statements_of_section_5_are_compared(bitrand):
     cells, _ = bitrand
     # Section 5: at least 0.77 from 5 on, near 0.99 from 9 on, 0.62 for CIFAR-10 at 3 and 4.
-    by_epsilon = {
-        epsilon: at(cells, "success, likelihood neuron", "CelebA", "max(x, 0)", f"ε = {epsilon} ")
-        for epsilon in (1, 3, 5, 10)
-    }
-    stated = {epsilon: cell.published and cell.published.value for epsilon, cell in by_epsilon.items()}
-    assert stated == {1: None, 3: 0.67, 5: 0.77, 10: 0.985}
-    assert by_epsilon[5].verdict is Agreement.AGREES
-    assert by_epsilon[10].verdict is Agreement.UNDECIDED  # 0.99 give or take 0.007
+    trained = at(cells, "success, trained neuron", "CelebA", "max(x, 0)", "ε = 5 ")
+    assert trained.published.value == 0.77
+    assert trained.verdict is Agreement.DIFFERS  # 0.7
+    assert at(cells, "TNR, trained neuron", "CelebA", "max(x, 0)", "ε = 5").verdict is Agreement.AGREES
+
+
+def test_likelihood_neuron_is_another_attack(bitrand):
+    cells, _ = bitrand
+    for epsilon, words in ((1, None), (3, "above 0.67"), (5, "above 0.77"), (10, "above 0.985")):
+        found = at(cells, "success, likelihood neuron", "CelebA", "max(x, 0)", f"ε = {epsilon} ")
+        assert found.verdict is Agreement.OURS_ONLY
+        assert words is None or f"of a trained neuron: {words}" in found.reason
+    assert at(cells, "TNR, likelihood neuron", "CelebA", "max", "ε = 5").verdict is Agreement.OURS_ONLY
+
+
+def test_statement_of_one_data_set_is_not_compared_with_other_rows():
+    ours = OurNumber(low=0.6, value=0.61, high=0.62)
+    for column, epsilon, verdict in (
+        (data.CIFAR_10, 3, Agreement.OTHER_DATA),
+        (data.CIFAR_10, 5, Agreement.DIFFERS),
+        (data.CIFAR_10, 1, Agreement.OURS_ONLY),
+    ):
+        assert data.success_number("it", ours, data.success_claim_bitrand(column, epsilon)).verdict is verdict
 
 
 def test_weaker_trained_neuron_is_explained(bitrand):
@@ -55,10 +71,10 @@ def test_exact_epsilon_is_shown_beside_nominal_one(bitrand):
 
 def test_ome_has_its_own_statements(show):
     cells, shown = show("figure_11", lambda audit, label: (0.96, 0.96), reach=0.002)
-    for column, least in (("CelebA", 0.895), ("ImageNet", 0.95), ("CIFAR-10", 0.895)):
+    for column, words in (("CelebA", "0.9,"), ("ImageNet", "above 0.950,"), ("CIFAR-10", "0.9,")):
         found = at(cells, "success, likelihood", column, "max", "ε = 1 ")
-        assert found.published.value == least
-        assert found.verdict is Agreement.AGREES
+        assert f"of a trained neuron: {words}" in found.reason
+        assert found.verdict is Agreement.OURS_ONLY
     assert len(shown.charts) == 6
 
 

@@ -31,5 +31,6 @@ PAPER = Paper(
         "table_9": "group_sizes:TABLE_9",
         "table_10": "partial_knowledge:TABLE_10",
         "table_11": "partial_knowledge:TABLE_11",
+        "unknown_positions": "unknown_positions:UNKNOWN_POSITIONS",
     },
 )

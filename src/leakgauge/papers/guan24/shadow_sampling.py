@@ -4,7 +4,7 @@ from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart, auc_series
 from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
-from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_lead, place_prefix
+from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_distance, auc_lead, place_prefix
 from leakgauge.papers.series_chart import series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Stroke
@@ -73,8 +73,9 @@ def _figure_10(played: paper.PlayedItem) -> paper.ItemResult:
                 wins,
                 "Where noise hides almost everything, both are near chance." if release.epsilon == 1 else "",
             )
-        cells += auc_lead(
-            f"{place_prefix(main)}Knock-Knock minus zero-knowledge, AUC, both paired, {release.description}",
+        cells += auc_distance(
+            f"{place_prefix(main)}Knock-Knock and zero-knowledge, distance of the AUCs, both paired, "
+            f"{release.description}",
             verdicts.find(main, release, plans.KNOCK_KNOCK),
             verdicts.find(main, release, plans.ZERO_KNOWLEDGE),
             PUBLISHED["figure_10_closeness"],

@@ -13,6 +13,7 @@ PUBLISHED = comparison.read_published(__package__)
 VARIANTS = {variant.label: variant for variant in plans.PAPER_ATTACKS}
 THEIR_TARGETS = 50
 NORMAL = 1.96
+FURTHER_DATA = "The paper says this of its own data."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,18 @@ def _widened(ours: comparison.OurNumber, number: PrintedNumber, n_targets: int) 
 
 def with_reason(cell: comparison.ComparedNumber, why: str) -> comparison.ComparedNumber:
     """The cell, with a reason where it differs from what the paper says."""
-    return cell if cell.verdict is comparison.Agreement.AGREES else replace(cell, why=why)
+    return replace(cell, why=why) if cell.verdict is comparison.Agreement.DIFFERS else cell
+
+
+def on_data(
+    place: plans.LocationDataSet, cells: Sequence[comparison.ComparedNumber]
+) -> list[comparison.ComparedNumber]:
+    """The cells; on data that stand for none of the paper's, its statements are shown but not compared."""
+    if not place.is_further:
+        return list(cells)
+    return [
+        cell if cell.published is None else replace(cell, other_data=True, why=FURTHER_DATA) for cell in cells
+    ]
 
 
 def auc_claim(
@@ -136,6 +148,18 @@ def auc_lead(
         return []
     ours = metric_intervals.difference(auc(first), auc(second))
     return [with_reason(comparison.ComparedNumber(setting=setting, ours=ours, published=published), why)]
+
+
+def auc_distance(
+    setting: str, first: Verdict | None, second: Verdict | None, published: comparison.PublishedNumber
+) -> list[comparison.ComparedNumber]:
+    """How far apart the AUCs of two games are, if both were simulated; "within" holds in both directions."""
+    if first is None or second is None:
+        return []
+    ours = metric_intervals.magnitude(metric_intervals.difference(auc(first), auc(second)))
+    cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
+    ahead = plans.ZERO_KNOWLEDGE if auc(second).value > auc(first).value else plans.KNOCK_KNOCK
+    return [with_reason(cell, f"{ahead.description[0].upper()}{ahead.description[1:]} is ahead.")]
 
 
 def falling_auc_claims(
@@ -167,12 +191,13 @@ def closeness_claims(
     releases: Sequence[plans.ReleaseSetting],
     published: comparison.PublishedNumber,
 ) -> list[comparison.ComparedNumber]:
-    """That the zero-knowledge attack is at most this much worse than Knock-Knock."""
+    """That the AUCs of both attacks of the paper are this close, whichever is higher."""
     return [
         cell
         for release in releases
-        for cell in auc_lead(
-            f"{place_prefix(place)}Knock-Knock minus zero-knowledge, AUC at {release.description}",
+        for cell in auc_distance(
+            f"{place_prefix(place)}Knock-Knock and zero-knowledge, distance of the AUCs at "
+            f"{release.description}",
             verdicts.find(place, release, plans.KNOCK_KNOCK),
             verdicts.find(place, release, plans.ZERO_KNOWLEDGE),
             published,
@@ -207,18 +232,21 @@ def measured_aucs(
     place: plans.LocationDataSet,
     releases: Sequence[plans.ReleaseSetting],
     variants: Sequence[plans.AttackVariant],
+    least: int = plans.LEAST_VISITS,
 ) -> list[comparison.ComparedNumber]:
-    """AUCs of which the paper draws some without a number."""
+    """AUCs of which the paper draws some without a number: those of its attacks on its targets."""
+    usual = least == plans.LEAST_VISITS
+    active = "" if usual else f", targets of {least} visits or more"
     return [
         comparison.ComparedNumber(
-            setting=f"{place_prefix(place)}{variant.description}, {release.description}: mean AUC",
+            setting=f"{place_prefix(place)}{variant.description}, {release.description}{active}: mean AUC",
             ours=auc(verdict),
-            drawn=variant in plans.PAPER_ATTACKS,
+            drawn=usual and variant in plans.PAPER_ATTACKS,
             why=place.why_not,
         )
         for release in releases
         for variant in variants
-        if (verdict := verdicts.find(place, release, variant)) is not None
+        if (verdict := verdicts.find(place, release, variant, least)) is not None
     ]
 
 

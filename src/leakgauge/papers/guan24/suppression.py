@@ -1,11 +1,18 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
-from leakgauge.papers import metric_intervals, paper
+from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.guan24 import auc_charts, plans, statements
 
 RELEASES = tuple(plans.ReleaseSetting(k=k) for k in plans.THRESHOLDS)
 SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3))  # elsewhere, at --scale quick
 CDR_SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3, 5))
+
+CROWDED = "Other people can fill all of the target's cells; how often depends on how crowded these cells are."
+FEW_VISITS = "How many cells of a target stay above the threshold depends on how crowded they are."
+MANY_VISITS = (
+    "A count of 6 with the target is suppressed without it. A target with many visits has some such cells; "
+    "with few visits, or visits at unusual hours, it has none, and nothing of it is left."
+)
 
 
 def _plan(scope: paper.Scope) -> list[paper.AuditTable]:
@@ -38,25 +45,19 @@ SUPPRESSION = paper.PaperRun(name="suppression", audits=_plan)
 def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
     verdicts = plans.game_verdicts(played.verdicts)
     main = plans.main_place(played.scope)
-    cells = []
-    for place in (main, *plans.substitutes(played.scope)):
-        for variant in plans.PAPER_ATTACKS:
-            cells += statements.auc_claim(
-                f"{statements.place_prefix(place)}{variant.description}, AUC at k = 0",
-                verdicts.find(place, RELEASES[0], variant),
-                statements.PUBLISHED["figure_7_near_perfect"],
-                "Other people can fill all of the target's cells; how often depends on how crowded these "
-                "cells are.",
-            )
-        cells += statements.falling_auc_claims(
-            verdicts, place, RELEASES, plans.PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
-        )
-        cells += statements.closeness_claims(
-            verdicts, place, RELEASES, statements.PUBLISHED["figure_7_closeness"]
-        )
+    cells: list[comparison.ComparedNumber] = []
+    for place in (main, *plans.substitutes(played.scope), plans.CDR):
+        close = "figure_7_cdr_closeness" if place is plans.CDR else "figure_7_closeness"
+        stated = [
+            *(cell for variant in plans.PAPER_ATTACKS for cell in _limit_claims(verdicts, place, variant)),
+            *statements.falling_auc_claims(
+                verdicts, place, RELEASES, plans.PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
+            ),
+            *statements.closeness_claims(verdicts, place, RELEASES, statements.PUBLISHED[close]),
+        ]
+        cells += statements.on_data(place, stated)
         cells += statements.likelihood_leads(verdicts, place, RELEASES)
         cells += statements.measured_aucs(verdicts, place, RELEASES, plans.ALL_ATTACKS)
-    cells += statements.measured_aucs(verdicts, plans.CDR, RELEASES, plans.ALL_ATTACKS)
     charts = []
     for place in (main, *plans.substitutes(played.scope), plans.CDR):
         charts += auc_charts.auc_chart(
@@ -72,6 +73,34 @@ def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
             "grows; the likelihood attacks lie above the two of the paper.",
         )
     return paper.ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
+
+
+def _limit_claims(
+    verdicts: plans.GameVerdicts, place: plans.LocationDataSet, variant: plans.AttackVariant
+) -> list[comparison.ComparedNumber]:
+    """What the paper says of no suppression, of the weakest and of the strongest."""
+    weak = "figure_7_cdr_weak_suppression" if place is plans.CDR else "figure_7_weak_suppression"
+    prefix = f"{statements.place_prefix(place)}{variant.description}, AUC at"
+    return [
+        *statements.auc_claim(
+            f"{prefix} k = 0",
+            verdicts.find(place, RELEASES[0], variant),
+            statements.PUBLISHED["figure_7_near_perfect"],
+            CROWDED,
+        ),
+        *statements.auc_claim(
+            f"{prefix} k = 1",
+            verdicts.find(place, RELEASES[1], variant),
+            statements.PUBLISHED[weak],
+            FEW_VISITS,
+        ),
+        *statements.auc_claim(
+            f"{prefix} k = 5",
+            verdicts.find(place, RELEASES[-1], variant),
+            statements.PUBLISHED["figure_7_strong_suppression"],
+            MANY_VISITS,
+        ),
+    ]
 
 
 def _table_3(played: paper.PlayedItem) -> paper.ItemResult:

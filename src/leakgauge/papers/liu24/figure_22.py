@@ -48,6 +48,7 @@ def _figure_22(played: paper.PlayedItem) -> paper.ItemResult:
     cells = (
         *(cell for quantity in (ACCURACY, AUC) for cell in _unmoved(quantity, games)),
         *(cell for quantity in (ACCURACY, AUC) for cell in _rising(quantity, together)),
+        *(_not_yet(quantity, games) for quantity in (ACCURACY, AUC)),
     )
     charts = tuple(
         _chart(f"figure-22-{knowledge}-{quantity.name.lower()}", quantity, knowledge, together)
@@ -90,6 +91,19 @@ def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[
         )
         for knowledge in plans.KNOWLEDGES
     ]
+
+
+def _not_yet(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> comparison.ComparedNumber:
+    """That the network of an informed attacker is still behind the votes with fewer shadows."""
+    most = max(p.shadows or 0 for p in games if (p.shadows or 0) < plans.MANY_SHADOWS)
+    return statements.lead_claim(
+        quantity,
+        games,
+        statements.variant("two_threshold", plans.INFORMED, shadows=most),
+        statements.variant(plans.NETWORK, plans.INFORMED, shadows=most),
+        statements.PUBLISHED["figure_22_shadows"],
+        why="How many a network needs depends on how it is trained, which the paper does not say.",
+    )
 
 
 def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: plans.VerdictsByVariant) -> Chart:

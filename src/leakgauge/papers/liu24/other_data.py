@@ -7,11 +7,11 @@ import numpy as np
 
 from leakgauge.domains.locations import challenger
 from leakgauge.papers import data_sets
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
-from leakgauge.papers.liu24.figure_7 import VISITORS, with_visitors
-from leakgauge.papers.liu24.statements import DENSE, lead_of, variant
+from leakgauge.papers.liu24.figure_7 import FOR_BOTH, VISITORS, with_visitors
+from leakgauge.papers.liu24.statements import DENSE, PUBLISHED, lead_of, variant
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.plan import Audit, Plan
@@ -27,6 +27,7 @@ TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 ROUNDS = {Scale.QUICK: 10_000, Scale.FULL: 50_000}
 HOURS_800 = ("2012-04-09", "2012-05-12T08:00:00")
 THREE_WEEKS = ("2008-05-19", "2008-06-09")
+MILAN_ONLY = "Stated of the tweets of Milan."
 WEIGHED = "Where some cells are much busier than others, a network can weight them; the plain sum cannot."
 
 
@@ -128,15 +129,15 @@ def _show(played: PlayedItem) -> ItemResult:
 
 def _cells(place: SizedDataSet, games: plans.VerdictsByVariant, usual: float) -> list[ComparedNumber]:
     where = place.data.description
-    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(setting=f"{where}: others expected in a target's cell", ours=exact_number(usual)),
         *(
             ComparedNumber(
                 setting=f"{where}: two_threshold minus one_threshold, {who}, {plans.SIXTY_CELLS} cells",
                 ours=lead_of(ACCURACY, games, variant("two_threshold", who), variant("one_threshold", who)),
-                published=wins,
-                why=DENSE if who == plans.AUXILIARY else "",
+                published=FOR_BOTH,
+                other_data=True,
+                why=f"{MILAN_ONLY} {DENSE if who == plans.AUXILIARY else ''}".strip(),
             )
             for who in plans.KNOWLEDGES
         ),
@@ -149,8 +150,9 @@ def _cells(place: SizedDataSet, games: plans.VerdictsByVariant, usual: float) ->
                     variant("one_threshold", who),
                     variant(plans.NETWORK, who, shadows=plans.FEW_SHADOWS),
                 ),
-                published=PublishedNumber(value=0.0, where="section 5.3.1", claim=Claim.ABOVE),
-                why=WEIGHED if who == plans.AUXILIARY else "",
+                published=PUBLISHED["figure_13_sum_over_network"],
+                other_data=True,
+                why=f"{MILAN_ONLY} {WEIGHED if who == plans.AUXILIARY else ''}".strip(),
             )
             for who in plans.KNOWLEDGES
         ),

@@ -61,16 +61,14 @@ def _figure_8(_: paper.PlayedItem) -> paper.ItemResult:
 
 
 def _sum_cells() -> list[comparison.ComparedNumber]:
-    wider = comparison.PublishedNumber(
-        value=0.0, where="“larger variance”, section 3.2", claim=comparison.Claim.ABOVE
-    )
     informed_sum, other = (SumScores(CELLS[knowledge]) for knowledge in KNOWLEDGES)
     printed = SIXTY_CELLS * (sqrt(CELL.variance) + SCALE * sqrt(2))
     return [
         comparison.ComparedNumber(
             setting="standard deviation of the score, auxiliary minus informed",
             ours=comparison.exact_number(sqrt(other.variance) - sqrt(informed_sum.variance)),
-            published=wider,
+            drawn=True,
+            why="Counts that vary can only add variance, so “larger variance” is not judged.",
         ),
         comparison.ComparedNumber(
             setting="standard deviation of the score, auxiliary",
@@ -139,9 +137,8 @@ def _figure_10(_: paper.PlayedItem) -> paper.ItemResult:
         comparison.ComparedNumber(
             setting="chance of a vote, target in minus out, informed minus auxiliary",
             ours=comparison.exact_number(1 - 2 * exact_values.cell_error("laplace") - (hit - alarm)),
-            published=comparison.PublishedNumber(
-                value=0.0, where="“less distinguishability”, section 3.2", claim=comparison.Claim.ABOVE
-            ),
+            drawn=True,
+            why="Counts that vary can only hide a vote, so “less distinguishability” is not judged.",
         ),
         comparison.ComparedNumber(
             setting="α′, a vote without the target, auxiliary", ours=comparison.exact_number(alarm)

@@ -195,7 +195,12 @@ def _cells(
     here = point.description(scope)
     first = 2 if series is plans.BITRAND else 1
     claim = "figure_7_certified" if series is plans.BITRAND else "figure_12_certified"
-    stated = data.PUBLISHED[claim] if point.epsilon >= first else None
+    stated = data.PUBLISHED[claim]
+    said = (
+        f" The paper says of trained neurons: {stated.written}, {stated.where}."
+        if point.epsilon >= first
+        else ""
+    )
     wide = float(np.median([proof.valid.own.width / proof.as_observed.own.width for proof in proofs]))
     why = RANGE.format(wide=wide, share=_share(proofs, lambda proof: proof.as_observed.holds))
     won = metric_intervals.accuracy(games[point][plans.LIKELIHOOD])
@@ -205,11 +210,10 @@ def _cells(
     errors = [proof.valid.smallest_error for proof in proofs]
     least = "no δ" if None in errors else f"δ = {max(error for error in errors if error is not None):.1e}"
     return [
-        data.claim_number(
-            f"share of targets for which theorem 1 applies: {here}",
-            comparison.exact_number(_share(proofs, lambda proof: proof.valid.holds)),
-            stated,
-            f"{why} The smallest that would do for all of them: {least}.",
+        comparison.ComparedNumber(
+            setting=f"share of targets for which theorem 1 applies: {here}",
+            ours=comparison.exact_number(_share(proofs, lambda proof: proof.valid.holds)),
+            why=f"{why} The smallest that would do for all of them: {least}.{said}",
         ),
         comparison.ComparedNumber(
             setting=f"certified success: {here}",

@@ -8,6 +8,7 @@ from typing import Any
 from leakgauge.papers import comparison, data_sets, paper
 
 PUBLISHED = comparison.read_published(__package__)
+OTHER_ROWS = "These are other rows than those of which the paper says it."
 BUGS = (
     "The published evaluation loses the sign bit when decoding, draws one mask of flips for all rows of a "
     "batch, which raises the TNR, repeats most of its games, attacks one target, and chooses the epoch on "
@@ -129,6 +130,18 @@ def claim_number(
     cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
     needed = cell.verdict is comparison.Agreement.DIFFERS or published is None
     return replace(cell, why=why) if needed and why else cell
+
+
+def success_number(
+    setting: str, ours: comparison.OurNumber, published: comparison.PublishedNumber | None
+) -> comparison.ComparedNumber:
+    """The success of a trained neuron; what the paper says of one data set is not compared with others."""
+    about_all = (PUBLISHED["bitrand_success_from_5"], PUBLISHED["bitrand_success_from_9"])
+    if published is None or published in about_all:
+        return claim_number(setting, ours, published, "" if published is None else BUGS)
+    return comparison.ComparedNumber(
+        setting=setting, ours=ours, published=published, other_data=True, why=f"{OTHER_ROWS} {BUGS}"
+    )
 
 
 def success_claim_bitrand(column: DataColumn, epsilon: float) -> comparison.PublishedNumber | None:

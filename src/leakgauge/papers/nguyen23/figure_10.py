@@ -4,7 +4,7 @@ import numpy as np
 
 from leakgauge.domains.federated.neurons.projections import ValueHistogram, value_histogram
 from leakgauge.papers import comparison, paper
-from leakgauge.papers.nguyen23.data import FACES, FeatureForm, claim_number, data_note
+from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
 from leakgauge.report.charts import chart_style
@@ -12,7 +12,6 @@ from leakgauge.report.charts.histograms import HistogramBars, density_chart
 from leakgauge.report.page import Chart
 
 EPSILONS = (1, 3, 5, 10)
-APART = "The two hardly overlap at both epsilons, so the overlap cannot fall further."
 
 
 def _show(played: paper.PlayedItem) -> paper.ItemResult:
@@ -21,13 +20,10 @@ def _show(played: paper.PlayedItem) -> paper.ItemResult:
     cells = [_cell(scope, form, epsilon, one) for (form, epsilon), one in values.items()]
     first, last = EPSILONS[0], EPSILONS[-1]
     cells += [
-        claim_number(
-            f"overlap at ε = {first} minus that at ε = {last}: {FACES.description(scope, form)}",
-            comparison.exact_number(overlap(values[form, first]) - overlap(values[form, last])),
-            comparison.PublishedNumber(
-                value=0.0, where="“less overlap”, appendix D", claim=comparison.Claim.ABOVE
-            ),
-            APART,
+        comparison.ComparedNumber(
+            setting=f"overlap at ε = {first} minus that at ε = {last}: {FACES.description(scope, form)}",
+            ours=comparison.exact_number(overlap(values[form, first]) - overlap(values[form, last])),
+            why="“Less overlap” (appendix D) is said of a trained neuron.",
         )
         for form in FeatureForm
     ]

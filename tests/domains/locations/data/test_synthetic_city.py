@@ -1,4 +1,7 @@
-from itertools import permutations
+import json
+from dataclasses import asdict
+from hashlib import sha256
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -163,6 +166,54 @@ def test_seed_determines_the_city():
     assert not np.array_equal(first.traces.visits.indices, other.traces.visits.indices)
 
 
+def test_positions_may_be_withheld():
+    known, unknown = (
+        generate_city(SyntheticCity(users=50, positions=positions), 1) for positions in (True, False)
+    )
+    assert known.traces.map.positions is not None
+    assert unknown.traces.map.positions is None
+    np.testing.assert_array_equal(known.traces.visits.indices, unknown.traces.visits.indices)
+    assert known.digest != unknown.digest
+
+
+def test_categories_merge_places():
+    table = {"users": 200, "sites": 7, "epochs": 24, "visits": 30}
+    places = generate_city(SyntheticCity(**table), 1).traces
+    merged = generate_city(SyntheticCity(**table, categories=3), 1).traces
+    assert merged.map.n_places == 3
+    assert merged.map.positions is None
+    before = places.visits.toarray().reshape(200, 7, 24)
+    after = merged.visits.toarray().reshape(200, 3, 24)
+    assert after.max() == 1
+    # Every category is the union of two or three places: find them by trying all assignments.
+    found = [
+        kinds
+        for kinds in product(range(3), repeat=7)
+        if sorted(np.bincount(kinds, minlength=3)) == [2, 2, 3]
+        and all(
+            np.array_equal(before[:, np.array(kinds) == kind].max(axis=1), after[:, kind])
+            for kind in range(3)
+        )
+    ]
+    assert len(found) == 1
+
+
+def test_digest_of_a_city_without_the_new_keys_stays():
+    content = json.dumps(
+        [
+            "city 1",
+            {
+                key: value
+                for key, value in asdict(SyntheticCity(users=5)).items()
+                if key not in ("positions", "categories")
+            },
+            1,
+        ],
+        sort_keys=True,
+    )
+    assert generate_city(SyntheticCity(users=5), 1).digest == sha256(content.encode()).hexdigest()
+
+
 def test_block_sampling_draws_all_people(monkeypatch):
     from leakgauge.domains.locations.data import synthetic_city
 
@@ -188,6 +239,7 @@ def test_days_follow_from_epoch_length():
         ({"popularity": float("inf")}, r"popularity must be in"),
         ({"home": 1.0}, r"home must be in \[0, 1\)"),
         ({"radius": 0}, r"radius must be a length"),
+        ({"categories": 101}, r"categories must be in 0..100, the number of sites, got 101"),
         ({"epoch": "5h"}, r"does not fit into a day"),
         ({"layout": "ring"}, r"data.layout: no choice is called 'ring'"),
         ({"user": 5}, r"data: no key is called 'user'; did you mean 'users'"),

@@ -168,6 +168,8 @@ class SyntheticCity:
     radius: float = 3000.0  # metres
     layout: Literal["grid", "irregular"] = "grid"
     spacing: float = 1600.0  # metres between neighbouring places, on average
+    positions: bool = True  # whether it is known where places lie
+    categories: int = 0  # counted are not places but so many kinds of them, without positions; 0: places
 
     def __post_init__(self) -> None:
         for name in ("users", "sites", "epochs"):
@@ -187,6 +189,10 @@ class SyntheticCity:
                 raise BadInput(f"{name} must be in [0, 5], got {getattr(self, name)}; 0 makes all equal")
         if not 0 <= self.home < 1:
             raise BadInput(f"home must be in [0, 1), got {self.home}")
+        if not 0 <= self.categories <= self.sites:
+            raise BadInput(
+                f"categories must be in 0..{self.sites}, the number of sites, got {self.categories}"
+            )
         most = self.sites * self.epochs / 4
         if not 0 < self.visits <= most:
             raise BadInput(
@@ -214,13 +220,38 @@ def generate_city(city: SyntheticCity, seed: int) -> VisitData:
     visits = csr_array(
         (np.ones(columns.size, dtype=np.uint8), columns, ends), shape=(city.users, city.sites * city.epochs)
     )
+    if city.categories:
+        visits = _by_category(visits, city, rng)
     days = np.arange(city.epochs, dtype=np.int64) * length // DAY
-    content = json.dumps([VERSION, asdict(city), seed], sort_keys=True)
+    content = json.dumps([VERSION, _settings(city), seed], sort_keys=True)
+    known = positions if city.positions and not city.categories else None
     return VisitData(
-        traces=Traces(visits, CellMap(city.sites, city.epochs, days, positions)),
-        tally=RowCounts(rows=columns.size, kept=columns.size),
+        traces=Traces(visits, CellMap(city.categories or city.sites, city.epochs, days, known)),
+        tally=RowCounts(rows=columns.size, kept=visits.nnz),
         digest=sha256(content.encode()).hexdigest(),
     )
+
+
+def _by_category(visits: csr_array, city: SyntheticCity, rng: Generator) -> csr_array:
+    """Count kinds of places instead of places; each kind has as many places as any other, give or take one.
+
+    Who is at two places of a kind in the same epoch is counted there once.
+    """
+    kinds = rng.permutation(np.arange(city.sites, dtype=visits.indices.dtype) % city.categories)
+    place, epoch = np.divmod(visits.indices, city.epochs)
+    merged = csr_array(
+        (np.ones(visits.nnz, dtype=np.uint8), kinds[place] * city.epochs + epoch, visits.indptr),
+        shape=(city.users, city.categories * city.epochs),
+    )
+    merged.sum_duplicates()
+    merged.data[:] = 1
+    return merged
+
+
+def _settings(city: SyntheticCity) -> dict[str, object]:
+    """What decides the visits; what was added later is left out where it is not used."""
+    later: dict[str, object] = {"positions": True, "categories": 0}
+    return {key: value for key, value in asdict(city).items() if key not in later or value != later[key]}
 
 
 def _positions(city: SyntheticCity, rng: Generator) -> Reals:
