@@ -270,7 +270,7 @@ def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints,
     Both arrays have an entry for each kind of cell.
     """
     visitors = np.minimum(visitors, groups.n_people)
-    ratios = precompute_ratios(chain, groups.n_in, groups.n_out, np.unique(rates))
+    ratios = precompute_ratios(chain, _prior(groups, rates))
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
     for n in np.unique(visitors):
         kinds = np.flatnonzero(visitors == n)
@@ -286,8 +286,11 @@ def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints,
 
 
 def _scores(ratios: PrecomputedRatios, groups: GroupDraws, outputs: Reals, rates: Reals) -> Reals:
-    prior = CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
-    return ratios.log_ratios(np.repeat(outputs[:, None], rates.size, axis=1), 0, prior)
+    return ratios.log_ratios(np.repeat(outputs[:, None], rates.size, axis=1), 0, _prior(groups, rates))
+
+
+def _prior(groups: GroupDraws, rates: Reals) -> CountPrior:
+    return CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
 
 
 def _losses(laws: list[CellOutputs]) -> ScoreLaws:

@@ -9,6 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.counts import count_ratios
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import (
+    RateRange,
     log_ratios,
     precompute_ratios,
     precompute_ratios_between,
@@ -320,7 +321,7 @@ def test_interpolated_rates_are_accurate_to_a_thousandth(name):
     chain, rng = TABLED_CHAINS[name], np.random.default_rng(2)
     rates = np.exp(rng.uniform(np.log(1e-5), np.log(0.3), (N_ROUNDS, N_CELLS)))
     outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
-    tables = precompute_ratios_between(chain, 399, 399, 1e-4, 0.2)  # some rates lie outside
+    tables = precompute_ratios_between(chain, 399, 399, [RateRange(1e-4, 0.2)])  # some rates lie outside
     found = tables.log_ratios(outputs, 0, CountPrior(rates, 399, 399, nobody))
     exact = [
         log_ratios(chain, row[None], 0, CountPrior(p, 399, 399, nobody))[0] for row, p in zip(outputs, rates)
@@ -331,7 +332,7 @@ def test_interpolated_rates_are_accurate_to_a_thousandth(name):
 def test_many_rates_share_rows():
     rates = np.geomspace(1e-4, 0.2, 1000)
     tables = precompute_ratios(TABLED_CHAINS["geometric"], 399, 399, rates)
-    assert tables.nodes.size < 300
+    assert tables.n_rows < 300
     prior = CountPrior(rates[100:900], 399, 399, np.zeros(800, dtype=np.int64))
     outputs = np.arange(800.0)[None] % 50
     expected = log_ratios(TABLED_CHAINS["geometric"], outputs, 0, prior)
@@ -384,7 +385,7 @@ def test_ratios_do_not_depend_on_cache_state_or_pickling():
 @pytest.mark.parametrize("ends", [(0.0, 0.5), (0.5, 0.1), (0.1, 1.0), (np.nan, 0.5)])
 def test_rejects_rates_outside_open_unit_interval(ends):
     with pytest.raises(BadInput, match=r"rates must lie in \(0, 1\)"):
-        precompute_ratios_between(TABLED_CHAINS["raw"], 399, 399, *ends)
+        precompute_ratios_between(TABLED_CHAINS["raw"], 399, 399, [RateRange(*ends)])
 
 
 def test_rates_do_not_matter_without_unknown_people():
@@ -392,7 +393,7 @@ def test_rates_do_not_matter_without_unknown_people():
         noise=laplace.Mechanism(epsilon=0.7), group_size=300, round=True, clamp=True, suppress=1
     )
     tables = precompute_ratios(chain, 0, 0, np.linspace(0.01, 0.4, 200), coins=(0, 1, 2), most_known=300)
-    assert tables.nodes.size == 1
+    assert tables.n_rows == 3
     assert sum(table.columns.n for table in tables.tables) < 600  # nobody is near the size of the group
     rng = np.random.default_rng(5)
     coins = np.array([0, 1, 2, 1])
