@@ -145,10 +145,10 @@ def log_masses(n: int, rates: Reals, coins: int, counts: range, shape: float = n
     first = max(counts.start - coins, 0)  # the least count of the others
     sums = np.full((rates.size, len(counts)), -np.inf)
     for heads, flip in enumerate(flips):
-        start = first + heads - counts.start
-        shifted = others[:, max(-start, 0) : len(counts) - start]
-        part = sums[:, max(start, 0) : max(start, 0) + shifted.shape[1]]
-        np.logaddexp(part, flip + shifted, out=part)
+        start = first + heads - counts.start  # of the others, among the counts
+        if start < len(counts):
+            part = sums[:, max(start, 0) :]
+            np.logaddexp(part, flip + others[:, max(-start, 0) : len(counts) - start], out=part)
     return sums
 
 

@@ -245,12 +245,14 @@ def group_effects_model(
 
 
 def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
-    """Return the variance between groups of the log rate of each place (or epoch).
+    """Return the variance of the log rate of each place (or epoch) in a group, given the reference.
 
     A group's visits to a place vary because visits are random events, and because some people visit it often.
-    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r.
+    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
+    of the reference differs from that of the crowd, too, by the variance of its visits.
     """
     pairs, visits = np.unique(where * n_people + people, return_counts=True)
     second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
-    excess = np.maximum(second - means**2 - (means - squares), 0.0)
-    return np.log1p(excess / (size * np.maximum(means, 1 / n_people) ** 2))
+    own = np.maximum(second - means**2, 0.0)
+    excess = np.maximum(own - (means - squares), 0.0)
+    return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)

@@ -255,7 +255,7 @@ def shapes_of_releases(
         return np.full(len(releases), np.inf)
     law: Any = public.chain
     size = expected_group_size(public)
-    return dispersion.likeliest_shapes(releases, (size * one.rates for one in profiles), law, size)
+    return dispersion.estimate_shapes(releases, (size * one.rates for one in profiles), law, size)
 
 
 def expected_group_size(public: PublicParameters) -> int:

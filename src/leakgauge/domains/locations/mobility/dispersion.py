@@ -1,8 +1,8 @@
 """How much counts vary beyond the popularities of place and epoch, estimated from one release.
 
 The count of a cell is Poisson with a rate that has a gamma distribution, so that it is negative binomial
-(Greenwood and Yule 1920). The shape of the gamma distribution is the same for all cells; it maximises the
-likelihood of the published counts under the noise distribution of the release.
+(Greenwood and Yule 1920). The shape of the gamma distribution is the same for all cells. Its likelihood is
+that of the published counts under the noise distribution of the release.
 """
 
 from collections.abc import Iterable
@@ -19,8 +19,9 @@ from leakgauge.domains.locations.counts.count_priors import log_mix
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.mobility.rate_likelihood import round_away, tabled_outputs
 
-SHAPES = np.append(np.exp(0.25 * np.arange(-8, 21)), np.inf)  # from 0.14 to 148, and no dispersion
-_USUAL, _SPREAD = 2.0, 2.0  # mean and standard deviation of the log of a shape, before any release
+SHAPES = np.exp(0.25 * np.arange(-8, 33))  # from 0.14 to 2981, which is nearly no dispersion
+_USUAL, _SPREAD = 3.0, 2.0  # mean and standard deviation of the log of a shape, before any release
+_LOG_PRIOR = -(((np.log(SHAPES) - _USUAL) / _SPREAD) ** 2) / 2
 _STEP = 0.1  # of the logs of expected counts
 _LEAST = 1e-5  # expected count
 _MOST_OUTPUT = 256  # larger outputs are left out
@@ -35,27 +36,27 @@ class DispersionLikelihood:
     table: Reals  # shapes x (expected counts x outputs)
     most: float  # largest expected count
 
-    def likeliest(self, released: Reals, expected: Reals) -> float:
-        """Return the shape of the largest posterior density, given outputs and expected counts of cells."""
+    def shape(self, released: Reals, expected: Reals) -> float:
+        """Return the inverse of the posterior mean of 1 / shape, given outputs and expected counts of cells."""
         used = expected <= self.most
         rows = np.round((np.log(np.maximum(expected[used], _LEAST)) - log(_LEAST)) / _STEP).astype(np.intp)
         middles = (self.outputs[1:] + self.outputs[:-1]) / 2
         pairs = rows * self.outputs.size + np.searchsorted(middles, released[used])
-        merit = self.table @ np.bincount(pairs, minlength=self.table.shape[1])
-        finite = np.isfinite(SHAPES)
-        offsets = np.where(finite, np.log(np.where(finite, SHAPES, 1.0)), log(SHAPES[finite][-1])) - _USUAL
-        return float(SHAPES[np.argmax(merit - (offsets / _SPREAD) ** 2 / 2)])
+        merit = self.table @ np.bincount(pairs, minlength=self.table.shape[1]) + _LOG_PRIOR
+        chances = np.exp(merit - merit.max())
+        return float(chances.sum() / (chances @ (1 / SHAPES)))
 
 
-def likeliest_shapes(
+def estimate_shapes(
     releases: Reals, expected: Iterable[Reals], law: ReleaseDistribution, group_size: int
 ) -> Reals:
-    """Return the shape of each release, given the expected counts of all its cells."""
+    """Return the shape of each release, given the expected counts of all its cells; one of ``SHAPES``."""
     low, high = round_away(float(releases.min())), round_away(float(releases.max()))
     lumps = () if law.whole else tuple(np.unique(releases[releases == np.floor(releases)]).tolist()[:64])
     key: Any = law
     likelihood = _tabulate(key, group_size, low, max(min(high, _MOST_OUTPUT), low + 1), lumps)
-    return np.array([likelihood.likeliest(row, rates) for row, rates in zip(releases, expected, strict=True)])
+    found = [likelihood.shape(row, rates) for row, rates in zip(releases, expected, strict=True)]
+    return SHAPES[np.abs(np.log(found)[:, None] - np.log(SHAPES)).argmin(axis=1)]
 
 
 @lru_cache(maxsize=8)  # a distribution is a value
@@ -67,7 +68,7 @@ def _tabulate(
     means = np.exp(log(_LEAST) + _STEP * np.arange(ceil((log(most) - log(_LEAST)) / _STEP) + 1))
     distances = np.arange(0.0, 4096.0)
     likely = law.log_law(np.full(distances.size, float(high)), high + distances)
-    reach = int(np.sum(likely > likely.max() - _TAIL)) if np.isfinite(likely.max()) else 0
+    reach = int(np.sum(likely > likely.max() - _TAIL))
     counts = np.arange(min(high + reach, group_size) + 1, dtype=np.float64)
     log_law = law.log_law(outputs[None, :], counts[:, None])
     possible = np.isfinite(log_law).any(axis=0)
@@ -76,10 +77,8 @@ def _tabulate(
 
 
 def _log_masses(shape: float, means: Reals, counts: Reals) -> Reals:
-    """Return log probabilities of negative binomial counts, Poisson for an infinite shape: means x counts."""
+    """Return log probabilities of negative binomial counts: means x counts."""
     column = means[:, None]
-    if shape == np.inf:
-        return np.asarray(counts * np.log(column) - column - gammaln(counts + 1))
     ways = gammaln(counts + shape) - gammaln(shape) - gammaln(counts + 1)
     return np.asarray(
         ways + shape * np.log(shape / (shape + column)) + counts * np.log(column / (shape + column))
