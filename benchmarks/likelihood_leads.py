@@ -1,4 +1,4 @@
-"""AUC of the likelihood attack with data of similar people, minus that of other attackers on the same releases.
+"""AUC of the likelihood attack with data of similar people, minus that of others on the same releases.
 
 The others are the same attack with only the release (`zero`), the same attack at the usual rates
 (`fit = "never"`), and `shadow_logistic`. Releases as in the tables of Guan et al. (2024): suppression, noise,
@@ -120,7 +120,9 @@ def run() -> str:
         return "\n".join(line for place in PLACES for line in of_place(place))
 
 
-def of_place(place: Place, settings: dict[str, Any] = SETTINGS, rivals: dict[str, Rival] = RIVALS) -> Iterator[str]:
+def of_place(
+    place: Place, settings: dict[str, Any] = SETTINGS, rivals: dict[str, Rival] = RIVALS
+) -> Iterator[str]:
     """Yield a line for each setting, and one for their means."""
     folder = Path(os.environ.get("LEAKGAUGE_DATA", "."))
     if place.data["source"] != "synthetic" and not (folder / place.data["source"]).exists():
@@ -153,7 +155,9 @@ class Outcomes:
     rivals: dict[str, Array]
 
     @classmethod
-    def of(cls, made: Challenger, mechanism: dict[str, Any], size: int, rivals: dict[str, Rival]) -> "Outcomes":
+    def of(
+        cls, made: Challenger, mechanism: dict[str, Any], size: int, rivals: dict[str, Rival]
+    ) -> "Outcomes":
         """Play all attackers on the same releases."""
         members, leader = [], []
         others: dict[str, list[Array]] = {name: [] for name in rivals}
@@ -165,7 +169,9 @@ class Outcomes:
             for name, rival in rivals.items():
                 if split < rival.n_splits:
                     others[name].append(_scores(challenger, block, rival))
-        return cls(np.array(members), np.array(leader), {name: np.array(some) for name, some in others.items()})
+        return cls(
+            np.array(members), np.array(leader), {name: np.array(some) for name, some in others.items()}
+        )
 
     def auc(self) -> float:
         return _auc(self.members, self.leader)
@@ -187,7 +193,8 @@ class Outcomes:
             parts = [difference(lambda part, i=i: np.delete(part, i, axis=0)) for i in range(n_splits)]
         else:
             parts = [
-                difference(lambda part, i=i: np.delete(part, np.arange(i, n_rounds, 20), axis=1)) for i in range(20)
+                difference(lambda part, i=i: np.delete(part, np.arange(i, n_rounds, 20), axis=1))
+                for i in range(20)
             ]
         error = np.sqrt((len(parts) - 1) * np.var(parts))
         return difference(lambda part: part), float(error)
@@ -233,7 +240,9 @@ def _splits(made: Challenger, mechanism: dict[str, Any], size: int) -> Iterator[
 
 def _scores(challenger: Challenger, block: LocationsBlock, rival: Rival) -> Array:
     knows: Any = know(rival.knowledge, {}, challenger, 1)
-    scorer = catalog.build(ATTACKS, "Attack", rival.attack, rival.parameters).study(knows, stream(1, Role.STUDY))
+    scorer = catalog.build(ATTACKS, "Attack", rival.attack, rival.parameters).study(
+        knows, stream(1, Role.STUDY)
+    )
     view = knows.view(block).of_rounds(slice(rival.n_rounds))
     return np.asarray(scorer.score(view, stream(1, Role.SCORE)))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
 
-from domains.locations.small_town import LAPLACE, RAW, game, pipeline_file, town, traces
+from domains.locations.small_town import LAPLACE, RAW, game, pipeline_file, town
 from domains.locations.test_real_data import KUALA_LUMPUR, weeks
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
@@ -95,7 +95,9 @@ def setting():
     members = challenger.flip(6, stream(1, Role.BITS))
     seen = knowledge.view(challenger.release(members, stream(1, Role.RELEASE)))
     usual = rates_from_reference(knowledge.reference)
-    estimates = (RateEstimate(usual(sketch.cells), usual.shapes(sketch.cells)) for sketch in knowledge.sketches)
+    estimates = (
+        RateEstimate(usual(sketch.cells), usual.shapes(sketch.cells)) for sketch in knowledge.sketches
+    )
     return knowledge, seen, usual, tuple(estimates)
 
 

@@ -198,7 +198,9 @@ def test_rejects_invalid_coins(coins):
         CountPrior(np.array([0.5, 0.1]), 1, 1, coins)
 
 
-@pytest.mark.parametrize("shapes", [np.ones(3), np.array([0.0, 1.0]), np.array([np.nan, 1.0]), np.ones((4, 2))])
+@pytest.mark.parametrize(
+    "shapes", [np.ones(3), np.array([0.0, 1.0]), np.array([np.nan, 1.0]), np.ones((4, 2))]
+)
 def test_rejects_invalid_shapes(shapes):
     with pytest.raises(BadInput, match="shapes needs a number > 0 for each of 2 cells"):
         CountPrior(np.array([0.5, 0.1]), 1, 1, NOBODY, shapes)

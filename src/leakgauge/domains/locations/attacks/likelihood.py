@@ -179,10 +179,11 @@ def precompute_for_targets(
     if not vary:
         return count_ratios.precompute_ratios(law, every, most_known)
     ranges = []
-    for kind in set(zip(coins.tolist(), shapes.tolist())):
-        own = rates[(coins == kind[0]) & (shapes == kind[1])]
-        ends = _clip_rates(np.array([own.min() / _RATE_RANGE_FACTOR, own.max() * _RATE_RANGE_FACTOR]))
-        ranges.append(count_ratios.RateRange(*ends.tolist(), *kind))
+    for coin, shape in sorted(set(zip(coins.tolist(), shapes.tolist()))):
+        own = rates[(coins == coin) & (shapes == shape)]
+        low, high = own.min() / _RATE_RANGE_FACTOR, own.max() * _RATE_RANGE_FACTOR
+        low, high = _clip_rates(np.array([low, high])).tolist()
+        ranges.append(count_ratios.RateRange(low, high, coin, shape))
     return count_ratios.precompute_ratios_between(law, every.n_in, every.n_out, ranges, most_known)
 
 

@@ -196,9 +196,7 @@ def count_bulk(
     no tilt.
     """
     if shape < np.inf:
-        lows, highs = (
-            count_bulk(n, end, coins, tail=tail) for end in _rate_bulk(rate, shape, tail)
-        )
+        lows, highs = (count_bulk(n, end, coins, tail=tail) for end in _rate_bulk(rate, shape, tail))
         return CountBulk(lows.start, highs.stop, highs.variance)
     rate, coin = (p * np.exp(tilt) / (1 - p + p * np.exp(tilt)) for p in (rate, 0.5))
     mean, variance = n * rate + coins * coin, n * rate * (1 - rate) + coins * coin * (1 - coin)
@@ -207,7 +205,7 @@ def count_bulk(
 
 
 def _rate_bulk(rate: float, shape: float, tail: float) -> tuple[float, float]:
-    """Return the interval that a rate with a beta distribution leaves with probability e^-tail on either side.
+    """Return the interval that a beta distributed rate leaves with probability e^-tail on either side.
 
     A gamma variable of this shape is the product of the beta variable and an independent one, so that the
     beta variable is less spread: Chernoff's bound of the gamma variable, e^(-shape (x - 1 - log x)) at x

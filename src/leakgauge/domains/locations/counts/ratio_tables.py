@@ -311,7 +311,7 @@ class OutputElements:
 
     @property
     def by_kind(self) -> "tuple[Reals, CellKinds]":
-        """The rates and the kinds of cells: of each element if rates differ between rounds, or of each cell."""
+        """The rates and the kinds of cells: of elements if rates differ between rounds, else of cells."""
         if self.own_rates is None:
             return self.prior.rates, CellKinds(self.prior.coins, self.prior.shapes)
         return self.own_rates, CellKinds(self.prior.coins[self.cells], self.own_shapes)
@@ -351,9 +351,7 @@ class CellKinds:
         if self.shapes is None:
             return first, [(int(some), np.inf) for some in coins]
         shapes, second = np.unique(self.shapes, return_inverse=True)
-        return first * shapes.size + second, [
-            (int(some), float(shape)) for some in coins for shape in shapes
-        ]
+        return first * shapes.size + second, [(int(some), float(shape)) for some in coins for shape in shapes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,13 +96,12 @@ def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
     return float(np.exp(minimize_scalar(cost, bounds=_LOG_SHAPE_RANGE, method="bounded").x))
 
 
-def rates_from_past(
-    past: PastReleasesKnowledge, law: ReleaseDistribution
-) -> tuple[tuple[Reals, Reals], ...]:
+def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tuple[tuple[Reals, Reals], ...]:
     """Return the posterior mean of each rate given the outputs of its cell, for each target, and its shape.
 
-    The shape is that of the gamma distribution with the mean and variance of the posterior. The prior of a rate is an exponential distribution whose mean is the product of the popularities of place
-    and epoch. The targets are counted like anybody else.
+    The shape is that of the gamma distribution with the mean and variance of the posterior. The prior of a
+    rate is an exponential distribution whose mean is the product of the popularities of place and epoch. The
+    targets are counted like anybody else.
     """
     size = expected_group_size(past.public)
     base = deconvolve_together(past.releases[:_N_POOLED_RELEASES], law, size, past.public.map).rates

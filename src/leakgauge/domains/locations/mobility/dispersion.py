@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import gammaln
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.locations.counts.count_priors import log_mix
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.mobility.rate_likelihood import round_away, tabled_outputs
 
@@ -25,6 +24,7 @@ _LOG_PRIOR = -(((np.log(SHAPES) - _USUAL) / _SPREAD) ** 2) / 2
 _STEP = 0.1  # of the logs of expected counts
 _LEAST = 1e-5  # expected count
 _MOST_OUTPUT = 256  # larger outputs are left out
+_RARE = 1e-250  # smaller probabilities count as equal
 _TAIL = 25.0  # counts with noise less likely than e^-25 are left out
 
 
@@ -37,7 +37,7 @@ class DispersionLikelihood:
     most: float  # largest expected count
 
     def shape(self, released: Reals, expected: Reals) -> float:
-        """Return the inverse of the posterior mean of 1 / shape, given outputs and expected counts of cells."""
+        """Return the inverse of the posterior mean of 1 / shape, given outputs and expected counts."""
         used = expected <= self.most
         rows = np.round((np.log(np.maximum(expected[used], _LEAST)) - log(_LEAST)) / _STEP).astype(np.intp)
         middles = (self.outputs[1:] + self.outputs[:-1]) / 2
@@ -72,7 +72,9 @@ def _tabulate(
     counts = np.arange(min(high + reach, group_size) + 1, dtype=np.float64)
     log_law = law.log_law(outputs[None, :], counts[:, None])
     possible = np.isfinite(log_law).any(axis=0)
-    table = [log_mix(_log_masses(shape, means, counts), log_law[:, possible]).ravel() for shape in SHAPES]
+    chances = np.exp(log_law[:, possible])
+    masses = (np.exp(_log_masses(shape, means, counts)) for shape in SHAPES)
+    table = [np.log(np.maximum(some @ chances, _RARE)).ravel() for some in masses]
     return DispersionLikelihood(outputs[possible], np.array(table), float(most))
 
 
