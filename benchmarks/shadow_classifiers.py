@@ -38,7 +38,7 @@ CHAINS = {
 }
 LIKELIHOODS: dict[str, dict[str, Any]] = {
     "likelihood at usual rates": {"fit": "never", "shadows": 0},
-    "likelihood, rates fitted where shadows say so": {},
+    "likelihood, rates fitted to every release": {},
 }
 
 

@@ -312,7 +312,7 @@ def believed_score_laws(
         _require_certain_counts(groups)
         groups = GroupDraws(*(most * n for n in (groups.n_people, groups.n_in, groups.n_out)))
     visitors = np.minimum(visitors, groups.n_people)
-    ratios = precompute_ratios(chain, groups.n_in, groups.n_out, np.unique(rates))
+    ratios = precompute_ratios(chain, _prior(groups, rates))
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
     for n, value in np.unique(np.stack([visitors, values]), axis=1).T:
         kinds = np.flatnonzero((visitors == n) & (values == value))
@@ -328,10 +328,13 @@ def believed_score_laws(
 
 
 def _scores(ratios: PrecomputedRatios, groups: GroupDraws, outputs: Reals, rates: Reals, value: int) -> Reals:
-    prior = CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
     seen = np.repeat(outputs[:, None], rates.size, axis=1)
     trace = PartialTrace(np.arange(rates.size), np.ones(rates.size), values=np.full(rates.size, value))
-    return log_ratios_of_trace(ratios.log_ratios, seen, 0, prior, trace)
+    return log_ratios_of_trace(ratios.log_ratios, seen, 0, _prior(groups, rates), trace)
+
+
+def _prior(groups: GroupDraws, rates: Reals) -> CountPrior:
+    return CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
 
 
 def _losses(laws: list[CellOutputs]) -> ScoreLaws:

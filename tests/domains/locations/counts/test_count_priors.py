@@ -13,6 +13,7 @@ from leakgauge.domains.locations.counts.count_priors import (
     log_masses,
     log_mix,
     log_sum,
+    round_shapes,
     shifted_rows,
 )
 from strategies.direct_summation import log_masses as every_log_mass
@@ -75,6 +76,61 @@ def test_masses_of_large_groups_keep_precision():
     n, rate, counts = 100_000, 0.03, range(2500, 3500)
     expected = binom.logpmf(list(counts), n, rate)
     np.testing.assert_allclose(log_masses(n, np.array([rate]), 0, counts)[0], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [0.1, 1.0, 7.5, 400.0])
+@pytest.mark.parametrize("coins", [0, 3])
+def test_masses_with_estimated_rates_are_beta_binomial(coins, shape):
+    rates, counts = np.array([0.0, 1e-6, 0.02, 0.5, 0.97, 1.0]), range(2, 60)
+    found = log_masses(50, rates, coins, counts, shape)
+    for row, rate in zip(found, rates, strict=True):
+        own = shape if 0 < rate < 1 else np.inf
+        expected = np.append(every_log_mass(50, rate, coins, own), np.full(9, -np.inf))[2:60]
+        np.testing.assert_allclose(row, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_beta_binomial_masses_of_large_groups_keep_precision():
+    """By rising factorials in 40 digits: B(c + a, n - c + b) / B(a, b) times the ways."""
+    n, rate, shape, counts = 200_000, 1e-6, 3.0, [0, 1, 2, 5]
+    found = log_masses(n, np.array([rate]), 0, range(6), shape)[0]
+    with mpmath.workdps(40):
+        a = mpmath.mpf(shape)
+        b = a * (1 - mpmath.mpf(rate)) / mpmath.mpf(rate)
+        for c in counts:
+            exact = mpmath.log(mpmath.binomial(n, c) * mpmath.beta(c + a, n - c + b) / mpmath.beta(a, b))
+            assert found[c] == pytest.approx(float(exact), abs=1e-7)
+
+
+def test_large_shapes_are_binomial():
+    rates = np.array([0.003, 0.2])
+    found, exact = (log_masses(300, rates, 0, range(40), shape) for shape in (1e5, np.inf))
+    np.testing.assert_allclose(np.exp(found), np.exp(exact), atol=1e-3)
+
+
+@pytest.mark.parametrize("tail", [10.0, 30.0])
+@pytest.mark.parametrize("shape", [0.2, 1.0, 20.0, 1e4])
+@pytest.mark.parametrize(("n", "rate", "coins"), [(1000, 0.01, 0), (50, 0.5, 4), (10_000, 1e-5, 0)])
+def test_bulk_window_holds_all_but_the_tail_of_beta_binomial_counts(n, rate, coins, shape, tail):
+    found = count_bulk(n, rate, coins, tail=tail, shape=shape)
+    masses, counts = np.exp(every_log_mass(n, rate, coins, shape)), np.arange(n + coins + 1)
+    assert masses[counts > found.stop].sum() <= 2 * np.exp(-tail)
+    assert masses[counts < found.start].sum() <= 2 * np.exp(-tail)
+
+
+@pytest.mark.parametrize("output", [-60, 0, 5, 90, 380])
+@pytest.mark.parametrize("shape", [0.5, 30.0])
+def test_beta_binomial_counts_outside_window_do_not_matter(shape, output):
+    n, rate, slope = 400, 0.02, 0.5
+    counts = count_window(n, rate, rate, 0, slope, (output, output), shape)
+    terms = every_log_mass(n, rate, 0, shape) - slope * np.abs(output - np.arange(n + 1))
+    weights = np.exp(terms - terms.max())
+    assert weights[counts.start : counts.stop].sum() >= (1 - 1e-14) * weights.sum()
+
+
+def test_rounded_shapes_are_near():
+    shapes = np.geomspace(0.01, 9e4, 1000)
+    np.testing.assert_allclose(round_shapes(shapes), shapes, rtol=0.026)
+    assert np.unique(round_shapes(shapes)).size < 330
 
 
 @pytest.mark.parametrize("tail", [10.0, 30.0])
@@ -140,3 +196,11 @@ def test_rejects_smaller_group_without_target(n_in, n_out):
 def test_rejects_invalid_coins(coins):
     with pytest.raises(BadInput, match="for each of 2 cells"):
         CountPrior(np.array([0.5, 0.1]), 1, 1, coins)
+
+
+@pytest.mark.parametrize(
+    "shapes", [np.ones(3), np.array([0.0, 1.0]), np.array([np.nan, 1.0]), np.ones((4, 2))]
+)
+def test_rejects_invalid_shapes(shapes):
+    with pytest.raises(BadInput, match="shapes needs a number > 0 for each of 2 cells"):
+        CountPrior(np.array([0.5, 0.1]), 1, 1, NOBODY, shapes)

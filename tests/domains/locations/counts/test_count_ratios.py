@@ -9,6 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.counts import count_ratios
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import (
+    RateRange,
     log_ratios,
     precompute_ratios,
     precompute_ratios_between,
@@ -307,7 +308,8 @@ def test_lookup_matches_computation(name, sizes, weights):
     rates = np.append(np.exp(rng.uniform(np.log(1e-5), np.log(0.3), N_CELLS - 1)), 0.0)
     coins = np.array([0, 0, 2, 1, 0, 7, 0, 0])  # no table holds seven
     known = rng.integers(0, 9, size=(N_ROUNDS, N_CELLS))
-    tables = precompute_ratios(chain, *sizes, rates, coins=(0, 1, 2), most_known=8)
+    listed = CountPrior(np.tile(rates, 3), *sizes, np.repeat([0, 1, 2], N_CELLS))
+    tables = precompute_ratios(chain, listed, most_known=8)
     for who in (0, known):
         outputs, prior = tabled_outputs(chain, rates, who), CountPrior(rates, *sizes, coins)
         np.testing.assert_allclose(
@@ -317,12 +319,48 @@ def test_lookup_matches_computation(name, sizes, weights):
         )
 
 
+SHAPES = np.array([np.inf, 0.3, 1.0, 1.0, 8.0, 60.0, 2.5, 1.0])
+
+
+@pytest.mark.parametrize("sizes", [(399, 399), (398, 399)], ids=str)
+@pytest.mark.parametrize("name", TABLED_CHAINS)
+def test_estimated_rates_match_direct_summation(name, sizes):
+    """Beta-binomial counts, in tables and without; the sums are over SciPy's law."""
+    chain, rng = TABLED_CHAINS[name], np.random.default_rng(4)
+    rates = np.exp(rng.uniform(np.log(1e-4), np.log(0.2), N_CELLS))
+    coins = np.array([0, 0, 2, 1, 0, 1, 0, 0])
+    prior = CountPrior(rates, *sizes, coins, SHAPES)
+    outputs = tabled_outputs(chain, rates, 0)[:4]
+    expected = by_summation(chain, outputs, 0, prior)
+    tolerance = 1e-4 if name == "gaussian" else 1e-6
+    np.testing.assert_allclose(log_ratios(chain, outputs, 0, prior), expected, atol=tolerance)
+    tables = precompute_ratios(chain, prior)
+    np.testing.assert_allclose(tables.log_ratios(outputs, 0, prior), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["laplace-round", "geometric", "raw"])
+def test_interpolated_estimated_rates_are_accurate_to_a_thousandth(name):
+    """Rates and shapes differ between rounds; one shape has no table."""
+    chain, rng = TABLED_CHAINS[name], np.random.default_rng(5)
+    rates = np.exp(rng.uniform(np.log(1e-4), np.log(0.2), (N_ROUNDS, N_CELLS)))
+    shapes = rng.choice([0.5, 2.0, 30.0], (N_ROUNDS, N_CELLS))
+    outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
+    ranges = [RateRange(1e-4, 0.2, 0, shape) for shape in (0.5, 30.0)]
+    prior = CountPrior(rates, 399, 399, nobody, shapes)
+    found = precompute_ratios_between(chain, 399, 399, ranges).log_ratios(outputs, 0, prior)
+    exact = [
+        log_ratios(chain, row[None], 0, CountPrior(p, 399, 399, nobody, own))[0]
+        for row, p, own in zip(outputs, rates, shapes)
+    ]
+    assert np.abs(found - exact).max() < 1e-3
+
+
 @pytest.mark.parametrize("name", TABLED_CHAINS)
 def test_interpolated_rates_are_accurate_to_a_thousandth(name):
     chain, rng = TABLED_CHAINS[name], np.random.default_rng(2)
     rates = np.exp(rng.uniform(np.log(1e-5), np.log(0.3), (N_ROUNDS, N_CELLS)))
     outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
-    tables = precompute_ratios_between(chain, 399, 399, 1e-4, 0.2)  # some rates lie outside
+    tables = precompute_ratios_between(chain, 399, 399, [RateRange(1e-4, 0.2)])  # some rates lie outside
     found = tables.log_ratios(outputs, 0, CountPrior(rates, 399, 399, nobody))
     exact = [
         log_ratios(chain, row[None], 0, CountPrior(p, 399, 399, nobody))[0] for row, p in zip(outputs, rates)
@@ -332,8 +370,10 @@ def test_interpolated_rates_are_accurate_to_a_thousandth(name):
 
 def test_many_rates_share_rows():
     rates = np.geomspace(1e-4, 0.2, 1000)
-    tables = precompute_ratios(TABLED_CHAINS["geometric"], 399, 399, rates)
-    assert tables.nodes.size < 300
+    tables = precompute_ratios(
+        TABLED_CHAINS["geometric"], CountPrior(rates, 399, 399, np.zeros(1000, dtype=np.int64))
+    )
+    assert tables.n_rows < 300
     prior = CountPrior(rates[100:900], 399, 399, np.zeros(800, dtype=np.int64))
     outputs = np.arange(800.0)[None] % 50
     expected = log_ratios(TABLED_CHAINS["geometric"], outputs, 0, prior)
@@ -343,7 +383,7 @@ def test_many_rates_share_rows():
 def test_other_group_sizes_are_computed_directly():
     chain, rates = TABLED_CHAINS["geometric"], np.full(N_CELLS, 0.01)
     outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
-    tables = precompute_ratios(chain, 399, 399, rates)
+    tables = precompute_ratios(chain, CountPrior(rates, 399, 399, nobody))
     for prior in (CountPrior(rates, 100, 100, nobody), CountPrior(rates, 0, 0, nobody)):
         np.testing.assert_array_equal(
             tables.log_ratios(outputs, 0, prior), log_ratios(chain, outputs, 0, prior)
@@ -357,7 +397,7 @@ def test_unknown_distribution_is_computed_directly():
 
     rates, nobody = np.full(N_CELLS, 0.01), np.zeros(N_CELLS, dtype=np.int64)
     outputs, prior = tabled_outputs(TABLED_CHAINS["geometric"], rates, 0), CountPrior(rates, 399, 399, nobody)
-    found = precompute_ratios(Standing(), 399, 399, rates).log_ratios(outputs, 0, prior)
+    found = precompute_ratios(Standing(), prior).log_ratios(outputs, 0, prior)
     np.testing.assert_allclose(found, log_ratios(TABLED_CHAINS["geometric"], outputs, 0, prior), atol=1e-9)
 
 
@@ -365,17 +405,16 @@ def test_oversized_tables_are_computed_directly(monkeypatch):
     chain, rates = TABLED_CHAINS["laplace"], np.full(N_CELLS, 0.01)
     outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
     monkeypatch.setattr(count_ratios, "_MAX_TABLE_ENTRIES", 10)
-    tables, prior = precompute_ratios(chain, 399, 399, rates), CountPrior(rates, 399, 399, nobody)
+    prior = CountPrior(rates, 399, 399, nobody)
+    tables = precompute_ratios(chain, prior)
     assert tables.tables == ()
     np.testing.assert_array_equal(tables.log_ratios(outputs, 0, prior), log_ratios(chain, outputs, 0, prior))
 
 
 def test_ratios_do_not_depend_on_cache_state_or_pickling():
     chain, rates = TABLED_CHAINS["laplace-clamp"], np.geomspace(1e-4, 0.1, N_CELLS)
-    tables, prior = (
-        precompute_ratios(chain, 399, 399, rates),
-        CountPrior(rates, 399, 399, np.zeros(N_CELLS, dtype=np.int64)),
-    )
+    prior = CountPrior(rates, 399, 399, np.zeros(N_CELLS, dtype=np.int64))
+    tables = precompute_ratios(chain, prior)
     first = tables.log_ratios(tabled_outputs(chain, rates, 0), 0, prior)
     tables.log_ratios(tabled_outputs(chain, rates, 0, seed=5) + 60, 0, prior)
     np.testing.assert_array_equal(tables.log_ratios(tabled_outputs(chain, rates, 0), 0, prior), first)
@@ -386,15 +425,17 @@ def test_ratios_do_not_depend_on_cache_state_or_pickling():
 @pytest.mark.parametrize("ends", [(0.0, 0.5), (0.5, 0.1), (0.1, 1.0), (np.nan, 0.5)])
 def test_rejects_rates_outside_open_unit_interval(ends):
     with pytest.raises(BadInput, match=r"rates must lie in \(0, 1\)"):
-        precompute_ratios_between(TABLED_CHAINS["raw"], 399, 399, *ends)
+        precompute_ratios_between(TABLED_CHAINS["raw"], 399, 399, [RateRange(*ends)])
 
 
 def test_rates_do_not_matter_without_unknown_people():
     chain = ReleaseChain(
         noise=laplace.Mechanism(epsilon=0.7), group_size=300, round=True, clamp=True, suppress=1
     )
-    tables = precompute_ratios(chain, 0, 0, np.linspace(0.01, 0.4, 200), coins=(0, 1, 2), most_known=300)
-    assert tables.nodes.size == 1
+    tables = precompute_ratios(
+        chain, CountPrior(np.linspace(0.01, 0.4, 201), 0, 0, np.arange(201) % 3), most_known=300
+    )
+    assert tables.n_rows == 3
     assert sum(table.columns.n for table in tables.tables) < 600  # nobody is near the size of the group
     rng = np.random.default_rng(5)
     coins = np.array([0, 1, 2, 1])

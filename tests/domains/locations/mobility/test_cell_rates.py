@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import binom, nbinom
+from scipy.stats import beta, betabinom, binom
 
 from domains.locations.small_town import traces
 from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.counts.count_priors import log_masses
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.knowledge import PastReleasesKnowledge
 from leakgauge.domains.locations.mobility.cell_rates import (
@@ -35,27 +36,42 @@ def test_total_visits_are_preserved():
     assert found.sum() == pytest.approx(people.n_visits.mean(), rel=0.02)
 
 
-def test_recovers_negative_binomial_shape():
-    """Visitors drawn from negative binomial laws, by SciPy."""
+def test_recovers_beta_binomial_shape():
+    """Visitors drawn from beta-binomial laws, by SciPy."""
     rng = np.random.default_rng(2)
-    expected = rng.uniform(0.1, 5.0, size=20_000)
+    base = rng.uniform(0.001, 0.3, size=20_000)
     for shape in (0.5, 5.0):
-        visitors = nbinom.rvs(shape, shape / (shape + expected), random_state=rng)
-        assert _likeliest_shape(visitors, expected) == pytest.approx(shape, rel=0.1)
+        visitors = betabinom.rvs(40, shape, shape * (1 - base) / base, random_state=rng)
+        assert _likeliest_shape(visitors, 40, base) == pytest.approx(shape, rel=0.1)
 
 
-def test_likelihood_matches_negative_binomial_counts():
+def test_shape_maximises_likelihood_of_visitors():
     """The shape found is better than its neighbours, by SciPy's law."""
     rng = np.random.default_rng(3)
-    expected = rng.uniform(0.1, 5.0, size=500)
-    visitors = nbinom.rvs(3.0, 3.0 / (3.0 + expected), random_state=rng)
-    found = _likeliest_shape(visitors, expected)
+    base = rng.uniform(0.01, 0.2, size=500)
+    visitors = betabinom.rvs(100, 3.0, 3.0 * (1 - base) / base, random_state=rng)
+    found = _likeliest_shape(visitors, 100, base)
     at, below, above = (
-        nbinom.logpmf(visitors, shape, shape / (shape + expected)).sum()
+        betabinom.logpmf(visitors, 100, shape, shape * (1 - base) / base).sum()
         for shape in (found, 0.9 * found, 1.1 * found)
     )
     assert at > below
     assert at > above
+
+
+def test_posterior_of_rates_predicts_counts_of_other_people():
+    """k visitors of n: m others are beta-binomial(m; k + a, n - k + b), by Bayes' rule on a grid of rates."""
+    n, m, mean, shape = 60, 25, 0.1, 1.7
+    rates = ReferenceRates(np.array([0, 4]), n, np.full(2, mean), shape)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    for cell, k in enumerate((0, 4)):
+        posterior = beta.pdf(grid, shape, shape * (1 - mean) / mean) * binom.pmf(k, n, grid)
+        others = np.array([posterior @ binom.pmf(c, m, grid) for c in range(m + 1)]) / posterior.sum()
+        rate, own = rates(np.array([cell]), 0.0), rates.shapes(np.array([cell]), 0.0)
+        found = np.exp(log_masses(m, rate, 0, range(m + 1), float(own[0]))[0])
+        np.testing.assert_allclose(found, others, atol=0.01)  # shapes are rounded within 2.5 %
+        unrounded = np.exp(log_masses(m, rate, 0, range(m + 1), shape + k)[0])
+        np.testing.assert_allclose(unrounded, others, atol=1e-4)
 
 
 def test_additive_cells_are_shrunk_to_marginals():
@@ -151,7 +167,8 @@ def rates_of(seed=1):
 def test_earlier_releases_estimate_rates_without_target(chain):
     rates = rates_of()
     rates[CELLS] *= [0.5, 1.5, 2.0]  # cells need not be what their place and epoch suggest
-    (found,) = rates_from_past(past(chain, rates, 2_000), chain)
+    ((found, shapes),) = rates_from_past(past(chain, rates, 2_000), chain)
+    assert (shapes > 50).all()  # a few hundred visits or more
     np.testing.assert_allclose(found, rates[CELLS], rtol=0.12)
 
 
@@ -162,7 +179,8 @@ def test_single_release_estimates_popularity():
     only_with = PastReleasesKnowledge(
         earlier.public, earlier.sketches, earlier.releases, np.ones((30, 1), dtype=bool)
     )
-    (found,) = rates_from_past(only_with, chain)
+    ((found, shapes),) = rates_from_past(only_with, chain)
+    assert (shapes < 2).all()  # nobody counted but the target: the prior, an exponential distribution
     np.testing.assert_allclose(found, rates[CELLS], rtol=0.3)
 
 
@@ -265,9 +283,11 @@ def test_group_variance_is_learned_from_people():
     people = traces(visits.reshape(n, 80), n_epochs=40)
     fit = group_effects_model(people, CHAIN, SIZE, np.full(80, 0.125))
     # The chance of a random person to be an active one varies: relative variance (1/4) / (1/2)^2 / SIZE.
-    assert fit.space[0] == pytest.approx(1 / SIZE, rel=0.15)
-    assert fit.space[1] < 0.1 / SIZE
+    # The mean of the reference varies by chance as well: 5 visits on average, of variance 25 + 3.75, or 4.4.
+    unsure = np.array([25 + 3.75, 40 * 0.125 * 0.875]) / 25 / n
+    assert fit.space[0] - unsure[0] == pytest.approx(1 / SIZE, rel=0.15)
+    assert abs(fit.space[1] - unsure[1]) < 0.1 / SIZE
     groups = [people.visits[rng.permutation(n)[:SIZE]].sum(axis=0) for _ in range(400)]
     totals = np.array(groups).reshape(400, 2, 40).sum(axis=2)
     apart = totals.var(axis=0) - SIZE * 40 * 0.125 * np.array([0.75, 0.875])
-    assert apart[0] / totals[:, 0].mean() ** 2 == pytest.approx(fit.space[0], rel=0.35)
+    assert apart[0] / totals[:, 0].mean() ** 2 == pytest.approx(fit.space[0] - unsure[0], rel=0.35)

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
@@ -28,6 +27,7 @@ from leakgauge.domains.locations.knowledge import (
     count_prior,
 )
 from leakgauge.domains.locations.mobility import cell_rates, deconvolution
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfiles
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -41,9 +41,7 @@ _N_RELEASES = (20, 2_000)  # least and largest number of simulated releases for 
 _MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
 _RATE_RANGE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
-_MAX_LOG_RATIO = 20.0  # log ratios are clipped to +- this in averages
 _MIN_SHADOWS = 10
-_MIN_AUC_LOSS = 0.01  # smallest loss of AUC for which fit = "auto" fits the rates
 _MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
 
 
@@ -64,11 +62,21 @@ def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> Relea
     return estimated_distribution.EstimatedDistribution.of(shadows.counts, shadows.outputs)
 
 
+class RateEstimate(NamedTuple):
+    """Estimated rates of a target's cells, by cell or rounds x cells, and how well they are known.
+
+    ``shapes`` are those of ``CountPrior``.
+    """
+
+    rates: Reals
+    shapes: Reals
+
+
 class TargetRates(Protocol):
     """The attacker's estimate of the probability that one person is in each of a target's cells."""
 
-    def of(self, view: LocationsView) -> Sequence[Reals]:
-        """Return for each target its rates: by cell, or rounds x cells where they vary by round."""
+    def of(self, view: LocationsView) -> Sequence[RateEstimate]:
+        """Return the estimate for each target."""
         ...
 
 
@@ -76,24 +84,25 @@ class TargetRates(Protocol):
 class FixedRates:
     """Rates that are the same in every round."""
 
-    rates: tuple[Reals, ...]
+    usual: tuple[RateEstimate, ...]
 
-    def of(self, view: LocationsView) -> Sequence[Reals]:
-        return self.rates
+    def of(self, view: LocationsView) -> Sequence[RateEstimate]:
+        return self.usual
 
 
 @dataclass(frozen=True, eq=False)
 class GroupFittedRates:
     """Reference rates, adjusted to how busy places and epochs are in each release."""
 
-    rates: tuple[Reals, ...]
+    usual: tuple[RateEstimate, ...]
     sketches: tuple[PartialTrace, ...]
     fit: cell_rates.GroupEffectsModel
 
-    def of(self, view: LocationsView) -> Sequence[Reals]:
+    def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         factors = self.fit.factors(view.whole)
         return [
-            _clip_rates(factors.at(sketch.cells) * rates) for sketch, rates in zip(self.sketches, self.rates)
+            RateEstimate(_clip_rates(factors.at(sketch.cells) * own.rates), own.shapes)
+            for sketch, own in zip(self.sketches, self.usual)
         ]
 
 
@@ -102,14 +111,39 @@ class ReleaseRates:
     """Rates estimated from each release alone.
 
     If the target is a member, it is in the release too; its effect on the rates of a large group is small.
+    Rates of cells vary around the popularities of place and epoch. The target visited its cells, and so do
+    others more often than the popularities say.
     """
 
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
 
-    def of(self, view: LocationsView) -> Sequence[Reals]:
-        profiles = view.once("habits", partial(deconvolution.profiles_from_releases, public=self.public))
-        return [_clip_rates(profiles.rates(sketch.cells)) for sketch in self.sketches]
+    def of(self, view: LocationsView) -> Sequence[RateEstimate]:
+        return self.given(*view.once("habits", self._habits))
+
+    def from_one(self, release: Reals) -> tuple[RateEstimate, ...]:
+        """Return the estimates from one release, by cell."""
+        return tuple(
+            RateEstimate(own.rates[0], own.shapes[0]) for own in self.given(*self._habits(release[None]))
+        )
+
+    def given(self, profiles: MobilityProfiles, shapes: Reals) -> Sequence[RateEstimate]:
+        """Return the estimates from the profiles of releases and the shapes of their rates."""
+        return [
+            _visited(profiles.rates(sketch.cells), shapes[:, None], sketch.weights)
+            for sketch in self.sketches
+        ]
+
+    def _habits(self, releases: Reals) -> tuple[MobilityProfiles, Reals]:
+        profiles = deconvolution.profiles_from_releases(releases, self.public)
+        return profiles, deconvolution.shapes_of_releases(releases, profiles, self.public)
+
+
+def _visited(rates: Reals, shapes: Reals, weights: Reals) -> RateEstimate:
+    """Return the posterior of gamma rates with these means and shapes, given the visits of the target."""
+    with np.errstate(invalid="ignore"):
+        more = np.where(np.isfinite(shapes), 1 + weights / shapes, 1.0)
+    return RateEstimate(_clip_rates(rates * more), count_priors.round_shapes(shapes + weights + 0 * rates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +158,11 @@ class LikelihoodRatioScorer:
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        for sketch, prior, rates in zip(self.sketches, self.priors, self.rates.of(view)):
+        for sketch, prior, estimate in zip(self.sketches, self.priors, self.rates.of(view)):
             known = view.known(sketch.cells) if self.n_known else 0
+            own = replace(prior, rates=estimate.rates, shapes=estimate.shapes)
             ratios = value_ratios.log_ratios_of_trace(
-                self.ratios.log_ratios, view.at(sketch.cells), known, replace(prior, rates=rates), sketch
+                self.ratios.log_ratios, view.at(sketch.cells), known, own, sketch
             )
             scores.append(count_ratios.total_log_ratio(ratios))
         return np.column_stack(scores)
@@ -136,19 +171,25 @@ class LikelihoodRatioScorer:
 def precompute_for_targets(
     law: ReleaseDistribution,
     priors: Sequence[count_priors.CountPrior],
-    usual: Sequence[Reals],
+    usual: Sequence[RateEstimate],
     n_known: int,
     *,
     vary: bool,
 ) -> count_ratios.PrecomputedRatios:
     """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
-    n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
+    rates, shapes = (np.concatenate(parts) for parts in zip(*usual))
+    coins = np.concatenate([prior.coins for prior in priors])
+    every = count_priors.CountPrior(rates, priors[0].n_in, priors[0].n_out, coins, shapes)
     most_known = min(n_known, ceil(count_priors.count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
-    coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
     if not vary:
-        return count_ratios.precompute_ratios(law, n_in, n_out, rates, coins, most_known)
-    low, high = _clip_rates(np.array([rates.min() / _RATE_RANGE_FACTOR, rates.max() * _RATE_RANGE_FACTOR]))
-    return count_ratios.precompute_ratios_between(law, n_in, n_out, low, high, coins, most_known)
+        return count_ratios.precompute_ratios(law, every, most_known)
+    ranges = []
+    for coin, shape in sorted(set(zip(coins.tolist(), shapes.tolist()))):
+        own = rates[(coins == coin) & (shapes == shape)]
+        low, high = own.min() / _RATE_RANGE_FACTOR, own.max() * _RATE_RANGE_FACTOR
+        low, high = _clip_rates(np.array([low, high])).tolist()
+        ranges.append(count_ratios.RateRange(low, high, coin, shape))
+    return count_ratios.precompute_ratios_between(law, every.n_in, every.n_out, ranges, most_known)
 
 
 def _clip_rates(rates: Reals) -> Reals:
@@ -157,55 +198,44 @@ def _clip_rates(rates: Reals) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class ScoredShadows:
-    """Scores of shadows of one target; ``auc_loss`` is due to people who visit several of its cells."""
+    """Scores of shadows of one target."""
 
     scores: Reals
     members: Bits
-    auc_loss: float
 
 
 @dataclass(frozen=True, eq=False)
 class _ScoreShadows:
     knowledge: AuxiliaryKnowledge
     law: ReleaseDistribution
-    rates: tuple[Reals, ...]
+    usual: tuple[RateEstimate, ...]
     n: int
 
     def __call__(self, task: TargetTask) -> ScoredShadows:
-        sketch, rates = self.knowledge.sketches[task.target], self.rates[task.target]
+        sketch, (rates, shapes) = self.knowledge.sketches[task.target], self.usual[task.target]
         simulator = self.knowledge.simulator
         shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
         prior = count_prior(
             self.knowledge.public, self.knowledge.sketches, task.target, rates, simulator.n_known
         )
+        prior = replace(prior, shapes=shapes)
         log_ratios = partial(count_ratios.log_ratios, self.law)
         ratios = value_ratios.log_ratios_of_trace(log_ratios, shadows.outputs, shadows.known, prior, sketch)
-        return ScoredShadows(
-            count_ratios.total_log_ratio(ratios),
-            shadows.members,
-            _auc_lost_to_joint_visits(ratios, shadows.members),
-        )
+        return ScoredShadows(count_ratios.total_log_ratio(ratios), shadows.members)
 
 
 def score_shadows(
-    knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rates: Sequence[Reals], n: int, rng: Generator
+    knowledge: AuxiliaryKnowledge,
+    law: ReleaseDistribution,
+    usual: Sequence[RateEstimate],
+    n: int,
+    rng: Generator,
 ) -> list[ScoredShadows]:
     """Score ``n`` shadows of each target."""
-    tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
-    work = _ScoreShadows(knowledge, law, tuple(rates), n)
-    long = n * sum(own.size for own in rates) > _MIN_PARALLEL_OUTPUTS
+    tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(usual)))]
+    work = _ScoreShadows(knowledge, law, tuple(usual), n)
+    long = n * sum(own.rates.size for own in usual) > _MIN_PARALLEL_OUTPUTS
     return parallel_map(work, tasks) if long else list(map(work, tasks))
-
-
-def _auc_lost_to_joint_visits(ratios: Reals, members: Bits) -> float:
-    """Return how much higher the AUC would be with independent cells, for normally distributed sums."""
-    worlds = [np.clip(ratios[rows], -_MAX_LOG_RATIO, _MAX_LOG_RATIO) for rows in (members, ~members)]
-    distance = float(worlds[0].sum(axis=1).mean() - worlds[1].sum(axis=1).mean())
-    apart = sum(float(world.var(axis=0).sum()) for world in worlds)
-    together = sum(float(world.sum(axis=1).var()) for world in worlds)
-    if not (apart > 0 and together > 0):
-        return 0.0
-    return float(ndtr(distance / np.sqrt(apart)) - ndtr(distance / np.sqrt(together)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,25 +245,22 @@ class Attack:
     This is the test of Neyman and Pearson (1933). The noise distribution of the release is known, or it is
     estimated by running your own pipeline. The number of other people in a cell is known (informed) or
     averaged out; the probability that a person is there comes from the reference, from earlier releases, or
-    from the release itself.
+    from the release itself. These probabilities are only estimated, so the number of others is beta-binomial.
 
-    ``fit`` controls whether probabilities from the reference are adjusted to each release, using all its
-    cells to estimate how busy places and epochs were. "auto" adjusts them if people who visit several of the
-    target's cells would otherwise cost more than 0.01 of AUC. This is measured on ``shadows`` simulated
-    releases for each target (at least 5,000 over all targets). The shadows also determine the fraction of
-    trials on which to guess.
+    ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
+    estimate how busy places and epochs were. "never" takes them as they are, and reads only the target's
+    cells. ``shadows`` simulated releases for each target (at least 5,000 over all targets) determine the
+    fraction of trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
-    fit: Literal["auto", "always", "never"] = "auto"
+    fit: Literal["always", "never"] = "always"
     shadows: int = 400
 
     def __post_init__(self) -> None:
         if not (self.shadows == 0 or self.shadows >= _MIN_SHADOWS):
             raise BadInput(f"shadows must be 0 or >= {_MIN_SHADOWS}, got {self.shadows}")
-        if self.fit == "auto" and self.shadows == 0:
-            raise BadInput('fit = "auto" needs shadows, got shadows = 0; set fit to "always" or "never"')
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         sketches = (value_ratios.informative_cells(one, knowledge.public) for one in knowledge.sketches)
@@ -243,45 +270,40 @@ class Attack:
             case AuxiliaryKnowledge():
                 return self._by_reference(knowledge, law, rng)
             case PastReleasesKnowledge():
-                rates = cell_rates.rates_from_past(knowledge, law)
-                return _scorer(knowledge, law, _priors_from_past(knowledge, rates), FixedRates(rates), rates)
+                usual = tuple(RateEstimate(*own) for own in cell_rates.rates_from_past(knowledge, law))
+                return _scorer(knowledge, law, _priors_from_past(knowledge, usual), FixedRates(usual), usual)
             case ZeroKnowledge():
-                earlier = deconvolution.profile_from_release(knowledge.earlier, knowledge.public).rates
-                rates = tuple(earlier[sketch.cells] for sketch in knowledge.sketches)
-                priors = tuple(knowledge.prior(target, own) for target, own in enumerate(rates))
                 seen = ReleaseRates(knowledge.public, knowledge.sketches)
-                return _scorer(knowledge, law, priors, seen, rates)
+                usual = seen.from_one(knowledge.earlier)
+                priors = tuple(knowledge.prior(target, own.rates) for target, own in enumerate(usual))
+                return _scorer(knowledge, law, priors, seen, usual)
 
     def _by_reference(
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
-        usual = cell_rates.rates_from_reference(knowledge.reference)
-        rates = tuple(usual(sketch.cells, sketch.weights * sketch.added) for sketch in knowledge.sketches)
-        priors = tuple(
-            count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
-            for target, own in enumerate(rates)
+        found = cell_rates.rates_from_reference(knowledge.reference)
+        added = [sketch.weights * sketch.added for sketch in knowledge.sketches]
+        usual = tuple(
+            RateEstimate(found(sketch.cells, own), found.shapes(sketch.cells, own))
+            for sketch, own in zip(knowledge.sketches, added)
         )
-        each = max(self.shadows, ceil(_MIN_TOTAL_SHADOWS / len(rates)))
-        scored = score_shadows(knowledge, law, rates, each, rng) if self._uses_shadows(knowledge) else []
-        target_rates: TargetRates = FixedRates(rates)
-        if self._fits_rates(knowledge, scored):
+        priors = tuple(
+            count_prior(knowledge.public, knowledge.sketches, target, own.rates, knowledge.simulator.n_known)
+            for target, own in enumerate(usual)
+        )
+        each = max(self.shadows, ceil(_MIN_TOTAL_SHADOWS / len(usual)))
+        scored = score_shadows(knowledge, law, usual, each, rng) if self._uses_shadows(knowledge) else []
+        target_rates: TargetRates = FixedRates(usual)
+        if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
             fit = cell_rates.group_effects_model(
-                knowledge.reference, law, knowledge.public.n_expected_others, usual.everywhere
+                knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
-            target_rates = GroupFittedRates(rates, knowledge.sketches, fit)
-        return _scorer(knowledge, law, priors, target_rates, rates, _guess_fraction(knowledge, scored))
+            target_rates = GroupFittedRates(usual, knowledge.sketches, fit)
+        return _scorer(knowledge, law, priors, target_rates, usual, _guess_fraction(knowledge, scored))
 
     def _uses_shadows(self, knowledge: AuxiliaryKnowledge) -> bool:
         """Return False for your own pipeline: it may be too slow to run many times for every target."""
         return self.shadows > 0 and isinstance(knowledge.public.chain, ReleaseChain)
-
-    def _fits_rates(self, knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> bool:
-        """Return False if part of the group is known: that says more about the group than a fit does."""
-        if knowledge.simulator.n_known or self.fit == "never":
-            return False
-        return (
-            self.fit == "always" or float(np.mean([one.auc_loss for one in scored] or [0.0])) > _MIN_AUC_LOSS
-        )
 
 
 def _scorer(
@@ -289,7 +311,7 @@ def _scorer(
     law: ReleaseDistribution,
     priors: tuple[count_priors.CountPrior, ...],
     rates: TargetRates,
-    usual: tuple[Reals, ...],
+    usual: tuple[RateEstimate, ...],
     share: float | None = None,
 ) -> Scorer[LocationsView]:
     n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
@@ -300,15 +322,15 @@ def _scorer(
 
 
 def _priors_from_past(
-    knowledge: PastReleasesKnowledge, rates: Sequence[Reals]
+    knowledge: PastReleasesKnowledge, usual: Sequence[RateEstimate]
 ) -> tuple[count_priors.CountPrior, ...]:
     """Count the other targets like anybody else: the rates from past releases include them."""
     most = knowledge.public.map.max_value
     size = most * knowledge.public.n_expected_others
     further = most * (knowledge.public.relation is Relation.REPLACE_ONE)
     return tuple(
-        count_priors.CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64))
-        for own in rates
+        count_priors.CountPrior(own.rates, size, size + further, np.zeros(own.rates.size, dtype=np.int64))
+        for own in usual
     )
 
 

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logit, xlog1py, xlogy
+from scipy.special import betaln, gammaln, lambertw, logit, xlog1py, xlogy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -16,6 +16,8 @@ _MIN_SUM = 1e-200  # smaller sums may have lost terms to underflow
 _ENTRIES = 2**20  # entries in a block of sums that are recomputed
 _TAIL = 70.0  # the bulk of a count leaves out a probability of e^-70
 _MAX_TILT = 300.0  # e^300 is still far from the largest float
+_SHAPE_STEP = 0.05  # shapes are rounded within 2.5 %
+_MAX_SHAPE = 1e5  # rates known better than this are taken as certain
 
 
 def log_mix(log_weights: Reals, log_law: Reals) -> Reals:
@@ -76,18 +78,24 @@ def _finite_max(logs: Reals, axis: int) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class CountPrior:
-    """Distribution of the other people in each cell: Binomial(n, rate) + Binomial(coins, 1/2) + known people.
+    """Distribution of the other people in each cell: unknown people + Binomial(coins, 1/2) + known people.
 
     ``rates`` is the probability that one unknown person is in a cell, by cell or rounds x cells. ``n_in``
     unknown people are in the group if the target is a member, and ``n_out`` if it is not: the same number
     under add_remove, one more under replace_one. ``coins`` is the number of other targets known to visit a
     cell; each is a member with probability 1/2.
+
+    Of n unknown people, Binomial(n, rate) are in a cell. Where the rate is only estimated, ``shapes`` says
+    how well: the rate is then the mean of a beta distribution whose first parameter is the shape, and the
+    number is beta-binomial. With k visitors among n reference people and the uniform prior, the shape is
+    k + 1. None and infinite shapes stand for certain rates.
     """
 
     rates: Reals
     n_in: int
     n_out: int
     coins: Ints
+    shapes: Reals | None = None  # by cell or rounds x cells, as the rates
 
     def __post_init__(self) -> None:
         if not ((self.rates >= 0) & (self.rates <= 1)).all():
@@ -102,6 +110,10 @@ class CountPrior:
             )
         if self.coins.shape != self.rates.shape[-1:] or not (self.coins >= 0).all():
             raise BadInput(f"coins needs a number >= 0 for each of {self.rates.shape[-1]} cells")
+        if self.shapes is not None and not (
+            self.shapes.shape in (self.rates.shape, self.rates.shape[-1:]) and (self.shapes > 0).all()
+        ):
+            raise BadInput(f"shapes needs a number > 0 for each of {self.rates.shape[-1]} cells")
 
     @property
     def sure(self) -> bool:
@@ -114,22 +126,40 @@ class CountPrior:
         return self.rates.ndim == 2
 
 
-def log_masses(n: int, rates: Reals, coins: int, counts: range) -> Reals:
+def round_shapes(shapes: Reals) -> Reals:
+    """Round shapes within 2.5 %, so that many cells share a table; very large ones become infinite.
+
+    >>> round_shapes(np.array([1.0, 1.01, 7.0, 1e9])).round(3).tolist()
+    [1.0, 1.0, 7.029, inf]
+    """
+    rounded = np.exp(_SHAPE_STEP * np.round(np.log(shapes) / _SHAPE_STEP))
+    return np.where(shapes > _MAX_SHAPE, np.inf, rounded)
+
+
+def log_masses(n: int, rates: Reals, coins: int, counts: range, shape: float = np.inf) -> Reals:
     """Return the log probability of each count of a range; a row for each rate."""
-    others = _log_binomial(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop))
+    others = _log_others(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop), shape)
     if not coins:
         return others
     flips = _log_binomial(coins, np.array([[0.5]]), np.arange(coins + 1))[0]
     first = max(counts.start - coins, 0)  # the least count of the others
-    reach = np.arange(counts.start - (counts.stop - 1), counts.stop - first)
-    kernel = np.full(reach.size, -np.inf)
-    inside = (reach >= 0) & (reach <= coins)
-    kernel[inside] = flips[reach[inside]]
-    return log_convolve(others, kernel)
+    sums = np.full((rates.size, len(counts)), -np.inf)
+    for heads, flip in enumerate(flips):
+        start = first + heads - counts.start  # of the others, among the counts
+        if start < len(counts):
+            part = sums[:, max(start, 0) :]
+            np.logaddexp(part, flip + others[:, max(-start, 0) : len(counts) - start], out=part)
+    return sums
 
 
 def count_window(
-    n: int, low_rate: float, high_rate: float, coins: int, tilt: float, seen: tuple[float, float]
+    n: int,
+    low_rate: float,
+    high_rate: float,
+    coins: int,
+    tilt: float,
+    seen: tuple[float, float],
+    shape: float = np.inf,
 ) -> range:
     """Return the relevant counts: others add less than 1e-15 to any average over the outputs ``seen``.
 
@@ -137,10 +167,11 @@ def count_window(
     to that of the binomial distribution tilted by it, and not beyond the outputs.
     """
     least, most = seen
-    low, high = count_bulk(n, low_rate, coins), count_bulk(n, high_rate, coins)
+    low = count_bulk(n, low_rate, coins, shape=shape)
+    high = count_bulk(n, high_rate, coins, shape=shape)
     bottom = min(low.start, least - _reach(max(low.variance, least), _TAIL))
     top = max(high.stop, most + _reach(max(high.variance, most), _TAIL))
-    if tilt < _MAX_TILT:
+    if tilt < _MAX_TILT and shape == np.inf:
         bottom = max(bottom, count_bulk(n, low_rate, coins, tilt=-tilt).start)
         top = min(top, count_bulk(n, high_rate, coins, tilt=tilt).stop)
     bottom, top = np.clip([np.floor(bottom), np.ceil(top)], 0, n + coins)
@@ -156,19 +187,51 @@ class CountBulk:
     variance: float
 
 
-def count_bulk(n: int, rate: float, coins: int, *, tilt: float = 0.0, tail: float = _TAIL) -> CountBulk:
+def count_bulk(
+    n: int, rate: float, coins: int, *, tilt: float = 0.0, tail: float = _TAIL, shape: float = np.inf
+) -> CountBulk:
     """Return the interval that a count, tilted by e^(tilt c), leaves with probability e^-tail on either side.
 
-    By Bernstein's inequality (1927).
+    By Bernstein's inequality (1927). With a finite shape the probability may be twice as large, and there is
+    no tilt.
     """
+    if shape < np.inf:
+        lows, highs = (count_bulk(n, end, coins, tail=tail) for end in _rate_bulk(rate, shape, tail))
+        return CountBulk(lows.start, highs.stop, highs.variance)
     rate, coin = (p * np.exp(tilt) / (1 - p + p * np.exp(tilt)) for p in (rate, 0.5))
     mean, variance = n * rate + coins * coin, n * rate * (1 - rate) + coins * coin * (1 - coin)
     reach = _reach(variance, tail)
     return CountBulk(mean - reach, mean + reach, variance)
 
 
+def _rate_bulk(rate: float, shape: float, tail: float) -> tuple[float, float]:
+    """Return the interval that a beta distributed rate leaves with probability e^-tail on either side.
+
+    A gamma variable of this shape is the product of the beta variable and an independent one, so that the
+    beta variable is less spread: Chernoff's bound of the gamma variable, e^(-shape (x - 1 - log x)) at x
+    times its mean, holds for both.
+    """
+    edge = -np.exp(-1 - tail / shape)
+    low = float(-lambertw(edge, 0).real)
+    high = float(-lambertw(edge, -1).real) if edge < 0 else 1 + 2 * tail / shape
+    return rate * low, min(rate * high, 1.0)
+
+
 def _reach(variance: float, tail: float) -> float:
     return tail / 3 + sqrt((tail / 3) ** 2 + 2 * tail * max(variance, 0.0))
+
+
+def _log_others(n: int, rates: Reals, counts: Ints, shape: float) -> Reals:
+    """Return the log probability of each number of unknown people, beta-binomial with a finite shape."""
+    if shape == np.inf or not n:
+        return _log_binomial(n, rates, counts)
+    if not ((rates > 0) & (rates < 1)).all():
+        certain = (rates == 0) | (rates == 1)
+        inner = _log_others(n, np.where(certain, 0.5, rates), counts, shape)
+        return np.where(certain, _log_binomial(n, rates, counts), inner)
+    inside, rest = np.minimum(counts, n), shape * (1 - rates) / rates
+    ways = np.where(counts <= n, -np.log(n + 1) - betaln(inside + 1, n - inside + 1), -np.inf)
+    return np.asarray(betaln(inside + shape, n - inside + rest) - betaln(shape, rest) + ways)
 
 
 def _log_binomial(n: int, rates: Reals, counts: Ints) -> Reals:

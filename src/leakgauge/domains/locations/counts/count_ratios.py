@@ -3,9 +3,9 @@
 They are computed for the outputs of a block, or in tables before the first round, for all targets and rounds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts import ratio_tables, release_distribution
 from leakgauge.domains.locations.counts.count_priors import CountPrior, log_sum
+from leakgauge.domains.locations.counts.ratio_tables import CellKind, CellKinds
 from leakgauge.mechanisms._count_noise import IntegerOutputs, RoughDensity
 
 _ENTRIES = 2**20  # numbers held in memory at a time
@@ -164,10 +165,12 @@ def _general_log_ratios(
     return ratios
 
 
-def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[ratio_tables.CellsByRate]:
+def rate_strips(
+    n_in: int, n_out: int, coins: int, nodes: Reals, shape: float = np.inf
+) -> list[ratio_tables.CellsByRate]:
     """Split the rates into groups of neighbours whose counts lie in a similar range."""
     edges = np.flatnonzero(np.diff(ratio_tables.rate_bands(n_out, nodes, coins))) + 1
-    return [ratio_tables.CellsByRate(n_in, n_out, coins, rates) for rates in np.split(nodes, edges)]
+    return [ratio_tables.CellsByRate(n_in, n_out, coins, rates, shape) for rates in np.split(nodes, edges)]
 
 
 def stacked_tables(
@@ -240,20 +243,32 @@ def _stacked(parts: list[tuple[int, ratio_tables.ColumnRatios]], n: int) -> rati
 
 
 @dataclass(frozen=True, eq=False)
+class KindRows:
+    """The rows of a table for cells of one kind (coins and shape): one for each rate in ``nodes``."""
+
+    coins: int
+    shape: float
+    nodes: Reals  # rates in ascending order
+    first: int = 0  # row
+
+
+@dataclass(frozen=True, eq=False)
 class PrecomputedRatios:
     """Looks up what ``log_ratios`` computes; ratios that are not in the tables are computed.
 
-    A table has a row for each rate in ``nodes`` and each number of coins in ``coins``. Built by
-    ``precompute_ratios``.
+    A table has a row for each rate of each kind of cells. Built by ``precompute_ratios``.
     """
 
     law: release_distribution.ReleaseDistribution
     n_in: int
     n_out: int
-    coins: tuple[int, ...]
-    nodes: Reals  # rates in ascending order
-    step: float | None  # of their log-odds, where ratios between them may be interpolated
+    kinds: tuple[KindRows, ...]
+    step: float | None  # of the log-odds of rates, where ratios between them may be interpolated
     tables: tuple[ratio_tables.RatioTable, ...]  # one for each part of the law
+
+    @property
+    def n_rows(self) -> int:
+        return sum(kind.nodes.size for kind in self.kinds)
 
     def log_ratios(
         self, outputs: npt.ArrayLike, known: npt.ArrayLike, prior: CountPrior, weights: Reals | None = None
@@ -291,79 +306,99 @@ class PrecomputedRatios:
 
     def _rows(self, elements: ratio_tables.OutputElements) -> tuple[ratio_tables.TableRows, Bits]:
         """Return the row of each element, and whether there is one."""
-        prior, per_cell = elements.prior, elements.own_rates is None
-        rates = prior.rates if elements.own_rates is None else elements.own_rates
-        coins = prior.coins if per_cell else prior.coins[elements.cells]
-        place = np.searchsorted(self.coins, coins).clip(max=len(self.coins) - 1)
-        listed = np.asarray(self.coins)[place] == coins
-        rows, share = self._nearest(rates, listed)
-        rows += place * self.nodes.size
-        table_rows = ratio_tables.TableRows(rows, share)
-        return (table_rows.only(elements.cells), listed[elements.cells]) if per_cell else (table_rows, listed)
+        rates, cell_kinds = elements.by_kind
+        numbers, distinct = cell_kinds.numbered()
+        rows, share = np.zeros(rates.shape, dtype=np.intp), np.zeros(rates.shape)
+        listed = np.zeros(rates.shape, dtype=bool)
+        by_kind = {(kind.coins, kind.shape): kind for kind in self.kinds}
+        for number, (coins, shape) in enumerate(distinct):
+            kind = by_kind.get((coins, shape if self.n_out else np.inf))
+            if kind is not None and (own := np.flatnonzero(numbers == number)).size:
+                rows[own], share[own], listed[own] = self._nearest(kind, rates[own])
+        table_rows = ratio_tables.TableRows(rows, None if self.step is None else share)
+        if elements.own_rates is None:
+            return table_rows.only(elements.cells), listed[elements.cells]
+        return table_rows, listed
 
-    def _nearest(self, rates: Reals, listed: Bits) -> tuple[npt.NDArray[np.intp], Reals | None]:
+    def _nearest(self, kind: KindRows, rates: Reals) -> tuple[npt.NDArray[np.intp], Reals, Bits]:
+        """Return the rows at or below the rates, the position of the rates above them, and which exist."""
+        nodes, share = kind.nodes, np.zeros(rates.size)
         if self.n_out == 0:
-            return np.zeros(rates.shape, dtype=np.intp), None
+            return np.full(rates.size, kind.first), share, np.ones(rates.size, dtype=bool)
         if self.step is None:
-            rows = np.searchsorted(self.nodes, rates).clip(max=self.nodes.size - 1)
-            listed &= self.nodes[rows] == rates
-            return rows, None
-        listed &= (rates >= self.nodes[0]) & (rates < self.nodes[-1])
-        steps = (logit(np.where(listed, rates, self.nodes[0])) - logit(self.nodes[0])) / self.step
-        rows = np.floor(steps).astype(np.intp).clip(0, self.nodes.size - 2)
-        return rows, steps - rows
+            rows = np.searchsorted(nodes, rates).clip(max=nodes.size - 1)
+            return kind.first + rows, share, nodes[rows] == rates
+        listed = (rates >= nodes[0]) & (rates < nodes[-1])
+        steps = (logit(np.where(listed, rates, nodes[0])) - logit(nodes[0])) / self.step
+        rows = np.floor(steps).astype(np.intp).clip(0, nodes.size - 2)
+        return kind.first + rows, steps - rows, listed
+
+
+class RateRange(NamedTuple):
+    """The rates that cells of one kind (coins and shape) may have."""
+
+    low: float
+    high: float
+    coins: int = 0
+    shape: float = np.inf
 
 
 def precompute_ratios(
-    law: release_distribution.ReleaseDistribution,
-    n_in: int,
-    n_out: int,
-    rates: Reals,
-    coins: Sequence[int] = (0,),
-    most_known: int = 0,
+    law: release_distribution.ReleaseDistribution, prior: CountPrior, most_known: int = 0
 ) -> PrecomputedRatios:
-    """Build tables for groups of one size and these rates; exact for up to 128 different rates.
+    """Build tables for the cells of a prior; exact for up to 128 different rates (with coins and shape).
 
     A cell contains at most ``most_known`` known people. If nobody is unknown, rates do not matter.
     """
-    if n_out == 0:
-        return _precomputed(law, 0, 0, np.array([0.5]), None, tuple(sorted(set(coins))), most_known)
-    between = np.unique(rates[(rates > 0) & (rates < 1)])
-    if between.size > ratio_tables.MAX_EXACT_RATES:
-        return precompute_ratios_between(
-            law, n_in, n_out, float(between[0]), float(between[-1]), coins, most_known
-        )
-    return _precomputed(law, n_in, n_out, between, None, tuple(sorted(set(coins))), most_known)
+    kinds = CellKinds(prior.coins, prior.shapes)
+    if prior.n_out == 0:
+        nodes = {(coins, np.inf): np.array([0.5]) for coins, _ in kinds.numbered()[1]}
+        return _precomputed(law, 0, 0, nodes, None, most_known)
+    numbers, distinct = kinds.numbered()
+    inner = (prior.rates > 0) & (prior.rates < 1)
+    nodes = {distinct[n]: np.unique(prior.rates[inner & (numbers == n)]) for n in np.unique(numbers[inner])}
+    if sum(some.size for some in nodes.values()) > ratio_tables.MAX_EXACT_RATES:
+        ranges = [RateRange(float(some[0]), float(some[-1]), *kind) for kind, some in nodes.items()]
+        return precompute_ratios_between(law, prior.n_in, prior.n_out, ranges, most_known)
+    return _precomputed(law, prior.n_in, prior.n_out, nodes, None, most_known)
 
 
 def precompute_ratios_between(
     law: release_distribution.ReleaseDistribution,
     n_in: int,
     n_out: int,
-    low: float,
-    high: float,
-    coins: Sequence[int] = (0,),
+    ranges: Sequence[RateRange],
     most_known: int = 0,
 ) -> PrecomputedRatios:
-    """Build tables for groups of one size and all rates between two, for rates estimated in each release."""
-    if not 0 < low <= high < 1:
-        raise BadInput(f"rates must lie in (0, 1) with low <= high, got low = {low} and high = {high}")
+    """Build tables for groups of one size and ranges of rates, for rates estimated in each release."""
+    for one in ranges:
+        if not 0 < one.low <= one.high < 1:
+            raise BadInput(
+                f"rates must lie in (0, 1) with low <= high, got low = {one.low} and high = {one.high}"
+            )
+    low, high = min(one.low for one in ranges), max(one.high for one in ranges)
     step = ratio_tables.rate_step(n_out, np.array([low, np.clip(0.5, low, high), high]))
-    first, last = np.floor(logit(low) / step), np.floor(logit(high) / step) + 1
-    nodes = expit(step * np.arange(first, last + 1))
-    return _precomputed(law, n_in, n_out, nodes, step, tuple(sorted(set(coins))), most_known)
+    nodes = {}
+    for one in ranges:
+        first, last = np.floor(logit(one.low) / step), np.floor(logit(one.high) / step) + 1
+        nodes[one.coins, one.shape] = expit(step * np.arange(first, last + 1))
+    return _precomputed(law, n_in, n_out, nodes, step, most_known)
 
 
 def _precomputed(
     law: release_distribution.ReleaseDistribution,
     n_in: int,
     n_out: int,
-    nodes: Reals,
+    nodes: Mapping[CellKind, Reals],
     step: float | None,
-    coins: tuple[int, ...],
     most_known: int,
 ) -> PrecomputedRatios:
+    """Build the tables; ``nodes`` are the rates of each kind of cells."""
     parts = law.parts(np.empty((0, 1))) if isinstance(law, release_distribution.PiecewiseShift) else ()
-    strips = [strip for coin in coins for strip in rate_strips(n_in, n_out, coin, nodes)]
-    tables = stacked_tables(parts, strips, most_known) if parts and nodes.size else ()
-    return PrecomputedRatios(law, n_in, n_out, coins, nodes, step, tables)
+    kinds, strips, n_rows = [], [], 0
+    for (coins, shape), rates in nodes.items():
+        kinds.append(KindRows(coins, shape, rates, n_rows))
+        strips += rate_strips(n_in, n_out, coins, rates, shape)
+        n_rows += rates.size
+    tables = stacked_tables(parts, strips, most_known) if parts and n_rows else ()
+    return PrecomputedRatios(law, n_in, n_out, tuple(kinds), step, tables)

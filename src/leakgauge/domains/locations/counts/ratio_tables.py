@@ -193,29 +193,36 @@ def _cubic(share: Reals, values: list[Reals]) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class CellsByRate:
-    """Cells of different rates, with the numbers of unknown others (``n_in``, ``n_out``) and of coins."""
+    """Cells of different rates, with the same numbers of unknown others (``n_in``, ``n_out``) and coins.
+
+    ``shape`` says how well the rates are known, as in ``CountPrior``.
+    """
 
     n_in: int
     n_out: int
     coins: int
     rates: Reals
+    shape: float = np.inf
 
     def counts(self, low: float, high: float, tilt: float = np.inf) -> range:
         """Return the relevant counts for outputs between two ends."""
         rates = float(self.rates.min()), float(self.rates.max())
-        return count_priors.count_window(self.n_out, *rates, self.coins, tilt, (low, high))
+        return count_priors.count_window(self.n_out, *rates, self.coins, tilt, (low, high), self.shape)
 
     def home(self, spread: float, tail: float) -> tuple[float, float]:
         """Return the interval of nearly all outputs minus known counts, for noise up to ``spread``."""
-        least = count_priors.count_bulk(self.n_out, float(self.rates.min()), self.coins, tail=tail).start
-        most = count_priors.count_bulk(self.n_out, float(self.rates.max()), self.coins, tail=tail).stop
-        low, high = max(least, 0.0) - spread, min(most, self.n_out + self.coins) + 1 + spread
+        lowest, highest = (
+            count_priors.count_bulk(self.n_out, float(rate), self.coins, tail=tail, shape=self.shape)
+            for rate in (self.rates.min(), self.rates.max())
+        )
+        low = max(lowest.start, 0.0) - spread
+        high = min(highest.stop, self.n_out + self.coins) + 1 + spread
         return floor(low), ceil(high)
 
     def log_masses(self, counts: range) -> list[Reals]:
         """Return log probabilities with the target and without it, or one list entry if they are equal."""
         return [
-            count_priors.log_masses(n, self.rates, self.coins, counts)
+            count_priors.log_masses(n, self.rates, self.coins, counts, self.shape)
             for n in dict.fromkeys((self.n_in, self.n_out))
         ]
 
@@ -271,24 +278,28 @@ def noise_reach(law: ShiftDistribution, tail: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class OutputElements:
-    """Some outputs of a block: the cell of each, and its rate where rates differ between rounds."""
+    """Some outputs of a block: the cell of each, and its rate and shape where they differ between rounds."""
 
     prior: count_priors.CountPrior
     weights: Reals | None
     cells: IndexArray
     own_rates: Reals | None = None
+    own_shapes: Reals | None = None
 
     @classmethod
     def all_of(
         cls, shape: tuple[int, ...], prior: count_priors.CountPrior, weights: Reals | None
     ) -> "OutputElements":
         rates = np.broadcast_to(prior.rates, shape) if prior.per_round else None
-        return cls(prior, weights, np.broadcast_to(np.arange(shape[1]), shape), rates)
+        shapes = prior.shapes
+        shapes = None if rates is None or shapes is None else np.broadcast_to(shapes, shape)
+        return cls(prior, weights, np.broadcast_to(np.arange(shape[1]), shape), rates, shapes)
 
     def only(self, rows: Bits | IndexArray | slice) -> "OutputElements":
         """Return some of them, as one flat array."""
         rates = None if self.own_rates is None else self.own_rates[rows]
-        return OutputElements(self.prior, self.weights, self.cells[rows], rates)
+        shapes = None if self.own_shapes is None else self.own_shapes[rows]
+        return OutputElements(self.prior, self.weights, self.cells[rows], rates, shapes)
 
     @property
     def rates(self) -> Reals:
@@ -298,14 +309,20 @@ class OutputElements:
     def own_weights(self) -> Reals | None:
         return None if self.weights is None else self.weights[self.cells]
 
+    @property
+    def by_kind(self) -> "tuple[Reals, CellKinds]":
+        """The rates and the kinds of cells: of elements if rates differ between rounds, else of cells."""
+        if self.own_rates is None:
+            return self.prior.rates, CellKinds(self.prior.coins, self.prior.shapes)
+        return self.own_rates, CellKinds(self.prior.coins[self.cells], self.own_shapes)
+
     def groups(self) -> Iterator["RateGroup"]:
-        """Group them by coins and by similar mean counts."""
+        """Group them by coins, by shape and by similar mean counts."""
         single = self.own_rates is not None  # or else cell by cell
-        rates = self.prior.rates if self.own_rates is None else self.own_rates
-        coins = self.prior.coins[self.cells] if single else self.prior.coins
-        keys = rate_bands(self.prior.n_out, rates, coins) * (int(coins.max()) + 1) + coins
-        present_keys = np.flatnonzero(np.bincount(keys))
-        for key in present_keys:
+        rates, kinds = self.by_kind
+        numbers, distinct = kinds.numbered()
+        keys = rate_bands(self.prior.n_out, rates, kinds.coins) * len(distinct) + numbers
+        for key in np.unique(keys):
             chosen = np.flatnonzero(keys == key)
             elements = chosen if single else np.flatnonzero(keys[self.cells] == key)
             if not elements.size:
@@ -313,8 +330,28 @@ class OutputElements:
             nodes, rows = rate_nodes(self.prior.n_out, rates[chosen])
             if not single:
                 rows = rows.only(np.searchsorted(chosen, self.cells[elements]))
-            cells = CellsByRate(self.prior.n_in, self.prior.n_out, int(coins[chosen[0]]), nodes)
+            coins, shape = distinct[key % len(distinct)]
+            cells = CellsByRate(self.prior.n_in, self.prior.n_out, coins, nodes, shape)
             yield RateGroup(elements, cells, rows)
+
+
+CellKind: TypeAlias = tuple[int, float]  # number of coins, and shape
+
+
+@dataclass(frozen=True, eq=False)
+class CellKinds:
+    """What decides the distribution of counts beside the rate: coins and shapes of cells or elements."""
+
+    coins: IndexArray
+    shapes: Reals | None
+
+    def numbered(self) -> tuple[IndexArray, list[CellKind]]:
+        """Return the number of each one's kind, and the kinds in this order."""
+        coins, first = np.unique(self.coins, return_inverse=True)
+        if self.shapes is None:
+            return first, [(int(some), np.inf) for some in coins]
+        shapes, second = np.unique(self.shapes, return_inverse=True)
+        return first * shapes.size + second, [(int(some), float(shape)) for some in coins for shape in shapes]
 
 
 @dataclass(frozen=True, eq=False)

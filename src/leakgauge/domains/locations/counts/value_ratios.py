@@ -29,7 +29,10 @@ def log_ratios_of_trace(
     sure = np.broadcast_to(np.asarray(known, dtype=np.float64), outputs.shape)
     for step in range(1, int(sketch.added.max())):
         cells = np.flatnonzero((sketch.added > step) & (sketch.weights > 0))
-        own = replace(prior, rates=prior.rates[..., cells], coins=prior.coins[cells], n_out=prior.n_in)
+        shapes = None if prior.shapes is None else prior.shapes[..., cells]
+        own = replace(
+            prior, rates=prior.rates[..., cells], coins=prior.coins[cells], shapes=shapes, n_out=prior.n_in
+        )
         ratios[:, cells] += log_ratios(outputs[:, cells], sure[:, cells] + step, own, None)
     return ratios
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import betaln
 
 from leakgauge.core.game import Reals
+from leakgauge.domains.locations.counts.count_priors import round_shapes
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.knowledge import PastReleasesKnowledge
@@ -21,6 +22,7 @@ from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood,
 
 _PSEUDO_VISITS = 0.5  # added to every place and epoch, so that no rate is zero
 _MAX_RATE = 0.999  # estimated rates are at most this
+_BASE_STEP = 0.02  # of the logs of rates that are counted as equal
 _LOG_SHAPE_RANGE = (-6.0, 9.0)  # search range for the log of the shape
 _N_POOLED_RELEASES = 50  # releases used to estimate how popular places and epochs are
 _N_ITERATIONS = 4
@@ -33,12 +35,12 @@ _BLOCK_CELLS = 2**21  # cells of all releases in a block
 class ReferenceRates:
     """Rates of cells, estimated from their visitors and from the popularity of place and epoch.
 
-    Where a person adds up to ``max_value`` to a cell, each counts as so many people.
+    The rate of a cell has a beta distribution whose mean is the product of the popularities of its place and
+    its epoch, and whose first parameter is ``shape``, the same for all cells. It maximises the likelihood of
+    the visitors of all cells, which are then beta-binomial (Skellam 1948). A rate is its posterior mean given
+    the visitors, so that cells with few visitors are not treated as empty (empirical Bayes, Robbins 1956).
 
-    The rate of a cell is the product of the popularities of its place and its epoch, times a factor that
-    follows a gamma distribution of mean one. Its ``shape`` maximises the likelihood of the visitors of all
-    cells, which are then negative binomial (Greenwood and Yule 1920). A rate is its posterior mean given the
-    visitors, so that cells with few visitors are not treated as empty (empirical Bayes, Robbins 1956).
+    Where a person adds up to ``max_value`` to a cell, each counts as so many people.
     """
 
     visitors: Ints  # of each cell
@@ -54,6 +56,10 @@ class ReferenceRates:
         """
         seen = self.shape + self.visitors[cells] + np.asarray(weights)
         return np.minimum(seen / (self.shape / self.base[cells] + self.n_people), _MAX_RATE)
+
+    def shapes(self, cells: Ints, weights: npt.ArrayLike = 1.0) -> Reals:
+        """Return the first parameters of the posterior beta distributions of these rates, rounded."""
+        return round_shapes(self.shape + self.visitors[cells] + np.asarray(weights))
 
     @property
     def everywhere(self) -> Reals:
@@ -71,28 +77,33 @@ def rates_from_reference(reference: Traces) -> ReferenceRates:
         for axis in (1, 0)
     )
     base = np.minimum(max(total, _PSEUDO_VISITS) / n_people * np.outer(space, time).ravel(), _MAX_RATE)
-    return ReferenceRates(visitors, n_people, base, _likeliest_shape(visitors, n_people * base))
+    return ReferenceRates(visitors, n_people, base, _likeliest_shape(visitors, n_people, base))
 
 
-def _likeliest_shape(visitors: Ints, expected: Reals) -> float:
+def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
+    """Return the shape that maximises the beta-binomial likelihood; similar rates are counted as equal."""
     from scipy.optimize import minimize_scalar
 
-    positive = visitors[visitors > 0]
+    classes = np.round(np.log(base) / _BASE_STEP).astype(np.int64)
+    lowest, n_kinds = classes.min(), int(visitors.max()) + 1
+    keys, times = np.unique((classes - lowest) * n_kinds + visitors, return_counts=True)
+    seen, means = keys % n_kinds, np.minimum(np.exp(_BASE_STEP * (keys // n_kinds + lowest)), _MAX_RATE)
 
     def cost(log_shape: float) -> float:
-        """Minus the log-likelihood of negative binomial counts, up to a constant."""
+        """Minus the log-likelihood of beta-binomial counts, up to a constant."""
         shape = np.exp(log_shape)
-        ways = gammaln(positive + shape).sum() - positive.size * gammaln(shape)
-        return float(visitors @ np.log(shape + expected) + shape * np.log1p(expected / shape).sum() - ways)
+        rest = shape * (1 - means) / means
+        return float(-times @ (betaln(seen + shape, n_people - seen + rest) - betaln(shape, rest)))
 
     return float(np.exp(minimize_scalar(cost, bounds=_LOG_SHAPE_RANGE, method="bounded").x))
 
 
-def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tuple[Reals, ...]:
-    """Return the posterior mean of each rate given the outputs of its cell, for each target.
+def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tuple[tuple[Reals, Reals], ...]:
+    """Return the posterior mean of each rate given the outputs of its cell, for each target, and its shape.
 
-    The prior of a rate is an exponential distribution whose mean is the product of the popularities of place
-    and epoch. The targets are counted like anybody else.
+    The shape is that of the gamma distribution with the mean and variance of the posterior. The prior of a
+    rate is an exponential distribution whose mean is the product of the popularities of place and epoch. The
+    targets are counted like anybody else.
     """
     size = expected_group_size(past.public)
     base = deconvolve_together(past.releases[:_N_POOLED_RELEASES], law, size, past.public.map).rates
@@ -103,7 +114,11 @@ def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tu
         beyond = evidence.log_rates - np.log(size * base[sketch.cells])[:, None]
         belief = evidence.of(outputs).sum(axis=0) @ evidence.curves.T + beyond - np.exp(beyond)
         belief = np.exp(belief - belief.max(axis=1, keepdims=True))
-        rates.append(belief @ np.exp(evidence.log_rates) / belief.sum(axis=1) / size)
+        belief /= belief.sum(axis=1, keepdims=True)
+        means, squares = (belief @ np.exp(power * evidence.log_rates) for power in (1, 2))
+        with np.errstate(divide="ignore"):
+            shapes = means**2 / np.maximum(squares - means**2, 0.0)
+        rates.append((means / size, round_shapes(shapes)))
     return tuple(rates)
 
 
@@ -232,12 +247,14 @@ def group_effects_model(
 
 
 def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
-    """Return the variance between groups of the log rate of each place (or epoch).
+    """Return the variance of the log rate of each place (or epoch) in a group, given the reference.
 
     A group's visits to a place vary because visits are random events, and because some people visit it often.
-    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r.
+    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
+    of the reference differs from that of the crowd, too, by the variance of its visits.
     """
     pairs, visits = np.unique(where * n_people + people, return_counts=True)
     second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
-    excess = np.maximum(second - means**2 - (means - squares), 0.0)
-    return np.log1p(excess / (size * np.maximum(means, 1 / n_people) ** 2))
+    own = np.maximum(second - means**2, 0.0)
+    excess = np.maximum(own - (means - squares), 0.0)
+    return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)

@@ -15,7 +15,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap
-from leakgauge.domains.locations.mobility import mobility_profile
+from leakgauge.domains.locations.mobility import dispersion, mobility_profile
 from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood, rate_likelihood
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
@@ -242,6 +242,20 @@ def profiles_from_releases(releases: Reals, public: PublicParameters) -> mobilit
         return _profiles_of_raw_counts(releases, public)
     law: Any = public.chain
     return deconvolve_each(releases, law, expected_group_size(public), public.map)
+
+
+def shapes_of_releases(
+    releases: Reals, profiles: mobility_profile.MobilityProfiles, public: PublicParameters
+) -> Reals:
+    """Estimate how much the rates of cells vary around each profile: the shapes of gamma distributions.
+
+    They are infinite (no variation) if your own pipeline has no noise distribution.
+    """
+    if isinstance(public.chain, UserReleaseChain) and public.chain.law is None:
+        return np.full(len(releases), np.inf)
+    law: Any = public.chain
+    size = expected_group_size(public)
+    return dispersion.estimate_shapes(releases, (size * one.rates for one in profiles), law, size)
 
 
 def expected_group_size(public: PublicParameters) -> int:

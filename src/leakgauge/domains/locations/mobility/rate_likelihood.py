@@ -65,7 +65,7 @@ class RateLikelihood:
 
 def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -> RateLikelihood:
     """Return the likelihood for these outputs; tables are cached by noise distribution and range."""
-    low, high = _round_away(float(outputs.min())), _round_away(float(outputs.max()))
+    low, high = round_away(float(outputs.min())), round_away(float(outputs.max()))
     lumps = () if law.whole else tuple(np.unique(outputs[outputs == np.floor(outputs)]).tolist()[:_TABLE])
     key: Any = law
     return _tabulate_likelihood(key, group_size, low, max(high, low + 1), lumps)
@@ -76,7 +76,7 @@ def _tabulate_likelihood(
     law: Any, group_size: int, low: int, high: int, lumps: tuple[float, ...]
 ) -> RateLikelihood:
     reach = min(high, max(low, 0) + _table_size(law, group_size))
-    outputs, width = _tabled_outputs(law, low, reach, lumps)
+    outputs, width = tabled_outputs(law, low, reach, lumps)
     log_rates = np.arange(log(_top_rate(high, group_size)), log(_LEAST), -_STEP)[::-1]
     tabled = np.exp(log_rates) <= 1.001 * _top_rate(reach, group_size)
     top = float(np.exp(log_rates[tabled][-1]))
@@ -93,14 +93,14 @@ def _tabulate_likelihood(
     return RateLikelihood(outputs[possible], numbers, log_rates, curves, cut=high > reach)
 
 
-def _tabled_outputs(
-    law: ReleaseDistribution, low: int, reach: int, lumps: tuple[float, ...]
+def tabled_outputs(
+    law: ReleaseDistribution, low: int, reach: int, lumps: tuple[float, ...], n_bins: int = _TABLE
 ) -> tuple[Reals, float]:
     """All outputs; or the middles of bins, and whole numbers at which others were lumped. And the width."""
     if law.whole:
         return np.arange(low, reach + 1, dtype=np.float64), 1.0
-    width = (reach - low) / _TABLE
-    return np.union1d(low + width * (np.arange(_TABLE) + 0.5), lumps), width
+    width = (reach - low) / n_bins
+    return np.union1d(low + width * (np.arange(n_bins) + 0.5), lumps), width
 
 
 def _top_rate(output: float, group_size: int) -> float:
@@ -135,7 +135,7 @@ def _log_poisson(rates: Reals, counts: Reals) -> Reals:
     return np.asarray(np.outer(np.log(rates), counts) - rates[:, None] - gammaln(counts + 1))
 
 
-def _round_away(extreme: float) -> int:
+def round_away(extreme: float) -> int:
     """A whole number at least as far from zero, of three leading binary digits: few tables serve all."""
     whole = ceil(abs(extreme))
     unit = 2 ** max(whole.bit_length() - 3, 0)
