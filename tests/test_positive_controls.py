@@ -74,6 +74,9 @@ class IgnoresTheBit:
     def release(self, members, rng):
         return self._challenger.release(np.zeros_like(members), rng)
 
+    def release_rounds(self, rounds, members, rng):
+        return self._challenger.release_rounds(rounds, np.zeros_like(members), rng)
+
 
 def test_attack_passes_without_protection(setting):
     assert not isinstance(setting.control, NoControl)
