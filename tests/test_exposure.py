@@ -195,7 +195,7 @@ def test_both_compositions_are_kept_beside_nominal_epsilon(tmp_path):
 def test_promises_are_summarised_without_names(tmp_path):
     summary = exposure.save_exposure([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
     promised = summary["audits"][0]["promised"]
-    assert promised["nominal"] == {"epsilon": 0.5, "unit": "event"}
+    assert promised["nominal"] == {"epsilon": 0.5, "unit": "event", "exact": None}
     assert (promised["kairouz"]["0.5"], promised["kairouz"]["1.0"]) == (2.5, None)
     assert (promised["tight"]["0.5"], promised["tight"]["1.0"]) == (2.0, 30.125)
     json.dumps(summary, allow_nan=False)

@@ -135,7 +135,7 @@ def test_visits_that_caps_drop_are_errors(size):
     data = {"users": 600, "sites": 50, "epochs": 24}
     challenger = build(
         data=data,
-        challenger={"group_size": size, "targets": 2, "per_user": 3},
+        challenger={"group_size": size, "splits": 1, "targets": 2, "per_user": 3},
         mechanism={"name": "raw"},
         folder=Path(),
         seed=7,

@@ -543,7 +543,7 @@ def test_auxiliary_accuracy_matches_liu24_figure_7():
     assert outcome.accuracy == pytest.approx(0.788, abs=0.01)
 
 
-CITY = {"group_size": 1000, "reference": 0.5, "targets": {"n": 50, "min_visits": 10}}
+CITY = {"group_size": 1000, "reference": 0.5, "splits": 1, "targets": {"n": 50, "min_visits": 10}}
 STEPS = {"round": True, "clamp": True}
 
 
@@ -555,8 +555,8 @@ def built(data, mechanism, folder=Path(), **challenger):
 @pytest.mark.parametrize(
     ("mechanism", "expected"),
     [
-        ({"name": "laplace", "epsilon": 1.0, **STEPS}, 0.941),
-        ({"name": "laplace", "epsilon": 0.5, **STEPS}, 0.866),
+        pytest.param({"name": "laplace", "epsilon": 1.0, **STEPS}, 0.941, marks=pytest.mark.nightly),
+        pytest.param({"name": "laplace", "epsilon": 0.5, **STEPS}, 0.866, marks=pytest.mark.nightly),
         ({"name": "raw", "suppress": 1}, 0.975),
     ],
     ids=["epsilon 1", "epsilon 0.5", "suppressed"],
@@ -580,8 +580,8 @@ def test_milan_sized_city_matches_first_trial(mechanism, expected):
 @pytest.mark.parametrize(
     ("mechanism", "expected"),
     [
-        ({"name": "laplace", "epsilon": 1.0, **STEPS}, 0.972),
-        ({"name": "laplace", "epsilon": 0.5, **STEPS}, 0.897),
+        pytest.param({"name": "laplace", "epsilon": 1.0, **STEPS}, 0.972, marks=pytest.mark.nightly),
+        pytest.param({"name": "laplace", "epsilon": 0.5, **STEPS}, 0.897, marks=pytest.mark.nightly),
         ({"name": "laplace", "epsilon": 1.0, "clamp": True, "suppress": 1}, 0.962),
     ],
     ids=["epsilon 1", "epsilon 0.5", "suppressed"],

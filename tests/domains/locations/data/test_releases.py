@@ -115,7 +115,7 @@ def test_own_pipeline_is_called_for_each_release(tmp_path):
     (tmp_path / "mine.py").write_text(PIPELINE)
     own = {"name": "own", "release": "mine:publish", "epsilon": 1.0, "unit": "user"}
     challenger = built(tmp_path, mechanism=own)
-    table = challenger.whole_table().reshape(4, 48)
+    table = challenger.whole_tables(1)[0].reshape(4, 48)
     counts = challenger.traces.visitors().reshape(4, 48)
     for epochs in (slice(0, 16), slice(16, 32), slice(32, 48)):
         np.testing.assert_array_equal(table[:, epochs], counts[:, epochs] - counts[:, epochs].sum())

@@ -222,10 +222,11 @@ def test_paired_shadows_match_game_distribution(relation, theta):
 def test_game_matches_enumerated_distribution(relation):
     """Three targets with their traces, and a pool that holds the five others."""
     people = PopulationSplit(np.arange(3), np.arange(3, 8), np.empty(0, dtype=np.int64))
+    everybody = traces(np.concatenate([TARGETS, OTHERS]))
     played = Challenger(
-        traces=traces(np.concatenate([TARGETS, OTHERS])),
+        traces=everybody,
         people=people,
-        crowd=CROWD,
+        crowd=Crowd(everybody),
         chain=CHAIN,
         table=LocationsChallengerTable(
             group_size=SIZE, relation=relation, targets=LocationsTargetsTable(n=3)
