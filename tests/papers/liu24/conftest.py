@@ -21,7 +21,7 @@ def behind(noise, contender):
         lost = max(0.005, 0.06 - 0.055 * shadows / 200_000) if noise == "laplace" else 0.001
     else:
         lost = BEHIND[noise][contender.attack]
-    return lost + (0.02 if contender.knowledge == "auxiliary" else 0.0)
+    return lost + (0.04 if contender.knowledge == "auxiliary" else 0.0)
 
 
 def made_up(audit, contender, wide):

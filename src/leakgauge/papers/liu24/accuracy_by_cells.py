@@ -56,7 +56,7 @@ def _figure_13(played: paper.PlayedItem) -> paper.ItemResult:
     games = without_hundred(plans.USUAL["laplace"].games(played.verdicts))
     cells = (
         *statements.growth_claims(ACCURACY, games, ACCURACY_SECTION),
-        *statements.knowledge_claims(ACCURACY, games, ACCURACY_SECTION),
+        *statements.knowledge_claims(ACCURACY, games),
         *statements.winner_claims(ACCURACY, "laplace", games, f"“a great advantage”, {ACCURACY_SECTION}"),
         *statements.network_lag_claims(ACCURACY, games),
         *statements.played_numbers(ACCURACY, "laplace", games),
