@@ -6,10 +6,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.challenger import SPLIT, Challenger, _guarantee, _user_chain
+from leakgauge.domains.locations.challenger import SPLIT, Challenger, _user_chain
 from leakgauge.domains.locations.data.population_split import split_population
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.guarantee import people_guarantee
 from leakgauge.domains.locations.plan_tables import (
     LocationsUserMechanismTable,
     read_challenger_table,
@@ -68,7 +69,7 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
         crowd=Crowd(people),
         chain=chain,
         table=rules,
-        guarantee=_guarantee(steps, people, divided, rules),
+        guarantee=people_guarantee(steps, people, divided, rules),
         digest="",
         seed=seed,
     )

@@ -1,6 +1,5 @@
 """The challenger of counts per place and hour: publishes noisy counts of random groups, or of everyone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -13,24 +12,17 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
-from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.challenger_notes import challenger_notes
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
 from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.data.visit_data import Friends, RowCounts, VisitData
+from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
-from leakgauge.domains.locations.guarantee import (
-    claim_note,
-    largest_replacement,
-    noise_guarantee,
-    stated_guarantee,
-    weakest_noise_guarantee,
-    with_least_protected,
-)
+from leakgauge.domains.locations.guarantee import people_guarantee
 from leakgauge.domains.locations.outsized_trace import outsized_cells, sparse_group_size, with_trace
 from leakgauge.domains.locations.plan_tables import (
-    DEFAULT_SPLITS,
     KNOWLEDGE,
     LocationsChallengerTable,
     LocationsUserMechanismTable,
@@ -41,7 +33,6 @@ from leakgauge.domains.locations.plan_tables import (
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
-from leakgauge.referee.intervals import FEWEST_SPLITS
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -266,7 +257,7 @@ def build(
         if isinstance(release_steps, LocationsUserMechanismTable)
         else release_steps
     )
-    guarantee = _guarantee(release_steps, traces, people, table)
+    guarantee = people_guarantee(release_steps, traces, people, table)
     digest_parts = (
         loaded.digest,
         repr(table),
@@ -285,148 +276,14 @@ def build(
         targets_digest=_targets_digest(loaded, people),
         uncapped=None if traces is loaded.traces else loaded.traces,
         friends=loaded.friends,
-        notes=(
-            *_data_notes(data, loaded, traces),
-            *_claim_notes(release_steps),
-            *_release_notes(release_steps, traces, people, table, guarantee),
-            *map(traces.map.phrase, _everyone_notes(table, people, loaded.tally)),
-            *map(traces.map.phrase, _group_notes(table, people)),
-            *map(traces.map.phrase, _control_notes(traces, table.n_members(traces.n_people))),
-            *map(traces.map.phrase, _suppression_notes(table, release_steps, traces)),
-        ),
+        notes=challenger_notes(data, loaded, traces, people, table, release_steps, guarantee),
     )
-
-
-def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tuple[str, ...]:
-    from leakgauge.domains.locations.data.data_summary import data_summary
-
-    if loaded.traces.names is None:
-        kind = "city" if traces.map.timed else "genotypes"
-        return (f"generated {kind}: {data_summary(loaded, traces)}.", *_cell_notes(traces))
-    name = Path(data["source"]).name
-    rows = f"{name}: {loaded.tally.summary_with_bad_rows}"
-    return f"{name}: {data_summary(loaded, traces)}.", rows, *loaded.warnings, *_cell_notes(traces)
-
-
-def _cell_notes(traces: Traces) -> tuple[str, ...]:
-    """What a reader must know about attackers of a table with a single column of cells."""
-    if traces.map.timed or traces.map.n_epochs > 1:
-        return ()
-    guesses = (
-        "An attacker who has only the release estimates each count from its row and column, and this table "
-        "has one column: at its own threshold such an attacker guesses. Its AUC uses thresholds fitted to "
-        "simulated releases, which it does not have."
-    )
-    return (guesses,)
-
-
-def _claim_notes(steps: ReleaseChain | LocationsUserMechanismTable) -> tuple[str, ...]:
-    """A stated epsilon that the noise does not give."""
-    noise = steps.noise if isinstance(steps, ReleaseChain) else None
-    note = None if noise is None else claim_note(noise)
-    return () if note is None else (note,)
-
-
-def _suppression_notes(
-    table: LocationsChallengerTable, steps: ReleaseChain | LocationsUserMechanismTable, traces: Traces
-) -> tuple[str, ...]:
-    """That a larger table suppresses less than groups of a part of the people."""
-    suppresses = isinstance(steps, ReleaseChain) and steps.suppress > 0
-    if not suppresses or table.n_members(traces.n_people) == traces.n_people:
-        return ()
-    note = (
-        f"Small counts are suppressed: in a table of more than {table.group_size:,} people fewer are, and "
-        "attackers may identify people better than the numbers here say. If you publish the table of "
-        'everyone, write group_size = "everyone".'
-    )
-    return (note,)
-
-
-def _everyone_notes(
-    table: LocationsChallengerTable, people: PopulationSplit, rows: RowCounts
-) -> tuple[str, ...]:
-    """What a reader must know about releases that count everyone in the data."""
-    if not table.everyone:
-        return ()
-    n_people = people.targets.size + people.pool.size
-    left_out = {
-        "visits inside the window": rows.outside_window,
-        "visits on the map": rows.outside_map,
-        "as many visits as min_visits says": rows.few_visits,
-    }
-    where = " and ".join(what for what, n_rows in left_out.items() if n_rows)
-    whose = f" who have {where}" if where else ""
-    nobody_else = " Nobody else of the file is in it." if where else ""
-    table_of_all = (
-        f"Every simulated release is the table of all {n_people:,} people{whose}, with or without each "
-        f"target, with fresh noise.{nobody_else}"
-    )
-    overlap = (
-        f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "
-        "table, and the targets' traces: their numbers are too high for somebody who holds data of other "
-        f"people. {people.n_splits} such references were drawn; each simulated release uses one."
-    )
-    fitted = (
-        "Attackers who do not know everyone else: the counts of others are the same in all simulated "
-        "releases, so numbers with a threshold fitted to these releases (AUC, calibrated accuracy, members "
-        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
-    )
-    return table_of_all, overlap, fitted
-
-
-def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
-    """What a reader must know about the splits of the people that random groups are drawn from."""
-    if table.everyone:
-        return ()
-    n_pool, n_reference, n = people.pool.size, people.reference.size, people.n_splits
-    times = "once" if n == 1 else f"{n} times"
-    n_targets = people.targets.size
-    targets = "the target" if n_targets == 1 else f"the {n_targets:,} targets"
-    divided = (
-        f"Besides {targets}, the people were divided {times} at random: "
-        f"{n_pool:,} that groups are drawn from, {n_reference:,} whose data attackers may hold."
-    )
-    if n >= FEWEST_SPLITS:
-        scope = "Simulated releases take turns with these splits, and intervals are over splits."
-    else:
-        these = "this split" if n == 1 else f"these {n} splits"
-        scope = (
-            f"Numbers and intervals hold for {these} of the people. For intervals over splits, set "
-            f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack studies for long)."
-        )
-    return (f"{divided} {scope}", *_large_group_note(table, people))
-
-
-def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
-    """A warning where groups are so large a part of the pool that they hardly vary within a split."""
-    n_pool = people.targets.size + people.pool.size
-    group = table.n_members(n_pool)
-    if 3 * group <= n_pool:
-        return ()
-    warning = (
-        f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from. "
-        "Counts of others then hardly vary within a split, and the numbers of attackers who do not know the "
-        "others rest on few different tables: lower group_size or reference, or count everyone in the data "
-        '(group_size = "everyone").'
-    )
-    return (warning,)
 
 
 def _targets_digest(loaded: VisitData, people: PopulationSplit) -> str:
     """Of the data, the targets and the number of splits, if several: rounds are compared one by one."""
     splits = f"\n{people.n_splits}" if people.n_splits > 1 else ""
     return sha256(f"{loaded.digest}\n{people.targets.tolist()}{splits}".encode()).hexdigest()
-
-
-def _control_notes(traces: Traces, group_size: int) -> tuple[str, ...]:
-    """That the positive control leaves out people, where counts are large."""
-    if group_size <= (most := sparse_group_size(traces)):
-        return ()
-    note = (
-        f"The positive control counts {most:,} of {group_size:,} people: a crowd protects too, and in larger "
-        "counts an attacker who has only the release may recognise nobody even without noise."
-    )
-    return (note,)
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
@@ -450,73 +307,3 @@ def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCo
         whole=own.whole,
         releases=() if several is None else tuple(np.bincount(several).tolist()),
     )
-
-
-def _guarantee(
-    release_steps: ReleaseChain | LocationsUserMechanismTable,
-    traces: Traces,
-    people: PopulationSplit,
-    table: LocationsChallengerTable,
-) -> Guarantee | None:
-    """The guarantee for the target with the most visits, and for the person with the most visits beside it.
-
-    None if the mechanism promises nothing. Under ``replace_one`` the person who replaces a target changes
-    counts too, so the visits of the most active person of the pool are added.
-    """
-    replaces = table.relation is Relation.REPLACE_ONE
-    composed: Callable[[Ints], Guarantee]
-    if isinstance(release_steps, LocationsUserMechanismTable):
-        if (stated := release_steps.stated) is None:
-            return None
-        owned = _units_per_person(traces, release_steps.unit)
-        n_more = int(owned[people.in_pools].max()) if replaces else 0
-        composed = lambda units: stated_guarantee(stated, int(units.max()) + n_more, table.relation)  # noqa: E731
-    elif (noise := release_steps.noise) is None:
-        return None
-    else:
-        owned = traces.value_counts
-        more = largest_replacement(owned[people.in_pools]) if replaces else 0
-        composed = lambda cells: weakest_noise_guarantee(noise, cells + more, table.relation)  # noqa: E731
-    guarantee = composed(owned[people.targets])
-    if (owned == owned[0]).all():
-        return guarantee  # the same for everybody
-    return with_least_protected(guarantee, composed(owned))
-
-
-def _units_per_person(traces: Traces, unit: Unit) -> Ints:
-    """How many of the protected units (visits, days, users) belong to each person."""
-    match unit:
-        case Unit.EVENT:
-            return traces.value_counts.sum(axis=1)
-        case Unit.USER_DAY:
-            return traces.n_days
-        case _:
-            return np.count_nonzero(traces.visits_per_release, axis=1)
-
-
-def _release_notes(
-    release_steps: ReleaseChain | LocationsUserMechanismTable,
-    traces: Traces,
-    people: PopulationSplit,
-    table: LocationsChallengerTable,
-    composed: Guarantee | None,
-) -> tuple[str, ...]:
-    """What is promised in one of several releases, and in all of them together."""
-    n = traces.map.n_releases
-    if n == 1:
-        return ()
-    together = f"{n} releases of the same people, each with fresh noise; all are attacked together."
-    if composed is None:
-        return (together,)
-    if isinstance(release_steps, LocationsUserMechanismTable):
-        assert release_steps.epsilon is not None
-        stated = f"ε = {release_steps.epsilon:.4g} for one {release_steps.unit.value} in one release"
-    else:
-        assert release_steps.noise is not None
-        alone = traces.visits_per_release[people.targets].max()
-        if table.relation is Relation.REPLACE_ONE:
-            alone += traces.visits_per_release[people.pool].max()
-        one = noise_guarantee(release_steps.noise, int(max(alone, 1)), table.relation)
-        stated = f"ε = {one.epsilon:.4g} for one person in one release"
-    total = f"ε = {composed.epsilon:.4g} in all together"
-    return (f"{together} The promise to the target with the most visits: {stated}, {total}.",)

@@ -1,6 +1,6 @@
 """The guarantee to a person with many visits, composed from the noise on single counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -8,7 +8,10 @@ import numpy as np
 
 from leakgauge.core.exposure import PersonalGuarantees
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, LeastProtected, Relation, Unit
-from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsUserMechanismTable
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition, tradeoff
 
@@ -201,3 +204,45 @@ def _composed_numbers(numbers: Ints) -> Ints:
     wanted = np.geomspace(many[0], many[-1], _LARGER)
     places = np.searchsorted(many, wanted).clip(max=many.size - 1)
     return np.concatenate([few, many[np.unique(places)]])
+
+
+def people_guarantee(
+    release_steps: ReleaseChain | LocationsUserMechanismTable,
+    traces: Traces,
+    people: PopulationSplit,
+    table: LocationsChallengerTable,
+) -> Guarantee | None:
+    """The guarantee for the target with the most visits, and for the person with the most visits beside it.
+
+    None if the mechanism promises nothing. Under ``replace_one`` the person who replaces a target changes
+    counts too, so the visits of the most active person of the pool are added.
+    """
+    replaces = table.relation is Relation.REPLACE_ONE
+    composed: Callable[[Ints], Guarantee]
+    if isinstance(release_steps, LocationsUserMechanismTable):
+        if (stated := release_steps.stated) is None:
+            return None
+        owned = _units_per_person(traces, release_steps.unit)
+        n_more = int(owned[people.in_pools].max()) if replaces else 0
+        composed = lambda units: stated_guarantee(stated, int(units.max()) + n_more, table.relation)  # noqa: E731
+    elif (noise := release_steps.noise) is None:
+        return None
+    else:
+        owned = traces.value_counts
+        more = largest_replacement(owned[people.in_pools]) if replaces else 0
+        composed = lambda cells: weakest_noise_guarantee(noise, cells + more, table.relation)  # noqa: E731
+    guarantee = composed(owned[people.targets])
+    if (owned == owned[0]).all():
+        return guarantee  # the same for everybody
+    return with_least_protected(guarantee, composed(owned))
+
+
+def _units_per_person(traces: Traces, unit: Unit) -> Ints:
+    """How many of the protected units (visits, days, users) belong to each person."""
+    match unit:
+        case Unit.EVENT:
+            return traces.value_counts.sum(axis=1)
+        case Unit.USER_DAY:
+            return traces.n_days
+        case _:
+            return np.count_nonzero(traces.visits_per_release, axis=1)
