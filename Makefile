@@ -15,8 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where a library is not made for the interpreter, tests go without its extra; a CI needs them all.
 EXTRAS := distributed docs fast federated mechanisms ml service
 EXTRA_BY_EXTRA = for extra in $(EXTRAS); do $(PIP) -e ".[$$extra]" || echo "tests go without [$$extra]"; done
-# Tests run in as many processes as there are cores.
-JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# Tests run in one process more than there are cores: some wait for a service, a cluster or a browser.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Each of them uses one thread: with more, those of linear algebra would wait for each other's cores.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
