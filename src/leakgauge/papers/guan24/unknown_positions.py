@@ -100,8 +100,8 @@ UNKNOWN_POSITIONS = paper.PaperItem(
     notes=(
         "Without positions the zero-knowledge attack lets its synthetic people visit any place.",
         (
-            "Categories make a smaller table: more people share a count, and a person who is at two places "
-            "of a category in the same hour is counted once. Targets still have 10 visits or more."
+            "Few categories make a smaller table: more people share a count, and a person who is at two "
+            "places of a category in the same hour is counted once. Targets still have 10 visits or more."
         ),
     ),
 )
