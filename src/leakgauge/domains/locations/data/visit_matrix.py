@@ -47,9 +47,9 @@ def _index_type(most: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if most <= _MOST_32 else np.int64
 
 
-def row_blocks(matrix: csr_array, at_once: int = AT_ONCE) -> Iterator[tuple[slice, slice]]:
+def row_blocks(matrix: csr_array, at_once: int | None = None) -> Iterator[tuple[slice, slice]]:
     """Consecutive rows with about ``at_once`` entries together, and where their entries are."""
-    starts = matrix.indptr
+    starts, at_once = matrix.indptr, at_once or AT_ONCE
     marks = np.searchsorted(starts, np.arange(0, int(starts[-1]), at_once))
     edges = np.unique(np.concatenate([[0], marks, [matrix.shape[0]]]))
     for first, last in pairwise(edges.tolist()):
