@@ -2,11 +2,12 @@ import pytest
 
 from leakgauge import expose
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations import exposure
 from leakgauge.support.exposure_rows import exposure_csv
 from leakgauge.support.parallel import use_parallel_map
 from leakgauge.theory import score_sums
 
-PART = 64
+PEOPLE, PART = 150, 32
 PLAN = {
     "seed": 3,
     "audit": [
@@ -14,7 +15,7 @@ PLAN = {
             "name": "city",
             "domain": "locations",
             "rounds": 10,
-            "data": {"source": "synthetic", "users": 300, "sites": 9, "epochs": 48, "visits": 12},
+            "data": {"source": "synthetic", "users": PEOPLE, "sites": 4, "epochs": 24, "visits": 8},
             "mechanism": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1},
             "challenger": {"group_size": "everyone", "relation": "add_remove", "splits": 1},
         }
@@ -22,10 +23,14 @@ PLAN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch):
-    monkeypatch.setattr(score_sums, "PART", PART)
-    monkeypatch.setattr(score_sums, "FEW_TARGETS", PART)
+@pytest.fixture(scope="module", autouse=True)
+def small_work():
+    """Small parts, all of them for workers, and few releases for attackers who have nothing else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_sums, "PART", PART)
+        patch.setattr(score_sums, "FEW_TARGETS", PART)
+        patch.setattr(exposure, "_RELEASES", 2)
+        yield
 
 
 def numbers(exposures):
@@ -41,9 +46,7 @@ def numbers(exposures):
 
 @pytest.fixture(scope="module")
 def by_threads():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_sums, "PART", PART)
-        return numbers(expose(PLAN))
+    return numbers(expose(PLAN))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_workers_get_their_own_people_only():
 
     with use_parallel_map(spy):
         expose(PLAN)
-    assert len(sizes) > 300 / PART
+    assert len(sizes) > PEOPLE / PART
     assert max(sizes) <= PART
 
 
