@@ -16,6 +16,7 @@ from leakgauge.exposure import (
     save_exposure,
 )
 from leakgauge.plan import Plan, plan_of, read_plan
+from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
@@ -75,8 +76,13 @@ def expose(
     *,
     out: str | Path | None = None,
     seed: int | None = None,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
 ) -> list[AuditExposure]:
     """Compute how exposed every person in the data of a plan is, without simulating any release.
+
+    The numbers do not depend on the engine and its workers. A worker gets some people at a time, never all.
 
     Args:
         plan: The path of a plan file, a `Plan`, or a dict of the same shape as a plan file.
@@ -84,6 +90,10 @@ def expose(
             `exposure.json` and `exposure.html`. The report of a run in that folder is written again and shows
             the exposure too. Without it nothing is written.
         seed: The seed of all random numbers, instead of the one in the plan.
+        engine: What computes the numbers of people: `local`, `dask` or `ray`.
+        workers: How many processes compute at the same time. Without it the cores of this machine are used by
+            threads, unless another engine is chosen.
+        address: The dask or ray cluster to use; without it one is started on this machine.
 
     Returns:
         One result for each audit whose data are about people.
@@ -92,11 +102,17 @@ def expose(
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
     plan = _as_plan(plan, seed)
+    check_engine(engine, 1 if workers is None else workers, address)
+    options = (
+        None
+        if engine == "local" and workers is None
+        else EngineOptions(engine=engine, workers=workers or 1, address=address)
+    )
     if out is None:
-        return expose_plan(plan)
+        return expose_plan(plan, options)
     folder = path_argument(out, "out")
     refuse_other_run(plan, folder)
-    exposures = expose_plan(plan)
+    exposures = expose_plan(plan, options)
     _write_exposure(exposures, folder)
     if (folder / VERDICTS_FILE).exists():
         write_report(folder, judge_folder(folder))

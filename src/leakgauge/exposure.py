@@ -1,7 +1,9 @@
 """How exposed each person is, computed from a plan or a query log without simulating any release."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,15 @@ from leakgauge.core.exposure import (
 from leakgauge.core.game import Reals
 from leakgauge.plan import Audit, Plan, plan_without_rounds
 from leakgauge.runner import manifest
+from leakgauge.runner.code_digest import library_versions
+from leakgauge.runner.engines import Engine, open_engine
+from leakgauge.runner.library_versions import VersionGuard
+from leakgauge.runner.run import EngineOptions
 from leakgauge.runner.run_verdicts import EXPOSURE_FILE
+from leakgauge.runner.worker_tasks import Task
 from leakgauge.support import files as support_files
 from leakgauge.support.exposure_rows import exposure_csv
+from leakgauge.support.parallel import use_parallel_map
 from leakgauge.support.progress import Advance, progress_bar
 from leakgauge.support.threads import single_threaded
 
@@ -49,8 +57,12 @@ class AuditExposure:
     exposure: Exposure
 
 
-def expose_plan(plan: Plan) -> list[AuditExposure]:
-    """Compute the exposure of everybody, for every audit of a plan whose domain allows it."""
+def expose_plan(plan: Plan, options: EngineOptions | None = None) -> list[AuditExposure]:
+    """Compute the exposure of everybody, for every audit of a plan whose domain allows it.
+
+    Without ``options`` the cores of this machine are used by threads; with them people are spread over
+    workers. The numbers are the same.
+    """
     specs = {domain.name: domain.exposure for domain in catalog.all_domains() if domain.exposure is not None}
     able = [audit for audit in plan.audits if audit.domain in specs]
     if not able:
@@ -60,18 +72,39 @@ def expose_plan(plan: Plan) -> list[AuditExposure]:
             f"{file}no audit has people whose exposure can be computed; domains here: {domains}, domains "
             f"that have them: {', '.join(map(repr, specs))}"
         )
-    with progress_bar(sum(1 + len(specs[audit.domain].steps) for audit in able), unit="steps") as advance:
-        return [_expose_audit(audit, plan, specs[audit.domain], advance) for audit in able]
+    n_steps = sum(1 + len(specs[audit.domain].steps) for audit in able)
+    with ExitStack() as stack:
+        engine = None
+        if options is not None:
+            engine = stack.enter_context(open_engine(options.engine, options.workers, options.address))
+        advance = stack.enter_context(progress_bar(n_steps, unit="steps"))
+        return [_expose_audit(audit, plan, specs[audit.domain], advance, engine) for audit in able]
 
 
-def _expose_audit(audit: Audit, plan: Plan, spec: ExposureSpec, advance: Advance) -> AuditExposure:
+def _expose_audit(
+    audit: Audit, plan: Plan, spec: ExposureSpec, advance: Advance, engine: Engine | None
+) -> AuditExposure:
     """Expose one audit; a step is over when the next one begins."""
-    with catalog.audit_error_context(audit, plan), single_threaded():
-        advance(f"{audit.name}: data", 0)
+    current = f"{audit.name}: data"
+
+    def begin(step: str) -> None:
+        nonlocal current
+        current = f"{audit.name}: {step}"
+        advance(current, 1)
+
+    def on_workers(engine: Engine, task: Task, items: Sequence[Any]) -> list[Any]:
+        results: dict[int, Any] = {}
+        guarded = VersionGuard(task, library_versions(audit))
+        for position, result in engine.load_task(guarded)(items):
+            results[position] = result
+            advance(f"{current}, part {len(results)} of {len(items)}", 0)
+        return [results[position] for position in range(len(items))]
+
+    spread = nullcontext() if engine is None else use_parallel_map(partial(on_workers, engine))
+    with catalog.audit_error_context(audit, plan), single_threaded(), spread:
+        advance(current, 0)
         challenger = catalog.build_challenger(audit, plan)
-        compute = catalog.get_domain(audit.domain).exposure_function(
-            spec, lambda step: advance(f"{audit.name}: {step}", 1)
-        )
+        compute = catalog.get_domain(audit.domain).exposure_function(spec, begin)
         exposure = compute(challenger)
         advance(audit.name, 1)
     return AuditExposure(audit.name, audit.domain, exposure)

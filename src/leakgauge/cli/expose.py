@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from leakgauge.cli.engine_options import add_engine_options
 from leakgauge.core.errors import BadInput
 
 _LOG_OPTIONS = ("contains", "data", "id", "delta")
@@ -28,6 +29,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="DIR",
         type=Path,
         help="the run folder (default: the one that leakgauge run uses, or runs/<name of the log>)",
+    )
+    add_engine_options(
+        parser, work="the computation", workers=None, default="threads on all cores of this machine"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
     parser.add_argument("--json", action="store_true", help="print JSON, without individuals")
@@ -79,7 +83,8 @@ def _plan(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
         raise BadInput("nothing to expose: name a plan, or add --query-log FILE")
     plan = read_plan(arguments.plan, seed=arguments.seed)
     folder = arguments.out or api.default_folder(plan)
-    return api.expose(plan, out=folder), folder
+    engine = {"engine": arguments.engine, "workers": arguments.workers, "address": arguments.address}
+    return api.expose(plan, out=folder, **engine), folder
 
 
 def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
@@ -87,6 +92,11 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
 
     if arguments.plan is not None or arguments.seed is not None:
         raise BadInput("--query-log is instead of a plan and its seed; leave one of the two out")
+    if arguments.workers is not None or arguments.engine != "local" or arguments.address is not None:
+        raise BadInput(
+            "--workers, --engine and --address are for plans; a query log is computed by one process: leave "
+            "them out"
+        )
     log = arguments.query_log
     folder = arguments.out or Path("runs") / log.name.partition(".")[0]
     exposure = api.expose_log(

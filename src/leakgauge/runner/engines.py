@@ -4,7 +4,7 @@ An engine gets a function once and then items; it yields results with the positi
 order in which they arrive. The results do not depend on the engine.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from warnings import catch_warnings, filterwarnings, simplefilter
 
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
+from leakgauge.runner.worker_tasks import Task, pack_item, pack_task, run_packed_item, unwrap_outcome
 from leakgauge.support.progress import relay_worker_progress, report_progress
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.threads import single_threaded
@@ -134,10 +134,13 @@ class ProcessEngine:
 
         packed_task = pack_task(task)
 
-        def run_jobs(jobs: Mapping[int, Any], progress_file: Path) -> Generator[tuple[int, Any], None, None]:
+        def run_jobs(
+            positions: list[int], items: Sequence[Any], progress_file: Path
+        ) -> Generator[tuple[int, Any], None, None]:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
             outcomes = parallel(
-                delayed(run_task)(*packed_task, *job, progress_file) for job in list(jobs.items())
+                delayed(run_packed_item)(*packed_task, position, pack_item(items[position]), progress_file)
+                for position in positions
             )
             try:
                 yield from map(unwrap_outcome, outcomes)
@@ -146,13 +149,13 @@ class ProcessEngine:
 
         def apply(items: Sequence[Any]) -> Results:
             filterwarnings("ignore", _WORKER_REPLACED, UserWarning)
-            jobs, deaths = dict(enumerate(items)), 0
+            left, deaths = dict.fromkeys(range(len(items))), 0
             with relay_worker_progress() as progress_file:
-                while jobs:
+                while left:
                     try:
-                        with closing(run_jobs(jobs, progress_file)) as results:
+                        with closing(run_jobs(list(left), items, progress_file)) as results:
                             for position, result in results:
-                                del jobs[position]
+                                del left[position]
                                 deaths = 0
                                 yield position, result
                     except BrokenProcessPool:

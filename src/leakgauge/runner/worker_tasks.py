@@ -81,6 +81,22 @@ def run_task(
         return position, TaskFailure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
+def pack_item(item: Any) -> bytes:
+    """Pack an item as bytes, which go to one worker and are then gone: arrays would stay in shared memory."""
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(item))
+
+
+def run_packed_item(
+    packed: PackedTask, header: TaskHeader, position: int, item: bytes, progress_file: Path
+) -> tuple[int, Any]:
+    """Apply a packed function to a packed item, in a worker."""
+    import cloudpickle
+
+    return run_task(packed, header, position, cloudpickle.loads(item), progress_file)
+
+
 def unwrap_outcome(outcome: tuple[int, Any]) -> tuple[int, Any]:
     """Return the result of a worker, or raise its error."""
     match outcome:

@@ -1,11 +1,13 @@
 """How well an attacker who adds up scores identifies each of many targets, by characteristic functions.
 
 The score of a target is the sum of the independent scores of its cells, so the logarithm of its
-characteristic function is the sum of theirs: one sparse product for all targets.
+characteristic function is the sum of theirs: one sparse product for all targets. Targets are divided into
+parts that do not depend on the workers, and a worker gets the cells of one part at a time.
 """
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import cpu_count
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.support.parallel import map_on_workers_or_threads, threaded_map
 from leakgauge.theory.characteristic_functions import (
     FPR,
     CharacteristicTable,
@@ -20,6 +23,7 @@ from leakgauge.theory.characteristic_functions import (
     ScoreLaws,
     SummedScores,
 )
+from leakgauge.theory.row_parts import Part, RowParts, row_sums
 
 TAIL_EXPONENT = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
 PERIOD_RATIO = float(np.sqrt(2.0))  # periods are its powers: targets of about the same spread share one
@@ -31,8 +35,9 @@ _DENSE, _THRESHOLDS = 0.05, 161  # they are even up to here; how many they are
 _SLOPES = np.concatenate([side * np.geomspace(0.05, 50.0, 13) for side in (-1.0, 1.0)])
 _LEAST = 1e-6  # width of a period
 _BLOCK = 2**21  # numbers in memory at once
-_ROWS = 2**16  # targets at once where little is computed
 _THREADS = 8  # at most; every block of targets is computed by itself
+PART = 2**14  # targets of a part, which is computed by one worker
+FEW_TARGETS = 2**11  # not worth sending to workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +67,11 @@ class AttackRates:
         starts: Reals,
         which: Bits,
         block: int = _BLOCK,
+        threads: int = _THREADS,
     ) -> None:
         """Compute the rates of the targets that ``which`` selects, whose scores lie above ``starts``.
 
-        ``block`` is how many numbers are in memory at once.
+        ``block`` is how many numbers are in memory at once, in each of the threads.
         """
         places = np.flatnonzero(which)
         size = max(1, block // table.columns.shape[1])
@@ -81,9 +87,17 @@ class AttackRates:
             if self.tails is not None:
                 self.tails.tpr[rows], self.tails.fpr[rows] = sums.tails(starts[part], self.tails.thresholds)
 
-        with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
+        with ThreadPoolExecutor(min(cpu_count() or 1, threads)) as pool:
             for _ in pool.map(fill_block, range(0, places.size, size)):
                 pass
+
+    def put(self, rows: npt.NDArray[np.intp], part: "AttackRates") -> None:
+        """Set the rates of some targets."""
+        self.accuracy[rows], self.auc[rows], self.tpr[rows] = part.accuracy, part.auc, part.tpr
+        if self.at_zero is not None and part.at_zero is not None:
+            self.at_zero[rows] = part.at_zero
+        if self.tails is not None and part.tails is not None:
+            self.tails.tpr[rows], self.tails.fpr[rows] = part.tails.tpr, part.tails.fpr
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,51 +146,93 @@ def score_sum_rates(
     ``cells`` are targets x kinds: how many of each kind. ``finer`` multiplies the number of frequencies. With
     ``common``, the tails at common thresholds are computed as well.
     """
-    rates = AttackRates.of_chance(cells.shape[0])
-    if common:
-        rates = replace(rates, tails=CommonTails.of_chance(cells.shape[0]))
-    numbers = np.asarray(cells.sum(axis=1)).ravel()
+    rates = _rates_of_chance(cells.shape[0], common)
+    numbers = row_sums(cells)
     some = np.flatnonzero(numbers)
     if not some.size:
         return rates
-    starts, widths = _ranges(laws, cells[some])
+    parts = RowParts(cells, some, PART)
+    spread = map_on_workers_or_threads if some.size > FEW_TARGETS else threaded_map
+    found = spread(ScoreRanges.of(laws), parts)
+    starts, widths = (np.concatenate(column) for column in zip(*found))
     powers = np.ceil(np.log(widths) / np.log(PERIOD_RATIO)).astype(np.int64)
-    smooth, lumpy = SMOOTH.finer(finer), LUMPY.finer(finer)
     for power in np.unique(powers):
         chosen = np.flatnonzero(powers == power)
-        kinds, own = _needed(laws, cells[some[chosen]])
-        table = CharacteristicTable.of(kinds, PERIOD_RATIO**power, smooth)
-        lumps = (numbers[some[chosen]] < FEWEST_SMOOTH) | table.lumpy(own)
-        rates.fill(some[chosen], table, own, starts[chosen], ~lumps)
-        if lumps.any():
-            fine = CharacteristicTable.of(kinds, table.period, lumpy)
-            rates.fill(some[chosen], fine, own, starts[chosen], lumps)
+        parts = RowParts(cells, some[chosen], PART, starts[chosen])
+        kinds, places = _needed(laws, parts)
+        work = PeriodRates(kinds, places, PERIOD_RATIO**power, finer, common)
+        spread = map_on_workers_or_threads if chosen.size > FEW_TARGETS else threaded_map
+        for rows, part in zip(parts.rows_of_parts(), spread(work, parts)):
+            rates.put(rows, part)
     return rates
 
 
-def _needed(laws: ScoreLaws, cells: csr_array) -> tuple[ScoreLaws, csr_array]:
-    """The kinds that occur in these cells, and the cells with only those columns."""
+def _rates_of_chance(n: int, common: bool) -> AttackRates:
+    rates = AttackRates.of_chance(n)
+    return replace(rates, tails=CommonTails.of_chance(n)) if common else rates
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodRates:
+    """Computes the rates of targets whose scores fit into the same period."""
+
+    laws: ScoreLaws  # of the kinds that occur
+    places: npt.NDArray[np.int32]  # of each kind among those that occur
+    period: float
+    finer: int
+    common: bool
+
+    @cached_property
+    def smooth(self) -> CharacteristicTable:
+        return CharacteristicTable.of(self.laws, self.period, SMOOTH.finer(self.finer))
+
+    @cached_property
+    def lumpy(self) -> CharacteristicTable:
+        """For scores that are concentrated on few values."""
+        return CharacteristicTable.of(self.laws, self.period, LUMPY.finer(self.finer))
+
+    def __call__(self, part: Part) -> AttackRates:
+        """The rates of the targets of a part, whose scores lie above the numbers beside their cells."""
+        cells, starts = part
+        assert starts is not None
+        shape = (cells.shape[0], self.laws.n_kinds)
+        cells = csr_array((cells.data, self.places[cells.indices], cells.indptr), shape=shape)
+        rates = _rates_of_chance(shape[0], self.common)
+        lumps = (row_sums(cells) < FEWEST_SMOOTH) | self.smooth.lumpy(cells)
+        rates.fill(np.arange(shape[0]), self.smooth, cells, starts, ~lumps, threads=1)
+        if lumps.any():
+            rates.fill(np.arange(shape[0]), self.lumpy, cells, starts, lumps, threads=1)
+        return rates
+
+
+def _needed(laws: ScoreLaws, parts: RowParts) -> tuple[ScoreLaws, npt.NDArray[np.int32]]:
+    """The kinds that occur in these rows, and the place of each kind among them."""
     occurs = np.zeros(laws.n_kinds, dtype=bool)
-    occurs[cells.indices] = True
-    places = np.cumsum(occurs, dtype=cells.indices.dtype) - 1
-    shape = (cells.shape[0], int(places[-1]) + 1)
-    return laws.only(occurs), csr_array((cells.data, places[cells.indices], cells.indptr), shape=shape)
+    for kinds in parts.columns():
+        occurs[kinds] = True
+    return laws.only(occurs), np.cumsum(occurs, dtype=np.int32) - np.int32(1)
 
 
-def _ranges(laws: ScoreLaws, cells: csr_array) -> tuple[Reals, Reals]:
-    """The lowest score of each target in either world, and the width of the range, except for e^-16.
+@dataclass(frozen=True, eq=False)
+class ScoreRanges:
+    """Computes where the scores of targets lie in either world, except for a probability of e^-16.
 
     (Chernoff 1952.)
     """
-    worlds = [_log_moments(laws.nodes, world) for world in (laws.members, laws.others)]
-    starts, widths = np.empty(cells.shape[0]), np.empty(cells.shape[0])
-    for first in range(0, cells.shape[0], _ROWS):
-        rows = slice(first, first + _ROWS)
-        (low1, high1), (low0, high0) = (_ends(cells[rows] @ logs) for logs in worlds)
+
+    log_moments: tuple[Reals, Reals]  # of members and of others: kinds x slopes
+
+    @classmethod
+    def of(cls, laws: ScoreLaws) -> "ScoreRanges":
+        return cls((_log_moments(laws.nodes, laws.members), _log_moments(laws.nodes, laws.others)))
+
+    def __call__(self, part: Part) -> tuple[Reals, Reals]:
+        """The lowest score of each target, and the width of the range."""
+        cells, _ = part
+        (low1, high1), (low0, high0) = (_ends(cells @ logs) for logs in self.log_moments)
         low, high = np.minimum(low1, low0), np.maximum(high1, high0)
-        widths[rows] = np.maximum(high - low, _LEAST) * (1 + 2 * MARGIN)  # no score may be finite at all
-        starts[rows] = low - MARGIN * widths[rows]
-    return starts, widths
+        widths = np.maximum(high - low, _LEAST) * (1 + 2 * MARGIN)  # no score may be finite at all
+        return low - MARGIN * widths, widths
 
 
 def _ends(logs: Reals) -> tuple[Reals, Reals]:

@@ -1,6 +1,6 @@
 """The cells of all people, sorted into kinds: by how many others visit them, and by an attacker's belief."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.population_split import PopulationSplit
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Ints, Traces, distinct_entries
+from leakgauge.domains.locations.data.visit_matrix import ones_matrix, row_blocks, rows_of_block
 from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates
 from leakgauge.domains.locations.score_distributions import round_counts, round_rates
 
@@ -63,8 +64,7 @@ class CrowdCells:
     def of(cls, traces: Traces, people: PopulationSplit) -> "CrowdCells":
         places = np.full(traces.n_people, TARGET, dtype=np.int8)
         places[people.pool], places[people.reference] = POOL, REFERENCE
-        in_pool = traces.visits.indices[np.repeat(places == POOL, traces.n_visits)]
-        return cls(traces, places, np.bincount(in_pool, minlength=traces.map.n_cells).astype(np.int64))
+        return cls(traces, places, traces.visitors(places == POOL))
 
     def only(self, people: Ints) -> "CrowdCells":
         """The same pool, with the cells of some people only, and no two different ones merged."""
@@ -104,36 +104,35 @@ class CrowdCells:
 
     def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> CellKinds:
         """The kinds of visited cells, by distinct keys (shares x cells) and by values."""
-        cells, shares, starts = self._cells_by_share()
         seen = np.zeros(keys.shape, dtype=bool)
-        for share in range(len(keys)):
-            seen[share, cells[shares == share]] = True
+        for _, shares, cells in self._blocks():
+            seen[shares, cells] = True
         values = np.broadcast_to((np.arange(len(keys)) % self.n_values + 1)[:, None], keys.shape)[seen]
-        kinds = np.zeros(keys.size, dtype=np.int32)
+        kinds = np.zeros(keys.shape, dtype=np.int32)
         distinct, value_of, first = [], [], 0
         for value in range(1, self.n_values + 1):
             own, kind = np.unique(keys[seen][values == value], return_inverse=True)
-            kinds[np.flatnonzero(seen)[values == value]] = first + kind
+            kinds.reshape(-1)[np.flatnonzero(seen)[values == value]] = first + kind
             distinct.append(own)
             value_of.append(np.full(own.size, value))
             first += own.size
-        kind_of_cell = kinds[shares.astype(np.int64) * keys.shape[1] + cells]
+        starts = np.append(0, np.cumsum(self.traces.value_counts.sum(axis=1)))
+        kind_of_cell = np.empty(int(starts[-1]), dtype=np.int32)
+        for rows, shares, cells in self._blocks():
+            kind_of_cell[starts[rows.start] : starts[rows.stop]] = kinds[shares, cells]
         found = np.concatenate(distinct)
-        people = csr_array(
-            (np.ones(kind_of_cell.size, dtype=np.uint8), kind_of_cell, starts),
-            shape=(self.traces.n_people, found.size),
-        )
         rates = found.imag if np.iscomplexobj(keys) else None
+        people = ones_matrix(kind_of_cell, starts, found.size)
         return CellKinds(found.real.astype(np.int64), rates, np.concatenate(value_of), people)
 
-    def _cells_by_share(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """Every cell of every person once, its share, and where the cells of each person start."""
-        visits, n_visits = self.traces.visits, self.traces.n_visits
-        owners = np.repeat(self.places, n_visits)
-        if self.n_values == 1:
-            return visits.indices, owners, visits.indptr
-        rows = np.repeat(np.arange(self.traces.n_people), n_visits)
-        first = np.append(True, np.diff(rows * self.in_pool.size + visits.indices) > 0)[: rows.size]
-        values = np.diff(np.append(np.flatnonzero(first), rows.size))
-        starts = np.append(0, np.cumsum(self.traces.value_counts.sum(axis=1)))
-        return visits.indices[first], owners[first] * self.n_values + values - 1, starts
+    def _blocks(self) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Every cell of every person once, with its share, for some people at a time."""
+        visits, n = self.traces.visits, self.n_values
+        for rows, entries in row_blocks(visits):
+            people, cells = rows_of_block(visits, rows), visits.indices[entries]
+            shares = self.places[rows][people]
+            if n == 1:
+                yield rows, shares, cells
+                continue
+            first, values = distinct_entries(people, cells)
+            yield rows, shares[first].astype(np.int64) * n + values - 1, cells[first]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
-from scipy.sparse import csr_array
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.visit_matrix import ones_matrix
 
 FEWEST_CELLS, MOST_CELLS = 12, 200  # of an outsized trace
 SHARE = 0.1  # of all visits of a group that are the target's, at most
@@ -59,9 +59,8 @@ def with_trace(traces: Traces, person: int, cells: Ints) -> Traces:
     visits = traces.visits
     cells = np.repeat(cells, traces.map.max_value)
     first, last = visits.indptr[person : person + 2]
-    indices = np.concatenate([visits.indices[:first], cells, visits.indices[last:]])
+    own = cells.astype(visits.indices.dtype)
+    indices = np.concatenate([visits.indices[:first], own, visits.indices[last:]])
     indptr = visits.indptr.astype(np.int64)
     indptr[person + 1 :] += cells.size - (last - first)
-    data = np.ones(indices.size, dtype=visits.data.dtype)
-    row_starts, columns = indptr.astype(visits.indptr.dtype), indices.astype(visits.indices.dtype)
-    return replace(traces, visits=csr_array((data, columns, row_starts), shape=visits.shape))
+    return replace(traces, visits=ones_matrix(indices, indptr, visits.shape[1]))

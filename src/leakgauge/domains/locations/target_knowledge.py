@@ -142,6 +142,6 @@ def _traces_at_places(
 
 def _visit_rates(reference: Traces) -> tuple[float, Reals]:
     """The mean number of visits per person, and the share of visits in each epoch."""
-    epochs = reference.map.epochs(reference.visits.indices.astype(np.int64))
-    visits = np.bincount(epochs, minlength=reference.map.n_epochs).astype(np.float64)
+    by_place = reference.visitors().reshape(reference.map.n_places, reference.map.n_epochs)
+    visits = by_place.sum(axis=0).astype(np.float64)
     return float(visits.sum() / reference.n_people), visits / max(visits.sum(), 1.0)

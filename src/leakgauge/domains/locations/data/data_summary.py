@@ -64,7 +64,7 @@ def _times(data: VisitData) -> str:
         return "no dates" if several == 1 else f"no dates, {several} releases"
     if data.folded:
         return "folded onto one week"
-    epochs = data.traces.map.epochs(data.traces.visits.indices.astype(np.int64))
+    epochs = data.traces.map.epochs(np.flatnonzero(data.traces.visitors()))
     start = to_wall_seconds(data.first, None, "data.window")
     first, last = (format_wall_time(start + int(epoch) * data.epoch_seconds) for epoch in _ends(epochs))
     return f"first {first}, last {last} (local time)"

@@ -17,6 +17,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
 from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
+from leakgauge.domains.locations.data.visit_matrix import ones_matrix
 
 # Relative numbers of visits by hour of the day, on weekdays and at weekends.
 _WEEKDAY = (3, 2, 1, 1, 1, 2, 4, 8, 10, 9, 8, 9, 11, 11, 9, 9, 10, 12, 13, 12, 10, 9, 7, 5)
@@ -214,12 +215,13 @@ def generate_city(city: SyntheticCity, seed: int) -> VisitData:
         np.cumsum(np.exp(city.popularity * rng.standard_normal(city.sites))), rng.random(city.users)
     )
     wanted = _activity(city, rng)
-    parts = [mobility.draw(homes[first:last], wanted[first:last], rng) for first, last in _blocks(wanted)]
-    columns = np.concatenate([cells for cells, _ in parts])
-    ends = np.concatenate([[0], np.cumsum(np.concatenate([n for _, n in parts]))])
-    visits = csr_array(
-        (np.ones(columns.size, dtype=np.uint8), columns, ends), shape=(city.users, city.sites * city.epochs)
-    )
+    columns, ends = np.empty(int(wanted.sum()), dtype=np.int32), np.zeros(city.users + 1, dtype=np.int64)
+    for first, last in _blocks(wanted):
+        cells, drawn = mobility.draw(homes[first:last], wanted[first:last], rng)
+        ends[first + 1 : last + 1] = ends[first] + np.cumsum(drawn)
+        columns[ends[first] : ends[last]] = cells
+    columns = columns[: ends[-1]]
+    visits = ones_matrix(columns, ends, city.sites * city.epochs)
     if city.categories:
         visits = _by_category(visits, city, rng)
     days = np.arange(city.epochs, dtype=np.int64) * length // DAY

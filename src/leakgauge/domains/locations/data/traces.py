@@ -4,9 +4,10 @@ Contribution bounds are caps on how many visits of one person are counted.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,16 @@ from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.locations.data.visit_matrix import (
+    Whole,
+    count_columns,
+    keep_entries,
+    ones_matrix,
+    row_blocks,
+    rows_of_block,
+    select_rows,
+    shared_ones,
+)
 from leakgauge.support.target_choice import rows_by_name
 
 Ints = npt.NDArray[np.int64]
@@ -89,7 +100,7 @@ class Traces:
     """A sparse matrix of ones: a row for each person, a column for each cell they visited.
 
     Where people have values above one, a cell is listed as often as its value. ``names`` are the names of
-    people in the data; they stay private to the owner of the data.
+    people in the data; they stay private to the owner of the data. A visit takes four bytes.
     """
 
     visits: csr_array  # uint8 ones, sorted column indices; repeated only where values are above one
@@ -99,6 +110,10 @@ class Traces:
     def __post_init__(self) -> None:
         if self.visits.shape[1] != self.map.n_cells:
             raise BadInput(f"traces over {self.visits.shape[1]} cells on a map of {self.map.n_cells}")
+        object.__setattr__(self, "visits", shared_ones(self.visits))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _traces_of, (self.visits.indices, self.visits.indptr, self.map, self.names)
 
     @property
     def n_people(self) -> int:
@@ -113,31 +128,40 @@ class Traces:
     def visits_per_release(self) -> Ints:
         """How many cells of each release a person visited: people x releases."""
         n = self.map.n_releases
-        releases = self.map.release_of(self.visits.indices.astype(np.int64))
-        rows = np.repeat(np.arange(self.n_people), self.n_visits)
-        return np.bincount(rows * n + releases, minlength=self.n_people * n).reshape(self.n_people, n)
+        if n == 1:
+            return self.n_visits[:, None]
+        counts = np.empty((self.n_people, n), dtype=np.int64)
+        for rows, entries in row_blocks(self.visits):
+            releases = self.map.release_of(self.visits.indices[entries])
+            keys = rows_of_block(self.visits, rows) * n + releases
+            counts[rows] = np.bincount(keys, minlength=counts[rows].size).reshape(-1, n)
+        return counts
 
     @cached_property
     def value_counts(self) -> Ints:
         """How many cells of each person have the values 1, 2 and so on: people x values."""
-        if self.map.max_value == 1:
+        most = self.map.max_value
+        if most == 1:
             return self.n_visits[:, None]
-        rows = np.repeat(np.arange(self.n_people), self.n_visits)
-        first = np.append(True, np.diff(rows * self.map.n_cells + self.visits.indices) > 0)[: rows.size]
-        values = np.diff(np.append(np.flatnonzero(first), rows.size))
-        keys = rows[first] * self.map.max_value + values - 1
-        counts = np.bincount(keys, minlength=self.n_people * self.map.max_value)
-        return counts.reshape(self.n_people, self.map.max_value).astype(np.int64)
+        counts = np.empty((self.n_people, most), dtype=np.int64)
+        for rows, entries in row_blocks(self.visits):
+            people = rows_of_block(self.visits, rows)
+            first, values = distinct_entries(people, self.visits.indices[entries])
+            keys = people[first] * most + values - 1
+            counts[rows] = np.bincount(keys, minlength=counts[rows].size).reshape(-1, most)
+        return counts
 
     @cached_property
     def n_days(self) -> Ints:
         """On how many days each person has a visit."""
         n_days = int(self.map.days.max()) + 1
-        rows = np.repeat(np.arange(self.n_people), self.n_visits)
-        days = self.map.days[self.map.epochs(self.visits.indices.astype(np.int64))]
-        keys = np.sort(rows * n_days + days)  # much faster than np.unique
-        first = np.append(True, np.diff(keys) > 0)[: keys.size]
-        return np.bincount(keys[first] // n_days, minlength=self.n_people).astype(np.int64)
+        counts = np.empty(self.n_people, dtype=np.int64)
+        for rows, entries in row_blocks(self.visits):
+            days = self.map.days[self.map.epochs(self.visits.indices[entries])]
+            keys = np.sort(rows_of_block(self.visits, rows) * n_days + days)  # much faster than np.unique
+            first = np.append(True, np.diff(keys) > 0)[: keys.size]
+            counts[rows] = np.bincount(keys[first] // n_days, minlength=rows.stop - rows.start)
+        return counts
 
     def cells(self, person: int) -> Ints:
         """The cells that a person visited, in order."""
@@ -153,19 +177,37 @@ class Traces:
 
     def in_release(self, release: int) -> "Traces":
         """The same people with their visits in one release only."""
-        keep = self.map.release_of(self.visits.indices.astype(np.int64)) == release
-        left = np.concatenate([[0], np.cumsum(keep)])[self.visits.indptr]
-        kept = csr_array((self.visits.data[keep], self.visits.indices[keep], left), shape=self.visits.shape)
-        return replace(self, visits=kept)
+
+        def keep(_: slice, entries: slice) -> Bits:
+            return np.asarray(self.map.release_of(self.visits.indices[entries]) == release)
+
+        return replace(self, visits=keep_entries(self.visits, keep))
 
     def of(self, people: Ints) -> "Traces":
         """The traces of some people, in the order given."""
         names = None if self.names is None else self.names[people]
-        return replace(self, visits=self.visits[people], names=names)
+        return replace(self, visits=select_rows(self.visits, people), names=names)
 
-    def visitors(self) -> Ints:
-        """How many people visited each cell; the sum of their values where they may exceed one."""
-        return np.bincount(self.visits.indices, minlength=self.map.n_cells).astype(np.int64)
+    def visitors(self, chosen: Bits | None = None) -> Ints:
+        """How many people visited each cell, of all or of the chosen ones.
+
+        Where values may exceed one, it is the sum of theirs.
+        """
+        return count_columns(self.visits, chosen)
+
+
+def _traces_of(columns: Whole, starts: Whole, cells: CellMap, names: npt.NDArray[np.str_] | None) -> Traces:
+    return Traces(ones_matrix(columns, starts, cells.n_cells), cells, names)
+
+
+def distinct_entries(people: Ints, cells: Whole) -> tuple[Bits, Ints]:
+    """Mark the first entry of each cell of each person, and count how often each is listed: its value.
+
+    The entries of a person follow one another, and so do those of a cell.
+    """
+    changes = (np.diff(people) != 0) | (np.diff(cells) != 0)
+    first = np.append(True, changes)[: people.size]
+    return first, np.diff(np.append(np.flatnonzero(first), people.size))
 
 
 def find_people(names: Sequence[str | int], traces: Traces, where: str) -> Ints:
@@ -206,38 +248,59 @@ def bound_contributions(
     for name, cap in (("per_epoch", per_epoch), ("per_day", per_day), ("per_user", per_user)):
         if cap is not None and not cap >= 1:
             raise BadInput(f"challenger.{name} must be >= 1, got {cap}; leave it out for no cap")
+    cells = traces.map
     if per_epoch is not None:
-        traces = _keep_at_most(traces, traces.map.epochs(_cells(traces)), traces.map.n_epochs, per_epoch, rng)
+        traces = _keep_at_most(traces, cells.epochs, cells.n_epochs, per_epoch, rng)
     if per_day is not None:
-        days = traces.map.days[traces.map.epochs(_cells(traces))]
-        traces = _keep_at_most(traces, days, int(traces.map.days.max()) + 1, per_day, rng)
+        n_days = int(cells.days.max()) + 1
+        traces = _keep_at_most(traces, lambda those: cells.days[cells.epochs(those)], n_days, per_day, rng)
     if per_user is not None:
-        releases = traces.map.release_of(_cells(traces))
-        traces = _keep_at_most(traces, releases, traces.map.n_releases, per_user, rng)
+        traces = _keep_at_most(traces, cells.release_of, cells.n_releases, per_user, rng)
     return traces
 
 
-def _keep_at_most(traces: Traces, slots: Ints, n_slots: int, cap: int, rng: Generator) -> Traces:
-    """Keep at most ``cap`` visits of every person in every slot."""
-    people = np.repeat(np.arange(traces.n_people), traces.n_visits)
-    keep = _random_subset(people * n_slots + slots, cap, rng)
+def _keep_at_most(
+    traces: Traces, slot_of: Callable[[Ints], Ints], n_slots: int, cap: int, rng: Generator
+) -> Traces:
+    """Keep at most ``cap`` visits of every person in every slot: those that come first in a random order."""
     visits = traces.visits
-    left = np.concatenate([[0], np.cumsum(keep)])
-    thinned = type(visits)((visits.data[keep], visits.indices[keep], left[visits.indptr]), shape=visits.shape)
-    return replace(traces, visits=thinned)
+
+    def groups(rows: slice, entries: slice) -> Ints:
+        return rows_of_block(visits, rows) * n_slots + slot_of(visits.indices[entries])
+
+    many = np.empty(visits.nnz, dtype=bool)  # visits in slots with more than the cap
+    for block in row_blocks(visits):
+        many[block[1]] = _in_groups_above(groups(*block), cap)
+    n = int(np.count_nonzero(many))
+    if n == 0:
+        return traces
+    order = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+    rng.shuffle(order)
+    ranks = np.empty_like(order)  # of those visits, in the random order
+    ranks[order] = np.arange(n, dtype=order.dtype)
+    done = 0
+
+    def keep(rows: slice, entries: slice) -> Bits:
+        nonlocal done
+        some = np.flatnonzero(many[entries])
+        own = groups(rows, entries)[some]
+        by_rank = np.lexsort((ranks[done : done + some.size], own))
+        kept = ~many[entries]
+        if some.size:
+            kept[some[by_rank]] = _ranks(own[by_rank]) < cap
+        done += some.size
+        return kept
+
+    return replace(traces, visits=keep_entries(visits, keep))
 
 
-def _random_subset(groups: Ints, cap: int, rng: Generator) -> Bits:
-    """Mark a uniform random subset of at most ``cap`` elements of each group."""
-    keep = np.ones(groups.size, dtype=bool)
+def _in_groups_above(groups: Ints, cap: int) -> Bits:
+    """Mark the elements of groups with more than ``cap`` elements."""
     large = _groups_above(groups, cap)
     if large.size == 0:
-        return keep
+        return np.zeros(groups.size, dtype=bool)
     positions = np.minimum(np.searchsorted(large, groups), large.size - 1)
-    shuffled = rng.permutation(np.flatnonzero(large[positions] == groups))
-    ordered = shuffled[np.argsort(groups[shuffled], kind="stable")]
-    keep[ordered] = _ranks(groups[ordered]) < cap
-    return keep
+    return np.asarray(large[positions] == groups)
 
 
 def _groups_above(groups: Ints, cap: int) -> Ints:
@@ -251,7 +314,3 @@ def _ranks(groups: Ints) -> Ints:
     """The position of each element in its group; groups are contiguous and there is at least one."""
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
     return np.arange(groups.size) - np.repeat(starts, np.diff(np.append(starts, groups.size)))
-
-
-def _cells(traces: Traces) -> Ints:
-    return traces.visits.indices.astype(np.int64)

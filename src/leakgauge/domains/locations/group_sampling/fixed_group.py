@@ -34,5 +34,4 @@ class FixedGroup:
     def _counts_of(self, people: Ints) -> Counts:
         chosen = np.zeros(self.traces.n_people, dtype=bool)
         chosen[people] = True
-        visits = self.traces.visits.indices[np.repeat(chosen, self.traces.n_visits)]
-        return np.bincount(visits, minlength=self.traces.map.n_cells).astype(np.int32)
+        return self.traces.visitors(chosen).astype(np.int32)

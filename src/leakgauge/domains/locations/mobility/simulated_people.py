@@ -112,6 +112,6 @@ def _of_one(traces: Traces, able: Ints, rng: Generator) -> Ints:
 
 
 def _visited_first(traces: Traces, rng: Generator) -> Ints:
-    visited = np.unique(traces.visits.indices).astype(np.int64)
+    visited = np.flatnonzero(traces.visitors())
     rest = np.setdiff1d(np.arange(traces.map.n_cells), visited)
     return np.concatenate([rng.permutation(visited), rng.permutation(rest)])

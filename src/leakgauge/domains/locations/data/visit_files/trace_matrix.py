@@ -14,6 +14,7 @@ from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connectio
 from leakgauge.domains.locations.data.visit_files.epochs import EpochClock
 from leakgauge.domains.locations.data.visit_files.file_formats import find_files, format_of_files
 from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid, to_metres
+from leakgauge.domains.locations.data.visit_matrix import ones_matrix, row_blocks
 from leakgauge.domains.locations.plan_tables import LocationsPlacesTable
 from leakgauge.support.required_columns import require_columns
 
@@ -22,6 +23,7 @@ WHERE = "data.places"
 Names = npt.NDArray[np.str_]
 
 MOST_CELLS = 2**31 - 1
+_READ_AT_ONCE = 2**23  # visits
 
 
 def insert_places(
@@ -128,11 +130,11 @@ def build_traces(connection: Connection, cells: CellMap, min_visits: int) -> Tra
     names = _texts(connection.execute("SELECT user_id FROM people ORDER BY person").fetchnumpy()["user_id"])
     if names.size == 0:
         raise BadInput(f"data.min_visits = {min_visits}: nobody has that many visits; lower it")
-    keys = connection.execute(
-        f"SELECT person * {cells.n_cells} + CAST(place AS BIGINT) * {cells.n_epochs} + epoch AS visit "
-        "FROM visits JOIN people USING (user_id) WHERE status = 0"
-    ).fetchnumpy()["visit"]
-    return Traces(_matrix(np.asarray(keys, dtype=np.int64), names.size, cells.n_cells), cells, names)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE placed AS SELECT person, CAST(place AS BIGINT) * {cells.n_epochs} "
+        "+ epoch AS cell FROM visits JOIN people USING (user_id) WHERE status = 0 ORDER BY person"
+    )
+    return Traces(_read_matrix(connection, cells.n_cells), cells, names)
 
 
 def rows_of_others(connection: duckdb_reader.Connection) -> int:
@@ -143,12 +145,21 @@ def rows_of_others(connection: duckdb_reader.Connection) -> int:
     return int(rows)
 
 
-def _matrix(keys: npt.NDArray[np.int64], n_people: int, n_cells: int) -> csr_array:
-    """Ones at ``person * n_cells + cell``."""
-    keys.sort()
-    bounds = np.searchsorted(keys, np.arange(n_people + 1, dtype=np.int64) * n_cells)
-    columns = (keys % n_cells).astype(np.int32)
-    return csr_array((np.ones(keys.size, dtype=np.uint8), columns, bounds), shape=(n_people, n_cells))
+def _read_matrix(connection: Connection, n_cells: int) -> csr_array:
+    """Ones where people were, read for some people at a time."""
+    numbers = connection.execute(
+        "SELECT count(*) AS n FROM placed GROUP BY person ORDER BY person"
+    ).fetchnumpy()["n"]
+    starts = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
+    columns = np.empty(int(starts[-1]), dtype=np.int32)
+    matrix = ones_matrix(columns, starts, n_cells)
+    for people, entries in row_blocks(matrix, _READ_AT_ONCE):
+        keys = connection.execute(
+            f"SELECT person * {n_cells} + cell AS visit FROM placed "
+            f"WHERE person >= {people.start} AND person < {people.stop}"
+        ).fetchnumpy()["visit"]
+        columns[entries] = np.sort(np.asarray(keys, dtype=np.int64)) % n_cells
+    return matrix
 
 
 def _map(n_places: int, clock: EpochClock, positions: Reals | None) -> CellMap:
