@@ -106,4 +106,4 @@ def test_dry_run_sends_no_request(call, plan):
     assert (
         f"{2100 * per_round:,} requests, {100 * per_round:,} of them for the positive control" in outcome.out
     )
-    assert "the total of one start is 100,000" in outcome.out
+    assert "service.total = 100,000 requests for each start of an audit: one start is enough" in outcome.out

@@ -23,6 +23,7 @@ FLAGS = [
     "--disable-sync",
 ]
 BAD_NAMES = ("<script>window.broken=1</script>", "<img src=x onerror='broken=2'>")
+PATIENCE = 300_000  # milliseconds, for a page that hangs; a busy machine may be slow
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 
 # Every element with text of its own, against the nearest background that is not transparent (WCAG 2.1).
@@ -95,6 +96,7 @@ class Reader:
         context = self.browser.new_context(
             color_scheme=scheme, viewport=viewport, reduced_motion="reduce", **more
         )
+        context.set_default_timeout(PATIENCE)
         self.contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))

@@ -131,7 +131,7 @@ def test_only_call_records_are_replaced_with_original_data(plans, name, milan):
 
 def test_quick_scale_trains_few_classifiers(plans):
     runs = {run.name: run for name in PLAYED for run in PAPER.item(name).runs(name)}
-    assert len(runs) == 11
+    assert len(runs) == 12
     audits = {}
     for name in PLAYED:
         for audit in plans(name, Scope(scale=Scale.QUICK)):
