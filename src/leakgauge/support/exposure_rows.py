@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -27,19 +27,26 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     adversaries = list(
         dict.fromkeys(attacker.adversary for _, each in exposures for attacker in each.against)
     )
-    text = io.StringIO()
-    file = csv.writer(text, lineterminator="\n")
     metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
     drawn = _with_draws(exposures)
     if any(each.spent for _, each in exposures):
-        file.writerow(["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(exposures)])
+        header = ["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(exposures)]
     else:
         shares = [f"{adversary}_recognised_in" for adversary in drawn]
-        file.writerow(["audit", "person", "cells", *_PROMISED, *metrics, *shares])
+        header = ["audit", "person", "cells", *_PROMISED, *metrics, *shares]
+    blocks = [_csv([header])]
     for name, each in exposures:
         order = each.order
-        for first in range(0, order.size, _BLOCK):
-            file.writerows(_rows(name, each, order[first : first + _BLOCK], adversaries, drawn))
+        blocks.extend(
+            _csv(_rows(name, each, order[first : first + _BLOCK], adversaries, drawn))
+            for first in range(0, order.size, _BLOCK)
+        )
+    return "".join(blocks)
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
