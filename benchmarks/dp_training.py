@@ -64,7 +64,7 @@ def _shown(timing: Timing) -> str:
 def _closed_form(examples: Examples) -> Callable[[], object]:
     network = glorot_network(MlpShape(FEATURES, 2), np.random.default_rng(SEED))
     recipe = TrainingRecipe(
-        schedule=TrainingSchedule(rows=ROWS, epochs=1_000_000), noise=DpSgdNoise(sigma=SIGMA)
+        schedule=TrainingSchedule(rows=ROWS, epochs=200_000), noise=DpSgdNoise(sigma=SIGMA)
     )
     training = training_steps(examples, recipe, network, np.random.default_rng(SEED))
     return lambda: next(training)

@@ -64,9 +64,10 @@ def _answers(decision: Decision) -> str:
     lines = [f"- **{decision.risk.words}.** {plain_markdown(decision.risk.text)}"]
     if (number_ := decision.number) is not None:
         worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
+        said = number_.interval if number_.interval.startswith("no ") else f"interval {number_.interval}"
         lines.append(
             f"- **{number_.value}** correct identifications (coin toss: 50%) by the "
-            f"{plain_markdown(number_.attacker)}, interval {number_.interval}.{worst}"
+            f"{plain_markdown(number_.attacker)}, {said}.{worst}"
         )
     return "\n".join([*lines, f"- **{decision.promise.words}.** {plain_markdown(decision.promise.text)}"])
 

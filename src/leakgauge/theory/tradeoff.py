@@ -6,6 +6,7 @@ distributed as minus the loss of a non-member, as for a shift under symmetric no
 zero are enough: the rest of the curve is their mirror image.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -233,6 +234,12 @@ def curve_through(fpr: Reals, tpr: Reals) -> TradeoffCurve:
     for rates in (fpr, tpr):
         rates.setflags(write=False)
     return TradeoffCurve(fpr, tpr)
+
+
+def upper_envelope(curves: Sequence[TradeoffCurve]) -> TradeoffCurve:
+    """A curve that none of these exceeds: the largest of them where any has a corner."""
+    fpr = np.unique(np.concatenate([one.fpr for one in curves]))
+    return curve_through(fpr, np.max([max_tpr(fpr, one) for one in curves], axis=0))
 
 
 def _mirrored(fpr: Reals, tpr: Reals) -> TradeoffCurve:

@@ -188,3 +188,23 @@ def test_stated_epsilon_and_scale_are_one_claim_and_one_noise():
 @pytest.mark.parametrize("parameters", [{"epsilon": 0.3}, {"scale": 0.5}, {"epsilon": 1.0, "scale": 2.0}])
 def test_claims_that_the_noise_keeps_need_no_note(parameters):
     assert claim_note(laplace.Mechanism(unit=Unit.EVENT, **parameters)) is None
+
+
+def test_promise_holds_for_everybody_where_values_differ():
+    """20 cells of 1 have the larger epsilon; 9 cells of 2 are recognised better."""
+    noise, rng = laplace.Mechanism(scale=2.0), np.random.default_rng(4)
+    found = guarantee.weakest_noise_guarantee(noise, np.array([[20, 0], [0, 9]]), Relation.ADD_REMOVE)
+    draws = rng.laplace(scale=2.0, size=(200_000, 9))
+    ratios = ((np.abs(draws) - np.abs(draws - 2.0)) / 2.0).sum(axis=1)  # of non-members; symmetric
+    exact = np.mean(ratios < 0) + np.mean(ratios == 0) / 2
+    assert found.epsilon == pytest.approx(10.0)
+    assert tradeoff.max_accuracy(found) == pytest.approx(exact, abs=0.004)
+
+
+def test_nobody_is_told_more_than_the_sum_of_their_cells():
+    noise = laplace.Mechanism(scale=5.0)
+    cells = np.array([[10, 3], [0, 1], [40, 30]])
+    each = guarantee.guarantee_per_person(noise, cells)
+    summed = (cells @ [1, 2]) / 5.0
+    assert (each.kairouz <= summed + 1e-12).all()
+    assert (each.tight <= each.kairouz).all()

@@ -12,8 +12,9 @@ DOMAIN = Domain(
         {"name": "one_threshold", "knowledge": "auxiliary"},
     ),
     lower_risk=(
-        "Publish coarser counts: larger or fewer cells, longer periods (grid, top, epoch in the plan), less "
-        "counted per person (per_day, per_user), or more noise (smaller epsilon)."
+        "Add noise (smaller epsilon) or count less per person (per_day, per_user). Publish coarser counts, "
+        "larger or fewer cells or longer periods (grid, top, epoch in the plan): they help little against an "
+        "attacker who knows everyone else's data."
     ),
     knowledge_terms={
         "informed": Term(

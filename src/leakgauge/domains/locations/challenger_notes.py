@@ -50,7 +50,14 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
         return (f"generated {kind}: {data_summary(loaded, traces)}.", *_cell_notes(traces))
     name = Path(data["source"]).name
     rows = f"{name}: {loaded.tally.summary_with_bad_rows}"
-    return f"{name}: {data_summary(loaded, traces)}.", rows, *loaded.warnings, *_cell_notes(traces)
+    summary = f"{name}: {data_summary(loaded, traces)}."
+    return summary, rows, *_accepted_note(data), *loaded.warnings, *_cell_notes(traces)
+
+
+def _accepted_note(data: dict[str, Any]) -> tuple[str, ...]:
+    """Which checks of the data the plan turns off."""
+    accepted = data.get("accept")
+    return (f"Checks of the data that the plan turns off: {', '.join(accepted)}.",) if accepted else ()
 
 
 def _cell_notes(traces: Traces) -> tuple[str, ...]:

@@ -392,11 +392,13 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
     if challenger.table.everyone:
         exact = (
             "Each person is taken as the only target, in the table of everyone. Informed is exact: it rests "
-            "on the true counts, and on no random groups. It is a ceiling for all attackers."
+            "on the true counts, and on no random groups. Its correct identifications are a ceiling for all "
+            "attackers."
         )
         thresholds = (
             "Auxiliary and zero: accuracy is that at the attack's own threshold; AUC and members found are "
-            "at one threshold for all people, with everybody taken once as a member and once as a non-member."
+            "at one threshold for all people, with everybody taken once as a member and once as a "
+            "non-member; those of informed are at a threshold for each person, so the two cannot be compared."
         )
         return exact, thresholds
     target = (

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from leakgauge.core.exposure import PersonalGuarantees
+from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, LeastProtected, Relation, Unit
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Ints, Traces
@@ -60,10 +61,18 @@ def largest_replacement(value_counts: Ints) -> Ints:
 
 
 def weakest_noise_guarantee(noise: AdditiveNoise, value_counts: Ints, relation: Relation) -> Guarantee:
-    """The guarantee for the person with the largest epsilon; a row of ``value_counts`` for each person."""
+    """The guarantee that holds for everybody; a row of ``value_counts`` for each person.
+
+    Its epsilon is the largest, and no person's trade-off curve exceeds its own: with several values, who has
+    the largest epsilon is not always who is recognised best.
+    """
     rows = largest_value_counts(value_counts)
     each = [noise_guarantee(noise, row.tolist(), relation) for row in rows]
-    return max(each, key=lambda guarantee: guarantee.epsilon)
+    weakest = max(each, key=lambda guarantee: guarantee.epsilon)
+    curves = [one.curve for one in each if one.curve is not None]
+    if len(curves) < len(each) or len(each) == 1:
+        return weakest
+    return replace(weakest, curve=tradeoff.upper_envelope(curves))
 
 
 def noise_guarantee(noise: AdditiveNoise, cells: CellNumbers, relation: Relation) -> Guarantee:
@@ -104,14 +113,23 @@ def composed_epsilon(noise: AdditiveNoise, cells: CellNumbers) -> ComposedGuaran
     n_cells = sum(numbers)
     part = one_cell_guarantee(noise, len(numbers))
     known = composition.with_slack(part, n_cells, SLACK)
+    kairouz = min(known.epsilon, float(_summed_epsilon(noise, np.array([numbers]))[0]))
     tight = noise.epsilon_at(shifts_of(cells), known.delta)
     return ComposedGuarantee(
         parts=n_cells,
         delta=known.delta,
-        kairouz=known.epsilon,
-        tight=min(tight, known.epsilon),
+        kairouz=kairouz,
+        tight=min(tight, kairouz),
         part_epsilon=part.epsilon,
     )
+
+
+def _summed_epsilon(noise: AdditiveNoise, value_counts: Ints) -> Reals:
+    """The sum of the epsilons of each person's cells, each with its value; infinite where delta is not 0."""
+    parts = [one_cell_guarantee(noise, value) for value in range(1, value_counts.shape[1] + 1)]
+    if any(part.delta > 0 for part in parts):
+        return np.full(len(value_counts), np.inf)
+    return np.asarray(value_counts @ np.array([part.epsilon for part in parts]), dtype=np.float64)
 
 
 def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Guarantee:
@@ -155,18 +173,19 @@ def guarantee_per_person(noise: AdditiveNoise, value_counts: Ints) -> PersonalGu
     part = one_cell_guarantee(noise, value_counts.shape[1])
     rows = [composition.with_slack(part, n, SLACK) for n in distinct.tolist()]
     kairouz, delta = (np.array([getattr(row, name) for row in rows]) for name in ("epsilon", "delta"))
+    kairouz = np.minimum(kairouz[which], _summed_epsilon(noise, value_counts))
     some = value_counts if noise.closed_form else _rounded_up(value_counts)
     composed, row = np.unique(some, axis=0, return_inverse=True)
     from_noise = np.array(
         [composed_epsilon(noise, counts).tight if sum(counts) else 0.0 for counts in composed.tolist()]
     )
-    tight = np.minimum(from_noise[row.ravel()], kairouz[which])
+    tight = np.minimum(from_noise[row.ravel()], kairouz)
     stated = noise.guarantee
     return PersonalGuarantees(
         nominal=stated.epsilon if stated.nominal_epsilon is None else stated.nominal_epsilon,
         unit=stated.unit.value,
         delta=delta[which],
-        kairouz=kairouz[which],
+        kairouz=kairouz,
         tight=tight,
         achieved=stated.epsilon,
         part=part.epsilon,

@@ -13,7 +13,10 @@ _TEMPLATE = """
 <p>Which people may be counted, and whose data an attacker with data of similar people holds, was drawn at
 random several times, and every simulated release uses one of these splits. The range includes chance: each
 split has only its own part of the simulated releases.</p>
+<details>
+<summary>Range over the splits for each attacker</summary>
 {{ table }}
+</details>
 """
 
 

@@ -262,6 +262,8 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     ]
     sure = level(against[0]["recognised"]["accuracy"])
     worst = most[0] if len(set(most)) == 1 else _joined(most)
+    if any("draws" in attacker["recognised"] for attacker in against):
+        worst = f"{worst} (for several draws, that of the mean over them)"
     return (
         f"Of {count(audit['people'])} {unit_plural(audit)}, {_setting(audit)}{_joined(people)}: right about "
         f"them at least {sure} of the time, and about the most exposed one {worst}."

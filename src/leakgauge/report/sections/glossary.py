@@ -30,11 +30,14 @@ _WORDS = (
 )
 
 _TEMPLATE = """
+<details>
+<summary>General words</summary>
 <dl class="words">
 {% for word, meaning in words %}
 <div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
 {% endfor %}
 </dl>
+</details>
 <details>
 <summary>What each number means</summary>
 <dl class="words">

@@ -15,16 +15,19 @@ MOST_ROWS, MOST_LINES = 80, 8
 
 _TEMPLATE = """
 <p>Noise protects people and makes data less useful.
-{% if chart %}Each point is an audit: to the right, {{ term.title }} ({{ term.meaning or "utility" }});
+{% if chart %}Each point is an attacker in one audit: to the right, {{ term.title }} ({{ term.meaning or "utility" }});
 upwards, how often an attacker is right. A good setting is far to the
 {{ "left" if term.lower_is_better else "right" }} and low.{% endif %}</p>
 {% if chart %}{{ chart.figure }}{% endif %}
+<details>
+<summary>All numbers on utility</summary>
 {{ table }}
 <ul class="note">
 {% for one in terms %}
 <li>{{ one.title }}: {{ one.meaning }}.</li>
 {% endfor %}
 </ul>
+</details>
 """
 
 
@@ -118,7 +121,7 @@ def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
         lines,
         x_title=term.title.lower(),
         y_title="correct identifications",
-        caption=f"Risk against {against}; whiskers are intervals.",
+        caption=f"Risk against {against}; whiskers are intervals, where there are any.",
         alternative="; ".join(
             f"{line.label}: "
             f"{number_format.NOTHING if point.value is None else number_format.percent(point.value)} "

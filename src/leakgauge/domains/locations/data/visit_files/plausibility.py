@@ -241,7 +241,7 @@ def _zero_coordinates(facts: RowFacts) -> str | None:
         return None
     return (
         f"{facts.n_at_zero:,} rows lie at latitude 0, longitude 0, where devices without a fix are put; "
-        f"write {_box_line(facts)} to leave them out"
+        f"write {_box_line(facts, without=(0.0, 0.0))} to leave them out"
     )
 
 
@@ -263,15 +263,18 @@ def _distant_points(facts: RowFacts) -> str | None:
     return None
 
 
-def _box_line(facts: RowFacts) -> str:
-    """A box around all but the outliers, with a margin of half its size."""
+def _box_line(facts: RowFacts, without: tuple[float, float] | None = None) -> str:
+    """A box around all but the outliers, with a margin of half its size; none that holds ``without``."""
+    unknown = "box = [south, west, north, east] of your area"
     if facts.spread is None:
-        return "box = [south, west, north, east] of your area"
+        return unknown
     margins = [max(high - low, 0.02) / 2 for low, high in facts.spread]
     (south, north), (west, east) = (
         (math.floor((low - margin) * 100) / 100, math.ceil((high + margin) * 100) / 100)
         for (low, high), margin in zip(facts.spread, margins)
     )
+    if without is not None and south <= without[0] <= north and west <= without[1] <= east:
+        return unknown
     return f"box = [{south:g}, {west:g}, {north:g}, {east:g}]"
 
 
