@@ -126,6 +126,8 @@ def test_the_other_commands_of_the_readme_work(checkout, leakgauge):
     plan = checkout / "examples" / "noisy-count" / "plan.toml"  # its folder is looked at and judged
     few = 'rounds = 400\nattacks = [{ name = "learned_event", shadows = 2_000 }]'
     plan.write_text(re.sub(r"^rounds = .*", few, plan.read_text(), flags=re.MULTILINE))
+    city = checkout / "examples" / "city-by-hour" / "plan.toml"  # whose people are exposed
+    city.write_text(city.read_text().replace("[audit.challenger]\n", "[audit.challenger]\nsplits = 2\n"))
     for words in [["run", str(plan)], *others]:
         code, output, errors = leakgauge(*words)
         assert code in (0, 1, 3), errors

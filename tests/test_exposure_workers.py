@@ -51,7 +51,7 @@ def by_threads():
 
 @pytest.mark.parametrize(
     ("engine", "workers"),
-    [("local", 1), ("local", 2), ("dask", 2), pytest.param("ray", 2, marks=pytest.mark.slow)],
+    [("local", 1), ("local", 2), ("dask", 2), pytest.param("ray", 2, marks=pytest.mark.nightly)],
 )
 def test_numbers_do_not_depend_on_workers(by_threads, engine, workers):
     assert numbers(expose(PLAN, engine=engine, workers=workers)) == by_threads

@@ -61,7 +61,7 @@ def risk(trials, limits=LIMITS, **context):
 @pytest.mark.parametrize(
     ("n_targets", "attackers", "points"),
     [
-        (1, 1, 1),
+        pytest.param(1, 1, 1, marks=pytest.mark.nightly),
         (5, 1, 1),
         pytest.param(1, 3, 1, marks=pytest.mark.nightly),
         pytest.param(1, 1, 4, marks=pytest.mark.nightly),

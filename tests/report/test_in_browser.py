@@ -85,6 +85,11 @@ def address(every_kind, make, manifest, tmp_path_factory):
     return run_report.write_run_report(verdicts, manifest, path).as_uri()
 
 
+def patient(context):
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
 class Reader:
     """Opens the report; nothing may complain and nothing may be asked of a network."""
 
@@ -96,8 +101,7 @@ class Reader:
         context = self.browser.new_context(
             color_scheme=scheme, viewport=viewport, reduced_motion="reduce", **more
         )
-        context.set_default_timeout(PATIENCE)
-        self.contexts.append(context)
+        self.contexts.append(patient(context))
         page = context.new_page()
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -293,7 +297,7 @@ def test_results_are_not_cut_off_on_the_phone(open_page):
 
 
 def test_charts_are_there_without_javascript(browser, address):
-    context = browser.new_context(java_script_enabled=False, viewport=DESK)
+    context = patient(browser.new_context(java_script_enabled=False, viewport=DESK))
     page = context.new_page()
     page.goto(address)
     drawings = page.locator(".drawing")
@@ -307,7 +311,7 @@ def test_charts_are_there_without_javascript(browser, address):
 
 
 def test_static_charts_fit_the_phone(browser, address):
-    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
+    context = patient(browser.new_context(java_script_enabled=False, viewport=PHONE))
     page = context.new_page()
     page.goto(address)
     for box in (each.bounding_box() for each in page.locator(".static svg").all()):
@@ -326,7 +330,7 @@ def test_every_chart_keeps_its_label(page):
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 @pytest.mark.parametrize("scripts", [True, False])
 def test_first_screen_holds_both_lamps_and_the_leading_number(browser, address, viewport, scripts):
-    context = browser.new_context(java_script_enabled=scripts, viewport=viewport)
+    context = patient(browser.new_context(java_script_enabled=scripts, viewport=viewport))
     page = context.new_page()
     page.goto(address)
     for part in ("#risk", "#promise", "#leading-number"):
@@ -379,7 +383,7 @@ def test_print_shows_the_whole_plan_and_the_digest_of_own_code(open_page):
 
 
 def test_main_tables_fit_the_desk(browser, address):
-    context = browser.new_context(viewport=DESK)
+    context = patient(browser.new_context(viewport=DESK))
     page = context.new_page()
     page.goto(address)
     overflow = page.eval_on_selector_all(

@@ -101,7 +101,7 @@ def test_numbers_of_figure_7(pretend):
     assert [chart.name for chart in shown.charts] == ["figure-7-informed", "figure-7-auxiliary"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sixty_cells_match_simulation(tmp_path):
     from leakgauge.papers.reproduction import reproduce
 

@@ -41,7 +41,7 @@ def test_risk_is_drawn_against_the_error_of_a_count(make, plain):
     assert "A good setting is far to the left and low" in text
     (chart,) = found.charts
     assert "at mean error of a count 0.250; " in chart.alternative
-    assert chart.caption == "Risk against error; whiskers are intervals."
+    assert chart.caption == "Risk against error; whiskers are intervals, where there are any."
 
 
 def test_kinds_of_release_with_other_measures_share_no_axis(make):
