@@ -3,6 +3,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import fields, is_dataclass, replace
+from inspect import getdoc
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -62,7 +63,7 @@ def test_public_fields_are_documented():
     assert {"leakgauge.Plan", "leakgauge.Verdict", "leakgauge.Estimate"} <= set(values)
     for name, value in values.items():
         for field in fields(value):
-            assert f"\n        {field.name}: " in value.__doc__, (name, field.name)
+            assert f"\n    {field.name}: " in getdoc(value), (name, field.name)
 
 
 def test_import_loads_no_heavy_library():
