@@ -1,6 +1,7 @@
 """The positive control of a service, against the rounds of our own server without a network between."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from leakgauge.core.game import NoControl
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.oracle import cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
-from leakgauge.domains.queries.remote.control_oracle import ControlQuestions
+from leakgauge.domains.queries.remote.control_oracle import ControlOracle, ControlQuestions, QuestionPair
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.service.server import service_rounds
 from positive_control_play import played
@@ -320,3 +321,20 @@ def test_service_that_cannot_be_told_who_is_absent_has_no_such_control():
     assert QueriesServiceTable(**world).control is ControlKind.QUESTIONS
     with pytest.raises(BadInput, match="must be told which records to leave out"):
         QueriesServiceTable(**world, control=ControlKind.ABSENT)
+
+
+@pytest.mark.parametrize(("scales", "error"), [([12.0, 1.0], np.exp(-6.0)), ([12.0, 11.0], np.exp(-5.5))])
+def test_a_weak_question_excuses_no_attack(scales, error):
+    """Noise hides the target in a question of one scale; the other questions show it."""
+    same = {False: 0.0, True: 0.0}
+    pairs = [QuestionPair({False: n, True: n}, 1, same, 1.0, apart) for n, apart in enumerate(scales)]
+    questions = SimpleNamespace(
+        pair=lambda _, number: pairs[number],
+        table=SimpleNamespace(ask=lambda _: SimpleNamespace(total=0.0)),
+        rules=SimpleNamespace(whole=False),
+    )
+    halves = {world: SimpleNamespace(ask=lambda _: np.ones(1)) for world in (False, True)}
+    oracle = ControlOracle(questions, np.array([False, True]), halves)
+    for query in ("first", "second"):
+        oracle.ask(query)
+    assert oracle.noise_error == pytest.approx(error)
