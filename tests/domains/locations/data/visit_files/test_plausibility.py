@@ -189,6 +189,14 @@ def test_devices_without_a_fix_are_refused_and_the_box_leaves_them_out(tmp_path)
     assert load_visits({**GRID, **accepted}, tmp_path, seed=1).tally.kept == N
 
 
+def test_many_devices_without_a_fix_get_no_box_that_keeps_them(tmp_path):
+    """They are more than the outliers that a suggested box leaves out, so it would reach to latitude 0."""
+    write(tmp_path, seconds(times()), [(0, 0)] * 6 + points()[6:])
+    message = refused(tmp_path)
+    assert "6 rows lie at latitude 0, longitude 0" in message
+    assert "write box = [south, west, north, east] of your area" in message
+
+
 def test_points_far_outside_are_refused_and_the_box_leaves_them_out(tmp_path):
     write(tmp_path, seconds(times()), [(50.0, 12.5), *points()[1:]])
     message = refused(tmp_path)
@@ -222,6 +230,17 @@ def test_warning_reaches_the_notes_of_a_run(tmp_path):
         seed=1,
     )
     assert any(note.startswith("Warning: v.csv: one of 100 places") for note in challenger.notes)
+
+
+def test_checks_that_a_plan_turns_off_are_named_beside_the_data(tmp_path):
+    from leakgauge.domains.locations.challenger import build
+
+    write(tmp_path, seconds(times()), points())
+    tables = {"challenger": {"group_size": "everyone", "targets": 1}, "mechanism": {"name": "raw"}}
+    for accept, said in ((["one_hour", "one_day"], "turns off: one_hour, one_day."), ([], "")):
+        data = {**GRID, "accept": accept}
+        notes = build(data=data, **tables, folder=tmp_path, seed=1).notes
+        assert [note.endswith(said) for note in notes if "turns off" in note] == [True] * bool(accept)
 
 
 def test_unknown_checks_are_refused_with_the_list(tmp_path):
