@@ -22,6 +22,7 @@ from leakgauge.domains.locations.attacks import (
     shadow_logistic,
     two_threshold,
 )
+from leakgauge.domains.locations.challenger import build
 from leakgauge.domains.locations.counts import count_ratios
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.value_ratios import informative_cells, log_ratios_of_trace
@@ -358,3 +359,16 @@ def test_assumed_rates_leave_room_for_what_the_person_adds():
             expected = usual(cells, 0.0 if inside else float(value))
             np.testing.assert_array_equal(found[2 * place + value - 1], expected)
     assert (usual(cells, 2.0) > usual(cells, 1.0)).all()
+
+
+def test_exposure_leaves_out_who_can_only_guess(tmp_path):
+    """From the release alone, counts of one column cannot be estimated; with rows and columns they can."""
+    (tmp_path / "trips.csv").write_text(
+        "user,origin,destination\n" + "".join(f"u{n % 9},o{n % 3},d{n % 4}\n" for n in range(60))
+    )
+    trips = {"source": "trips.csv", "columns": {"cell": ["origin", "destination"]}}
+    alleles = {"source": "synthetic-genotypes", "users": 30, "snps": 10}
+    for data, due in ((alleles, ["informed", "auxiliary"]), (trips, ["informed", "auxiliary", "zero"])):
+        tables = {"challenger": {"group_size": "everyone", "targets": 2}, "mechanism": LAPLACE}
+        found = expose(build(data=data, **tables, folder=tmp_path, seed=1))
+        assert [one.adversary for one in found.against] == due

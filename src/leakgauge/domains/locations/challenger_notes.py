@@ -66,8 +66,8 @@ def _cell_notes(traces: Traces) -> tuple[str, ...]:
         return ()
     guesses = (
         "An attacker who has only the release estimates each count from its row and column, and this table "
-        "has one column: at its own threshold such an attacker guesses. Its AUC uses thresholds fitted to "
-        "simulated releases, which it does not have."
+        "has one column: at its own threshold such an attacker guesses, and exposure leaves it out. Its AUC "
+        "uses thresholds fitted to simulated releases, which it does not have."
     )
     return (guesses,)
 

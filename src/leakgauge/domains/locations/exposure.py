@@ -160,7 +160,7 @@ def expose(
             case _:
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
-    results = tuple(map(against, adversaries))
+    results = tuple(map(against, _able(adversaries, traces)))
     alone = _single_releases(chain, groups, crowd, results)
     begin("promises")
     return Exposure(
@@ -179,6 +179,12 @@ def expose(
         else guarantee_per_person(chain.noise, _changed_cells(challenger)),
         utility=challenger.utility,
     )
+
+
+def _able(adversaries: Sequence[str], traces: Traces) -> list[str]:
+    """Those who can estimate counts: from the release alone, nobody can where all cells are one column."""
+    one_column = not traces.map.timed and traces.map.n_epochs == 1
+    return [name for name in adversaries if name != "zero" or not one_column]
 
 
 def _changed_cells(challenger: Challenger) -> Ints:
