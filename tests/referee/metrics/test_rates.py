@@ -291,14 +291,18 @@ def test_rare_bad_rounds_do_not_make_auc_bounds_too_narrow(scale):
 def test_own_accuracy_bounds_hold_from_chance_to_nearly_always_right(truth, n, n_targets, together):
     """A share of the noise is common to a round, and decides about all its targets in the same direction."""
     rng = stream_for(36, int(1000 * truth), n, n_targets)
-    low = high = 0
+    low = high = without = 0
     for _ in range(1_000):
         members = coins(n * n_targets, rng)
         common = np.repeat(rng.normal(size=n), n_targets)
         noise = np.sqrt(together) * common + np.sqrt(1 - together) * rng.normal(size=n * n_targets)
         scores = np.where(members, 1, -1) * (ndtri(truth) + noise)
         answer = accuracy_own.Metric(confidence=0.9)(trials(members, scores, SIGNED, n_targets=n_targets))
+        if answer.low is None:
+            without += 1
+            continue
         low, high = low + (answer.low > truth), high + (answer.high < truth)
+    assert without <= (10 if n_targets == 1 else 0)  # 1 audit in 1,500 has fewer than 10 of one side
     assert low <= 72  # 1 chance in 500 if 5 % is exact
     assert high <= 72
 

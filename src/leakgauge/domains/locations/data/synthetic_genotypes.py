@@ -14,6 +14,7 @@ from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
 
 SYNTHETIC_GENOTYPES = "synthetic-genotypes"
 VERSION = "genotypes 1"  # part of the digest: change it when the same table would give other genotypes
+MOST_GENOTYPES = 100_000_000  # people x SNPs: all are drawn at once
 _BLOCK = 0  # of the stream of generated data
 
 
@@ -29,6 +30,11 @@ class SyntheticGenotypes:
         for name in ("users", "snps"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.users * self.snps > MOST_GENOTYPES:
+            raise BadInput(
+                f"{self.users} users x {self.snps} snps are too many genotypes; at most {MOST_GENOTYPES:,}, so "
+                "lower one of them"
+            )
         low, high = self.frequencies
         if not 0 < low <= high < 1:
             raise BadInput(f"frequencies must be two numbers in (0, 1), the smaller first, got {low}, {high}")
