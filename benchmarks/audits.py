@@ -46,6 +46,7 @@ def audit(people: int = 50_000, rounds: int = 200, targets: int = 20) -> Callabl
     setting = {
         "group_size": int(0.4 * people),
         "reference": 0.5,
+        "splits": 1,  # one study for all rounds, so that growth in rounds is that of playing
         "targets": {"n": targets, "min_visits": 10},
     }
     made = build(data=data, challenger=setting, mechanism=NOISE, folder=Path(), seed=1)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from benchmarks import audits, whole_country
 from benchmarks.__main__ import _listed, names, read_sections, write_section
 from benchmarks.measure import Timing, growth, ratio
 
@@ -56,3 +57,12 @@ def test_growth_is_exponent_of_size():
 def test_lines_are_listed_under_headings():
     assert _listed("head\n- a\n  - b") == "- head\n    - a\n        - b"
     assert _listed("- a\n- b") == "- a\n- b"
+
+
+@pytest.mark.nightly
+def test_measured_work_still_runs():
+    """Benchmarks build parts of the package themselves, so that a change of these parts can break them."""
+    (played,) = audits.audit(people=2_000, rounds=50, targets=5)()
+    assert len(played) == len(audits.PLAYERS)
+    assert all(len(trials) == 50 * 5 for trials in played.values())
+    assert "growth of exposure in people" in whole_country.run(sizes=(1_000, 2_000))
