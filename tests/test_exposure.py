@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import leakgauge
-from leakgauge import exposure
+from leakgauge import api, exposure
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, PersonalGuarantees
 from leakgauge.exposure import AuditExposure
@@ -141,6 +141,31 @@ def test_report_mentions_exposure_without_names(plan, tmp_path):
     assert "How exposed is everybody?" in (folder / "exposure.html").read_text()
     leakgauge.run(plan, out=folder)
     assert "How exposed is everybody?" in (folder / "report.html").read_text()
+
+
+def test_expose_and_run_can_use_the_same_folder_in_either_order(plan, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    leakgauge.expose(plan, out=first)
+    leakgauge.run(plan, out=first)
+    leakgauge.run(plan, out=second)
+    leakgauge.expose(plan, out=second)
+    assert "How exposed is everybody?" in (first / "report.html").read_text()
+    shown = [read_exposure_summary(folder) for folder in (first, second)]
+    assert shown[0] == shown[1]
+    with pytest.raises(BadInput, match="holds the exposure of another plan"):
+        leakgauge.expose(plan, out=tmp_path / "third")
+        leakgauge.run(plan, out=tmp_path / "third", seed=9)
+
+
+def test_exposure_of_changed_data_is_not_written_beside_a_run(plan, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    leakgauge.run(plan, out=folder)
+    exposed = leakgauge.expose(plan)
+    changed = [replace(one, data="of other people") for one in exposed]
+    monkeypatch.setattr(api, "expose_plan", lambda *_: changed)
+    with pytest.raises(BadInput, match="holds a run with other data for city"):
+        leakgauge.expose(plan, out=folder)
+    assert not (folder / "exposure.json").exists()
 
 
 def test_people_are_counted_by_accuracy_with_the_numerical_error():

@@ -208,7 +208,7 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
 
 
 def print_answers(result: "RunResult") -> None:
-    """Print the two answers and the reasons for the exit code."""
+    """Print the two answers, what to beware of and the reasons for the exit code."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -234,8 +234,10 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
     from leakgauge.report.answers import exit_sentence
 
     code = result.summary.exit_code
+    for warning in result.summary.warnings:
+        console.print(Text(f"Warning: {warning}."), soft_wrap=True)
     for reason in result.summary.reasons:
-        console.print(Text(f"{f'Exit code {code}' if code else 'Warning'}: {reason}."), soft_wrap=True)
+        console.print(Text(f"Exit code {code}: {reason}."), soft_wrap=True)
     if code == 0:
         console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
 

@@ -132,9 +132,8 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
 def _warnings(summary: RunSummary) -> tuple[str, ...]:
     """What to beware of; and why the release is not cleared, where the risk alone would clear it."""
     warnings = [f"Beware: {warning}." for warning in summary.warnings]
-    others = [reason for reason in summary.reasons if reason not in summary.warnings]
-    if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and others:
-        warnings.insert(0, f"Not cleared (exit code 3): {others[0]}.")
+    if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and summary.reasons:
+        warnings.insert(0, f"Not cleared (exit code 3): {summary.reasons[0]}.")
     return tuple(clip(warning, 300) for warning in warnings)[:2]
 
 
