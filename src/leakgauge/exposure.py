@@ -159,8 +159,8 @@ def refuse_other_data(exposures: Sequence[AuditExposure], folder: Path) -> None:
     then = manifest.load(folder)["facts"]
     if changed := [exposed.audit for exposed in exposures if then[exposed.audit]["data"] != exposed.data]:
         raise BadInput(
-            f"{folder} holds a run with other data for {', '.join(changed)}; run the plan again with these data, "
-            f"or {ANOTHER_OUT}"
+            f"{folder} holds a run with other data for {', '.join(changed)}; run the plan again with these "
+            f"data, or {ANOTHER_OUT}"
         )
 
 

@@ -35,8 +35,8 @@ def refuse_other_exposure(exposure: Mapping[str, Any], run: Manifest, folder: Pa
         audit["data"] != run.metadata[audit["audit"]].data for audit in exposure["audits"]
     ):
         raise BadInput(
-            f"{folder} holds the exposure of another plan or of other data; remove the files exposure.* there, "
-            f"{ANOTHER_OUT}, or {START_OVER}"
+            f"{folder} holds the exposure of another plan or of other data; remove the files exposure.* "
+            f"there, {ANOTHER_OUT}, or {START_OVER}"
         )
 
 
