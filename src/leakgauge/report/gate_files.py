@@ -119,7 +119,7 @@ NO_BASELINE = BaselineResult()
 
 
 def gate_comment(run: JudgedRun, compared: BaselineResult = NO_BASELINE) -> str:
-    """Write the report in Markdown, with warnings, reasons for the exit code and the comparison with a baseline."""
+    """Write the report in Markdown, with warnings, the reasons for the exit code and the baseline."""
     code = run.summary.exit_code
     lines = [f"- Warning: {plain_markdown(warning)}." for warning in run.summary.warnings]
     lines += [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
