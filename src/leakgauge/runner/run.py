@@ -139,9 +139,8 @@ def _open_run_folder(
         files.remove_partial_files(folder)
         if fresh:
             remove_run(folder)
-            if (
-                stored is not None and stored["digest"] == new.digest
-            ):  # the same trials again: what was seen of them stays seen
+            if stored is not None and stored["digest"] == new.digest:
+                # the same trials again: what was seen of them stays seen
                 new = replace(new, looks=manifest.from_json(stored, folder).looks)
         # a run without a single block may be replaced
         run = new if stored is None or not has_any_block(folder) else _continued_run(stored, new, folder)
