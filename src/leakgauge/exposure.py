@@ -263,6 +263,8 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
             "exact": _finite(promised.achieved),
         },
         "part_epsilon": _finite(promised.part),
+        "releases": promised.releases,
+        "replaces": promised.replaces,
         **{name: _quantiles(values) for name, values in columns.items()},
     }
 
