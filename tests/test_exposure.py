@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import leakgauge
-from leakgauge import exposure
+from leakgauge import api, exposure
+from leakgauge.cli.main import main
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, PersonalGuarantees
 from leakgauge.exposure import AuditExposure
 from leakgauge.plan import read_plan
+from leakgauge.report.sections.exposure import personal_promise
 from leakgauge.runner.run_verdicts import read_exposure_summary
 from leakgauge.support.progress import progress_bar
 
@@ -143,6 +145,31 @@ def test_report_mentions_exposure_without_names(plan, tmp_path):
     assert "How exposed is everybody?" in (folder / "report.html").read_text()
 
 
+def test_expose_and_run_can_use_the_same_folder_in_either_order(plan, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    leakgauge.expose(plan, out=first)
+    leakgauge.run(plan, out=first)
+    leakgauge.run(plan, out=second)
+    leakgauge.expose(plan, out=second)
+    assert "How exposed is everybody?" in (first / "report.html").read_text()
+    shown = [read_exposure_summary(folder) for folder in (first, second)]
+    assert shown[0] == shown[1]
+    leakgauge.expose(plan, out=tmp_path / "third")
+    with pytest.raises(BadInput, match="holds the exposure of another plan"):
+        leakgauge.run(plan, out=tmp_path / "third", seed=9)
+
+
+def test_exposure_of_changed_data_is_not_written_beside_a_run(plan, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    leakgauge.run(plan, out=folder)
+    exposed = leakgauge.expose(plan)
+    changed = [replace(one, data="of other people") for one in exposed]
+    monkeypatch.setattr(api, "expose_plan", lambda *_: changed)
+    with pytest.raises(BadInput, match="holds a run with other data for city"):
+        leakgauge.expose(plan, out=folder)
+    assert not (folder / "exposure.json").exists()
+
+
 def test_people_are_counted_by_accuracy_with_the_numerical_error():
     people = [0.6, 0.8, 0.89995, 0.90005, 0.9002, 0.99]  # the error is 0.0001
     summary = exposure.summarise([made_up(list("abcdef"), people)])
@@ -199,6 +226,35 @@ def test_promises_are_summarised_without_names(tmp_path):
     assert (promised["kairouz"]["0.5"], promised["kairouz"]["1.0"]) == (2.5, None)
     assert (promised["tight"]["0.5"], promised["tight"]["1.0"]) == (2.0, 30.125)
     json.dumps(summary, allow_nan=False)
+
+
+def test_promise_to_a_person_does_not_contradict_what_each_person_gets(plan, capsys):
+    """With unit = "user" the stated epsilon is for a whole person; several releases add up."""
+    text = plan.read_text().replace("epsilon = 1.0", 'unit = "user", epsilon = 1.0')
+    text = text.replace("group_size = 60", 'group_size = "everyone", per_user = 4')
+    for releases, promised in (
+        (1, "ε = 1 for one person"),
+        (4, "in each of 4 releases, which add up to ε = 4"),
+    ):
+        more = "" if releases == 1 else f", releases = {releases}"
+        plan.write_text(text.replace("visits = 6", f"visits = 6{more}"))
+        assert main(["expose", str(plan), "--out", str(plan.parent / str(releases))]) == 0
+        out = capsys.readouterr().out.replace("\xa0", " ")
+        assert promised in out
+        assert "This covers whoever uses the whole cap" in out
+        assert "adds up over all the cells" not in out
+        most = [
+            float(line.split(" / ")[2].split(",")[0]) for line in out.splitlines() if "    kairouz" in line
+        ]
+        assert most
+        assert max(most) <= releases
+
+
+@pytest.mark.parametrize("unit", ["event", "user"])
+def test_promise_says_that_a_replacement_counts_too(unit):
+    promised = {"delta": {"1.0": 0.0}, "nominal": {"unit": unit}, "replaces": True}
+    said = personal_promise({"domain": "locations", "promised": promised})
+    assert "they and the person who takes their place" in said
 
 
 def test_rejects_promises_of_other_people():

@@ -1,5 +1,7 @@
 """Limits are compared with bounds that are wrong as seldom as they say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -167,6 +169,17 @@ def test_undecided_says_how_many_rounds_would_decide():
     assert found.status is RiskStatus.UNDECIDED
     again = risk(answers(found.value, 2 * found.rounds_needed, 1, rng))
     assert again.status is (RiskStatus.WITHIN if found.value < LIMIT else RiskStatus.OVER)
+
+
+@pytest.mark.parametrize(("n_rounds", "needed"), [(24, 100), (120, None)])
+def test_missing_interval_asks_for_more_rounds(n_rounds, needed):
+    """With too few rounds in all; not where only one kind of round is missing among many."""
+    trials = answers(0.6, n_rounds, 2, np.random.default_rng(4))
+    if n_rounds > 100:
+        trials = replace(trials, members=trials.rounds > 3, coins=Coins.GIVEN)
+    found = risk(trials)
+    assert (found.status, found.high, found.rounds_needed) == (RiskStatus.UNDECIDED, None, needed)
+    assert found.reason.startswith("no interval: ")
 
 
 def test_rounds_that_would_decide_hardly_depend_on_chance():

@@ -60,7 +60,16 @@ def test_exit_code_follows_from_promise_and_risk(verdict, finding, risk, needed,
     judged = replace(found(verdict, finding, risk), rounds_needed=needed)
     summary = summarise_run([judged], limits=limits)
     assert summary.exit_code == code
-    assert bool(summary.reasons) == (code != 0 or finding is Finding.UNDECIDED)
+    assert bool(summary.reasons) == (code != 0)
+    assert bool(summary.warnings) == (code == 0 and finding is Finding.UNDECIDED)
+
+
+def test_a_warning_is_not_the_reason_of_the_exit_code(verdict):
+    judged = found(verdict, Finding.VIOLATED, WITHIN)
+    summary = summarise_run([judged], limits=LIMITS, changed_rounds=True, control_caveats=["no proof"])
+    assert (summary.exit_code, summary.reasons) == (1, ("the promise is violated",))
+    assert len(summary.warnings) == 2
+    assert result_from_json(result_to_json(RunResult((judged,), summary))).summary == summary
 
 
 def test_the_worst_attacker_decides_and_a_published_point_stands_alone(verdict):

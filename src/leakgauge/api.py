@@ -11,6 +11,7 @@ from leakgauge.exposure import (
     AuditExposure,
     expose_plan,
     expose_query_log,
+    refuse_other_data,
     refuse_other_run,
     refuse_run,
     save_exposure,
@@ -113,7 +114,8 @@ def expose(
     folder = path_argument(out, "out")
     refuse_other_run(plan, folder)
     exposures = expose_plan(plan, options)
-    _write_exposure(exposures, folder)
+    refuse_other_data(exposures, folder)
+    _write_exposure(exposures, folder, plan)
     if (folder / VERDICTS_FILE).exists():
         write_report(folder, judge_folder(folder))
     return exposures
@@ -199,10 +201,10 @@ def judged_run(folder: Path, result: RunResult, incomplete: str | None = None) -
     return JudgedRun(result, known)
 
 
-def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:
+def _write_exposure(exposures: Sequence[AuditExposure], folder: Path, plan: Plan | None = None) -> None:
     from leakgauge.report.sections.exposure import write_exposure_page
 
-    write_exposure_page(save_exposure(exposures, folder), folder / "exposure.html")
+    write_exposure_page(save_exposure(exposures, folder, plan), folder / "exposure.html")
 
 
 def _as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:

@@ -50,11 +50,13 @@ class AuditExposure:
         audit: The name of the audit, or of the log's file.
         domain: The kind of release.
         exposure: The numbers, one per person or record.
+        data: A digest of the data of the audit; empty for a log.
     """
 
     audit: str
     domain: str
     exposure: Exposure
+    data: str = ""
 
 
 def expose_plan(plan: Plan, options: EngineOptions | None = None) -> list[AuditExposure]:
@@ -107,7 +109,7 @@ def _expose_audit(
         compute = catalog.get_domain(audit.domain).exposure_function(spec, begin)
         exposure = compute(challenger)
         advance(audit.name, 1)
-    return AuditExposure(audit.name, audit.domain, exposure)
+    return AuditExposure(audit.name, audit.domain, exposure, challenger.digest)
 
 
 def expose_query_log(
@@ -150,9 +152,27 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
         raise BadInput(f"{folder} holds a run of another plan; {ANOTHER_OUT}")
 
 
-def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
-    """Write the exposure of individuals, readable by the owner alone, and a summary without; return that."""
-    summary = summarise(exposures)
+def refuse_other_data(exposures: Sequence[AuditExposure], folder: Path) -> None:
+    """Stop if a folder holds a run of the same plan with other data."""
+    if not (folder / manifest.NAME).exists():
+        return
+    then = manifest.load(folder)["facts"]
+    if changed := [exposed.audit for exposed in exposures if then[exposed.audit]["data"] != exposed.data]:
+        raise BadInput(
+            f"{folder} holds a run with other data for {', '.join(changed)}; run the plan again with these "
+            f"data, or {ANOTHER_OUT}"
+        )
+
+
+def save_exposure(
+    exposures: Sequence[AuditExposure], folder: Path, plan: Plan | None = None
+) -> dict[str, Any]:
+    """Write the exposure of individuals, readable by the owner alone, and a summary without; return that.
+
+    The summary says of which plan it is, so that a run of the same plan can use the folder.
+    """
+    of_plan = {} if plan is None else {"plan": support_files.json_digest(plan_without_rounds(plan))}
+    summary = {**summarise(exposures), **of_plan}
     rows = exposure_csv([(exposed.audit, exposed.exposure) for exposed in exposures])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
     support_files.write_json(
@@ -169,6 +189,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
             {
                 "audit": exposed.audit,
                 "domain": exposed.domain,
+                "data": exposed.data,
                 "people": exposed.exposure.n_people,
                 "adversaries": [_summary(against) for against in exposed.exposure.against],
                 "notes": list(exposed.exposure.notes),
@@ -242,6 +263,8 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
             "exact": _finite(promised.achieved),
         },
         "part_epsilon": _finite(promised.part),
+        "releases": promised.releases,
+        "replaces": promised.replaces,
         **{name: _quantiles(values) for name, values in columns.items()},
     }
 

@@ -28,6 +28,7 @@ from leakgauge.referee.metric_evaluation import (
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
 MOST_ROUNDS_TRIED = 2**17
+ROUNDS_FOR_INTERVALS = 100  # with so many, nearly all metrics have an interval
 LEAST_DISTANCE = 0.25  # from a limit, in widths of the bound; closer, a value is on either side by chance
 _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
 
@@ -75,8 +76,8 @@ class Risk:
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
         reason: Why it is undecided, or has no limit.
-        rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10; None where that is not
-            known, as with a value at the limit.
+        rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10, or give an interval where
+            there is none yet; None where that is not known, as with a value at the limit.
     """
 
     status: RiskStatus
@@ -212,6 +213,8 @@ def _compared(
     needed = [check.rounds_needed(n_rounds) for check in above or open_checks]
     known = [rounds for rounds in needed if rounds is not None]
     rounds_needed = _rounds_to_decide(known, needed, any_suffices=bool(above))
+    if worst.high is None and context.looked is None and not is_one_release(trials):
+        rounds_needed = ROUNDS_FOR_INTERVALS if n_rounds < ROUNDS_FOR_INTERVALS else None
     return _risk(
         RiskStatus.UNDECIDED,
         worst,

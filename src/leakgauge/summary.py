@@ -21,6 +21,7 @@ from leakgauge.verdict import (
 WEAK_ACCURACY = 0.75  # a promise that allows an attacker this accuracy is weak
 TOO_WEAK_ACCURACY = 0.90  # and one that allows this much protects nobody
 NO_PROMISE = "no promise"
+TOO_WEAK_TO_TEST = "the promise is too weak to test: even certain identification would not violate it"
 _WORST_FINDING_FIRST = (
     Finding.VIOLATED,
     Finding.UNTESTABLE,
@@ -94,9 +95,9 @@ class RunSummary:
         audit: The audit that the risk is taken from.
         covers: The audits that the exit code covers: all, or the one that the plan publishes.
         exit_code: 0, 1 or 3, as documented for the commands.
-        reasons: Why the exit code is not 0, or what to beware of, in plain sentences.
+        reasons: Why the exit code is not 0, in plain sentences; empty where it is 0.
         limits: The limits, as a plan writes them.
-        warnings: Of the reasons, what to beware of whatever the exit code.
+        warnings: What to beware of, whatever the exit code; never the reason for it.
         recognised: The people recognised beside their limit, if there is one.
     """
 
@@ -146,7 +147,7 @@ def result_from_json(content: Mapping[str, Any]) -> RunResult:
             "promise": PromiseSummary(**{**promise, "strength": strength}),
             "risk": risk_from_json(table["risk"]),
             "covers": tuple(table["covers"]),
-            "reasons": tuple(table["reasons"]),
+            "reasons": tuple(one for one in table["reasons"] if one not in table.get("warnings", ())),
             "warnings": tuple(table.get("warnings", ())),
             "recognised": None if table.get("recognised") is None else risk_from_json(table["recognised"]),
         }
@@ -218,14 +219,19 @@ def summarise_run(
     if recognised is not None and (not limits.metrics or _risk_rank(recognised) < _risk_rank(risk)):
         risk, audit = recognised, None
     code, reasons = _exit_code(covered, promise, risk, limits)
-    warnings = (*_warnings(verdicts, covered, promise, changed_rounds), *dict.fromkeys(control_caveats))
+    accepted = (TOO_WEAK_TO_TEST,) if code == 0 and not promise.testable else ()
+    warnings = (
+        *accepted,
+        *_warnings(verdicts, covered, promise, changed_rounds),
+        *dict.fromkeys(control_caveats),
+    )
     return RunSummary(
         promise=promise,
         risk=risk,
         audit=audit,
         covers=tuple(dict.fromkeys(verdict.audit for verdict in covered)),
         exit_code=code,
-        reasons=(*reasons, *warnings),
+        reasons=reasons,
         limits=limits.table(),
         warnings=warnings,
         recognised=recognised,
@@ -438,16 +444,14 @@ def _exit_code(
     findings = [verdict.finding for verdict in verdicts]
     all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
     reasons: list[str] = []
-    warnings: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
     if promise.rounds_needed is not None:
         reasons.append(f"too few rounds to test the promise; {promise.rounds_needed:,} are needed")
     if promise.no_bound is not None:
         reasons.append(f"the promise was not tested: {promise.no_bound}")
-    if not promise.testable:
-        text = "the promise is too weak to test: even certain identification would not violate it"
-        (warnings if all_within else reasons).append(text)
+    if not promise.testable and not all_within:
+        reasons.append(TOO_WEAK_TO_TEST)
     if any(verdict.about == "mechanism" for verdict in verdicts):
         reasons.append("the mechanism is not as stated")
     if risk.status is RiskStatus.UNDECIDED:
@@ -457,4 +461,4 @@ def _exit_code(
             "nothing was asked: there is neither a promise nor a limit; state accuracy = 0.6 below [limits] "
             "in the plan or a policy file, or none = true for research"
         )
-    return (3, tuple(reasons)) if reasons else (0, tuple(warnings))
+    return (3 if reasons else 0), tuple(reasons)

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -171,3 +172,23 @@ def test_exit_code_0_comes_with_one_sentence_that_says_what_was_answered(
 def test_other_exit_codes_have_their_reasons_only(verdict, capsys):
     print_table(replace(verdict, finding=Finding.VIOLATED))
     assert "Exit code 0" not in capsys.readouterr().out
+
+
+def test_utility_of_a_sweep_fits_80_columns(verdict, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    names = ("mean_absolute_error", "relative_error", "visits_published", "cells_suppressed")
+    names += ("top_places", "space_distance", "time_distance")
+    points = [
+        replace(verdict, domain="locations", audit=f"town@epsilon={n}", utility=dict.fromkeys(names, 0.0123))
+        for n in (0.05, 0.25)
+    ]
+    print_table(*points)
+    out = capsys.readouterr().out
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+    head = next(place for place, line in enumerate(lines) if "utility of" in line)
+    table = lines[head - 4 : head + 4]
+    assert max(map(len, table)) <= 80
+    for word in ("published", "suppressed", "epsilon=0.05", "epsilon=0.25"):
+        assert any(word in line for line in table), (word, table)
+    assert sum(line.count("0.0123") + line.count("1.2%") for line in table) == 14

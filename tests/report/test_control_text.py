@@ -42,6 +42,11 @@ def test_one_that_failed_is_named():
     ]
 
 
+def test_settings_are_not_counted_as_attackers():
+    found = [verdict({"status": "passed"}, label, audit=f"a@epsilon={n}") for n in (1, 2) for label in "xyz"]
+    assert control_lines(found)[0].endswith("passed in 6 of 6 cases (3 attackers in 2 settings).")
+
+
 def test_many_that_failed_are_cut():
     lines = control_lines([verdict(FAILED, f"weak {i}") for i in range(MOST_LINES + 5)])
     assert len(lines) == MOST_LINES + 2

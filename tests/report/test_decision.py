@@ -95,6 +95,33 @@ def test_best_of_several_is_called_optimistic(make, make_estimate):
     assert decision_of(judged(poor)).number.among == ""
 
 
+def test_attackers_are_not_counted_once_for_each_setting(make, make_estimate):
+    verdicts = [
+        make(audit=f"a@epsilon={n}", label=label, metrics=right(make_estimate, 0.6 + 0.1 * n))
+        for n in (1, 2, 3)
+        for label in ("x", "y")
+    ]
+    assert "The best of 2 attackers in 3 settings, so" in decision_of(judged(*verdicts)).number.among
+
+
+def test_missing_interval_is_said_once_with_what_to_do(make, make_estimate):
+    few = "no interval: 24 rounds are too few; at least 30 are needed"
+    own = replace(make_estimate(0.9), low=None, high=None, reason=few)
+    verdict = make(metrics={"accuracy_own": own})
+    risk = Risk(
+        status=RiskStatus.UNDECIDED,
+        metric="accuracy_own",
+        value=0.9,
+        limit=0.6,
+        attacker=verdict.label,
+        reason=few,
+        rounds_needed=100,
+    )
+    told = decision_of(judged(replace(verdict, risk=risk), limits=Limits(metrics={"accuracy": 0.6}))).risk
+    assert (told.words, told.text.count("24 rounds are too few")) == ("Risk undecided", 1)
+    assert told.sentences[-1] == "Simulate more releases: 100 or more give an interval."
+
+
 def test_attacker_that_is_not_the_best_is_not_called_so(make, make_estimate):
     weak, strong = (
         at_risk(make(label=label, metrics=right(make_estimate, value)), status, limit)
@@ -157,7 +184,7 @@ def test_warnings_are_on_the_first_screen(make):
     alerts = decision_of(JudgedRun([verdict], {"summary": summary})).alerts
     assert any("the number of rounds was changed after a result was known" in alert for alert in alerts)
     assert "Beware: no proof." in alerts
-    assert summary.reasons[-2:] == summary.warnings
+    assert (len(summary.warnings), summary.reasons) == (2, ())
 
 
 def test_release_that_is_not_cleared_says_so_beside_a_green_risk(make):

@@ -69,5 +69,5 @@ def test_declared_control_is_never_best(invented, make_estimate):
 
 
 def test_exposure_uses_declared_terms(invented):
-    audit = {"domain": invented().domain, "promised": {"delta": {"1.0": 0.1}}}
+    audit = {"domain": invented().domain, "promised": {"delta": {"1.0": 0.1}, "nominal": {"unit": "event"}}}
     assert "over all the whispers they affect" in exposure.personal_promise(audit)

@@ -44,6 +44,17 @@ def test_more_releases_are_asked_for_by_number(make):
     assert any("rounds = 66048" in step for step in steps(make("undecided")))
 
 
+def test_undecided_risk_asks_for_more_releases_first(make, make_estimate):
+    """Also in a sweep with a promise too weak to protect, where there is other advice."""
+    risk = Risk(status=RiskStatus.UNDECIDED, metric="accuracy", value=0.95, limit=0.6, rounds_needed=100)
+    points = [
+        replace(make(domain="locations", audit=f"a@epsilon={n}", metrics=accuracy(make_estimate, value)))
+        for n, value in ((1, 0.55), (5, 0.95))
+    ]
+    found = steps(*(replace(one, risk=risk) for one in points), limits=Limits(metrics={"accuracy": 0.6}))
+    assert found[0].startswith("Simulate more releases: set rounds = 100")
+
+
 def test_domain_says_how_to_lower_the_risk(make, make_estimate):
     large = make(domain="locations", metrics=accuracy(make_estimate, 0.95))
     assert any("coarser counts" in step for step in steps(large))

@@ -11,12 +11,14 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits
+from leakgauge.plan import plan_without_rounds
 from leakgauge.runner import manifest, run
 from leakgauge.runner.block_store import BlockStore, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.run import EngineOptions, run_plan, set_up_run
 from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.runner.worker_tasks import WorkerError
+from leakgauge.support.files import json_digest
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.verdict import verdicts_to_json
 from night import others_at_night
@@ -231,14 +233,29 @@ def test_folder_with_other_files_is_not_used(plan, tmp_path, name):
     assert {path.name: path.read_text() for path in out.iterdir()} == {name: "mine"}
 
 
-def test_folder_with_an_exposure_alone_says_what_to_do(plan, tmp_path):
+@pytest.mark.parametrize(
+    "change", [{"plan": "of another plan"}, {"audits": [{"audit": "coin", "data": "x"}]}]
+)
+def test_folder_with_the_exposure_of_something_else_is_refused(plan, tmp_path, change):
     out = tmp_path / "out"
     out.mkdir()
-    (out / "exposure.json").write_text("{}")
+    exposure = {"schema": 1, "plan": json_digest(plan_without_rounds(plan())), "audits": []}
+
+    def write(content):
+        (out / "exposure.json").write_text(json.dumps({**content, "checksum": json_digest(content)}))
+
+    write({**exposure, **change})
     with pytest.raises(
-        BadInput, match="holds the files of leakgauge expose and no run; remove them, run the"
+        BadInput, match="holds the exposure of another plan or of other data; remove the files"
     ):
         run_plan(plan(), out)
+    assert {path.name for path in out.iterdir()} <= {"exposure.json", "lock"}
+    write(exposure)
+    run_plan(plan(), out)
+    assert (out / "exposure.json").exists()
+    write({**exposure, **change})
+    run_plan(plan(), out, fresh=True)
+    assert not (out / "exposure.json").exists()
 
 
 def test_run_without_manifest_can_be_restarted(plan, tmp_path):

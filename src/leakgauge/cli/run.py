@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
+    from leakgauge.report.adversary_names import attackers_and_settings
     from leakgauge.report.number_format import times
     from leakgauge.runner import engines
     from leakgauge.runner.dry_run import dry_run
@@ -89,9 +90,10 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
         return 0
+    attackers = [(audit.name, one.label) for audit in plan.audits for one in audit.contenders]
     basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
     print(
-        f"{times(cost.audits, 'audit')}, {times(cost.verdicts, 'attacker')}\n"
+        f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}\n"
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
         f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"

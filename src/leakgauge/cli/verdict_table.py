@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MOST_TABLE_ROWS = 40
 _WIDE_TERMINAL = 140  # columns
-_AUDIT_WIDTH = 24
+_AUDIT_WIDTH = 12
 _ROW_TONES = {"warn": "yellow", "bad": "red"}
 _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
@@ -85,6 +85,7 @@ def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
 
 
 def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.adversary_names import attackers_and_settings
     from leakgauge.report.number_format import times
 
     confidences = sorted(
@@ -94,7 +95,9 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
     n = max(verdict.corrected_for for verdict in verdicts)
     early = sum(verdict.stopped_early for verdict in verdicts)
     stopped = f" {early} stopped early." if early else ""
-    corrected = f"; findings about the promise are corrected for {times(n, 'attacker')}" if n > 1 else ""
+    known = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
+    who = known if n == len(verdicts) else times(n, "attacker")
+    corrected = f"; findings about the promise are corrected for {who}" if n > 1 else ""
     return f"Intervals: confidence {shares}, each for one attacker by itself{corrected}.{stopped}"
 
 
@@ -198,17 +201,17 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
         sentence = utility_sentence(first.domain, first.utility)
         console.print(Text(f"Utility of {first.audit}: {sentence}"), soft_wrap=True)
     elif rows:
-        table = Table(box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
         table.add_column("utility of", overflow="fold", min_width=_AUDIT_WIDTH)
-        for title in titles:
-            table.add_column(title, overflow="fold")
+        for title in titles:  # a word in each line of the head, so that the table fits 80 columns
+            table.add_column("\n".join(title.split()), no_wrap=True)
         for row in rows[:MOST_TABLE_ROWS]:
             table.add_row(*map(Text, row))
         console.print(table)
 
 
 def print_answers(result: "RunResult") -> None:
-    """Print the two answers and the reasons for the exit code."""
+    """Print the two answers, what to beware of and the reasons for the exit code."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -234,8 +237,10 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
     from leakgauge.report.answers import exit_sentence
 
     code = result.summary.exit_code
+    for warning in result.summary.warnings:
+        console.print(Text(f"Warning: {warning}."), soft_wrap=True)
     for reason in result.summary.reasons:
-        console.print(Text(f"{f'Exit code {code}' if code else 'Warning'}: {reason}."), soft_wrap=True)
+        console.print(Text(f"Exit code {code}: {reason}."), soft_wrap=True)
     if code == 0:
         console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
 

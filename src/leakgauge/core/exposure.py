@@ -57,6 +57,8 @@ class PersonalGuarantees:
         tight: Epsilon for each person, from the noise distribution.
         achieved: The epsilon that the noise gives the same unit as `nominal`.
         part: The epsilon that the noise gives each part, from which `kairouz` is composed.
+        releases: How many releases the numbers of each person are over; `nominal` is about one of them.
+        replaces: Whether somebody else takes the place of a person, whose cells are then counted too.
     """
 
     nominal: float
@@ -66,6 +68,8 @@ class PersonalGuarantees:
     tight: Reals
     achieved: float | None = None
     part: float | None = None
+    releases: int = 1
+    replaces: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

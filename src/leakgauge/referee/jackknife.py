@@ -170,11 +170,16 @@ def pseudo_value_bounds(left_out: JackknifeStatistic, error: float) -> tuple[flo
 
 def _too_few(left_out: JackknifeStatistic) -> str:
     if left_out.repeats:
-        return f"no interval: {left_out.values.size} repeats; needs {FEWEST_REPEATS}"
-    return (
-        f"no interval: {left_out.values.size} rounds, {left_out.n_independent} of the rarer kind (member or "
-        f"non-member); needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each"
-    )
+        return (
+            f"no interval: {left_out.values.size} repeats are too few; at least {FEWEST_REPEATS} are needed"
+        )
+    of_each = f"{FEWEST_OF_A_WORLD} with a member and {FEWEST_OF_A_WORLD} with a non-member"
+    if left_out.values.size < FEWEST_ROUNDS:
+        return (
+            f"no interval: {left_out.values.size} rounds are too few; at least {FEWEST_ROUNDS} are needed, "
+            f"{of_each}"
+        )
+    return f"no interval: too many rounds are of one kind; at least {of_each} are needed"
 
 
 def advantage_estimate(

@@ -1,8 +1,9 @@
 """Names of attackers and other names that a user chose, short enough for a table or a chart."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from leakgauge.report.number_format import times
 from leakgauge.verdict import Verdict
 
 LONGEST = 64  # characters of a name that comes from a user
@@ -21,6 +22,26 @@ def clip(text: object, longest: int = LONGEST) -> str:
         return name
     head = longest // 2
     return f"{name[:head]}…{name[len(name) - (longest - head - 1) :]}"
+
+
+def attackers_and_settings(attackers: Collection[tuple[str, str]]) -> str:
+    """How many attackers there are, and in how many audits; each attacker is an audit and a label.
+
+    >>> attackers_and_settings([("a", "x"), ("a", "y")])
+    '2 attackers'
+    >>> attackers_and_settings([("a@epsilon=1", "x"), ("a@epsilon=2", "x")])
+    '1 attacker in 2 settings'
+    >>> attackers_and_settings([("a", "x"), ("b", "x"), ("b", "y")])
+    '3 attackers in 2 audits'
+    """
+    audits = {audit for audit, _ in attackers}
+    labels = {label for _, label in attackers}
+    if len(audits) == 1:
+        return times(len(attackers), "attacker")
+    one_sweep = len({audit.partition("@")[0] for audit in audits}) == 1
+    same_everywhere = len(audits) * len(labels) == len(attackers)
+    n = len(labels) if same_everywhere else len(attackers)
+    return f"{times(n, 'attacker')} in {times(len(audits), 'setting' if one_sweep else 'audit')}"
 
 
 def adversary_names(shown: Sequence[Verdict], among: Sequence[Verdict]) -> list[str]:

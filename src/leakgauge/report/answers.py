@@ -130,10 +130,18 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
                 about += " No positive control is possible here: an attack that fails looks the same."
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
-            needed = count(risk.rounds_needed)
-            more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
-            return Answer("warn", "Risk undecided", (*success, *reason, *more))
+            return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk)))
     return _without_limit(risk, success)
+
+
+def _rounds_sentence(risk: Risk) -> tuple[str, ...]:
+    """How many simulated releases would decide, or would give an interval at all; nothing if not known."""
+    if risk.rounds_needed is None:
+        return ()
+    needed = count(risk.rounds_needed)
+    if risk.high is None:
+        return (f"Simulate more releases: {needed} or more give an interval.",)
+    return (f"Simulate more releases: about {needed} would decide.",)
 
 
 def _without_limit(risk: Risk, success: tuple[str, ...]) -> Answer:
@@ -167,9 +175,10 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     leading = leading_metric(found.metrics)
     if leading in (None, risk.metric):
         right = f"{_right(found, risk.metric, verdicts)}{toss}{limit}."
-        return (right, *_why_no_interval(found, risk.metric), *_compared_bounds(risk))
+        missing = () if risk.status is RiskStatus.UNDECIDED else _why_no_interval(found, risk.metric)
+        return (right, *missing, *_compared_bounds(risk))
     other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
-    missing = _why_no_interval(found, leading or "")
+    missing = _why_no_interval(found, leading or "") if risk.high is not None or risk.reason is None else ()
     return (f"{_right(found, leading or '', verdicts)}.", *missing, other, *_compared_bounds(risk))
 
 

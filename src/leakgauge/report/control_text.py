@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.adversary_names import adversary_names, attackers_and_settings
 from leakgauge.report.number_format import lower_percent, percent, times
 from leakgauge.verdict import Verdict
 
@@ -30,8 +30,7 @@ def control_lines(verdicts: Sequence[Verdict]) -> list[str]:
     lines = []
     if passed or failed:
         lines.append(
-            f"Positive control (the same attack without protection): passed by {passed} of "
-            f"{times(passed + failed, 'attacker')}."
+            f"Positive control (the same attack without protection): {_passed(verdicts, passed, failed)}."
         )
     lines += dict.fromkeys(
         f"Positive control {status}: {control_of(verdict)['reason']}."
@@ -46,6 +45,18 @@ def control_lines(verdicts: Sequence[Verdict]) -> list[str]:
     if len(warnings) > MOST_LINES:
         warnings[MOST_LINES:] = [f"and {len(warnings) - MOST_LINES} more, in verdicts.json and the report"]
     return [*lines, *warnings]
+
+
+def _passed(verdicts: Sequence[Verdict], passed: int, failed: int) -> str:
+    """How many attackers passed; in several settings, in how many cases."""
+    if len({verdict.audit for verdict in verdicts}) == 1:
+        return f"passed by {passed} of {times(passed + failed, 'attacker')}"
+    played = [
+        (verdict.audit, verdict.label)
+        for verdict in verdicts
+        if control_of(verdict).get("status") in ("passed", "failed")
+    ]
+    return f"passed in {passed} of {times(passed + failed, 'case')} ({attackers_and_settings(played)})"
 
 
 def control_sentences(verdict: Verdict) -> str:

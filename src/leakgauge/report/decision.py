@@ -6,7 +6,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report.adversary_names import clip
+from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.report.answers import Answer, promise_answer, risk_answer
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.next_steps import next_steps
@@ -96,7 +96,8 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
     rivals = [v for v in run.verdicts if v.audit in run.summary.covers and not is_control(v)]
     worst = leading.metrics.get(WORST_METRIC) if leading.n_targets > 1 else None
     is_best = len(rivals) > 1 and leading_value(leading) == max(leading_value(v) or 0.0 for v in rivals)
-    several = f"The best of {count(len(rivals))} attackers, so its interval is slightly optimistic."
+    who = attackers_and_settings([(rival.audit, rival.label) for rival in rivals])
+    several = f"The best of {who}, so its interval is slightly optimistic."
     attacker, title = attacker_title(leading), "correct identifications"
     if leading.n_targets > 1:
         title += f" on average over {count(leading.n_targets)} targets"
@@ -132,9 +133,8 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
 def _warnings(summary: RunSummary) -> tuple[str, ...]:
     """What to beware of; and why the release is not cleared, where the risk alone would clear it."""
     warnings = [f"Beware: {warning}." for warning in summary.warnings]
-    others = [reason for reason in summary.reasons if reason not in summary.warnings]
-    if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and others:
-        warnings.insert(0, f"Not cleared (exit code 3): {others[0]}.")
+    if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and summary.reasons:
+        warnings.insert(0, f"Not cleared (exit code 3): {summary.reasons[0]}.")
     return tuple(clip(warning, 300) for warning in warnings)[:2]
 
 

@@ -119,8 +119,9 @@ NO_BASELINE = BaselineResult()
 
 
 def gate_comment(run: JudgedRun, compared: BaselineResult = NO_BASELINE) -> str:
-    """Write the report in Markdown, with the reasons for the exit code and the comparison with a baseline."""
+    """Write the report in Markdown, with warnings, the reasons for the exit code and the baseline."""
     code = run.summary.exit_code
-    lines = [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
+    lines = [f"- Warning: {plain_markdown(warning)}." for warning in run.summary.warnings]
+    lines += [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
     lines += [f"- {plain_markdown(line)}." for line in baseline_lines(compared)]
     return "\n".join([markdown_text(run), *lines]).rstrip() + "\n"

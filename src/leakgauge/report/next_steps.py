@@ -33,8 +33,10 @@ STATE_A_LIMIT = (
 def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     """The actions, the most urgent first."""
     value = None if leading is None else _value(leading)
+    undecided = run.summary.risk.status is RiskStatus.UNDECIDED
     steps = [
         *_stop(run, value),
+        *(_more_releases(run) if undecided else []),
         *(_count_people(run, leading) if "recognised" in run.summary.limits else []),
         *_other_setting(run, leading),
         *_lower_risk(run, leading, value),

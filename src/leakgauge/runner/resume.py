@@ -9,6 +9,7 @@ from leakgauge.plan import Audit, plan_without_rounds
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.code_digest import code_digests, library_versions
 from leakgauge.runner.manifest import Manifest
+from leakgauge.support.files import json_digest
 
 MOST_FILES_SHOWN = 5
 
@@ -24,6 +25,18 @@ def refuse_different_run(stored: Manifest, new: Manifest, folder: Path) -> None:
     if difference is not None:
         raise BadInput(
             f"{folder} holds another run: {difference}; {ANOTHER_OUT}, undo the change, or {START_OVER}"
+        )
+
+
+def refuse_other_exposure(exposure: Mapping[str, Any], run: Manifest, folder: Path) -> None:
+    """Stop if a folder holds what ``expose`` found for another plan or other data: no report may mix them."""
+    same_plan = exposure.get("plan") == json_digest(plan_without_rounds(run.plan))
+    if not same_plan or any(
+        audit["data"] != run.metadata[audit["audit"]].data for audit in exposure["audits"]
+    ):
+        raise BadInput(
+            f"{folder} holds the exposure of another plan or of other data; remove the files exposure.* "
+            f"there, {ANOTHER_OUT}, or {START_OVER}"
         )
 
 

@@ -11,10 +11,11 @@ from leakgauge.support import files
 
 PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER = "plan.toml", "audits", "controls"
 _WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER, files.LOCK_NAME)  # the lock last
+EXPOSURE_FILES = {f"exposure.{style}" for style in ("csv", "json", "html")}
 _RESULT_FILES = (
     "verdicts.json",
     *(f"report.{style}" for style in ("html", "md", "csv", "json")),
-    *(f"exposure.{style}" for style in ("csv", "json", "html")),
+    *EXPOSURE_FILES,
 )
 
 

@@ -22,13 +22,14 @@ from leakgauge.runner.manifest import Manifest, make_manifest
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import control_stores, missing_controls, play_missing_controls
 from leakgauge.runner.rollback import (
+    EXPOSURE_FILES,
     PLAN_FILE,
     has_any_block,
     missing_folders,
     remove_run,
     rollback_on_bad_input,
 )
-from leakgauge.runner.run_verdicts import judge_run, refuse_unjudgeable
+from leakgauge.runner.run_verdicts import judge_run, read_exposure_summary, refuse_unjudgeable
 from leakgauge.runner.status import audit_progress
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.summary import RunResult
@@ -126,12 +127,8 @@ def _open_run_folder(
     try:
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
         foreign = {name for name in inside if name != files.LOCK_NAME and not files.is_partial_file(name)}
+        foreign -= EXPOSURE_FILES
         if foreign and manifest.NAME not in inside:
-            if all(name.startswith("exposure.") for name in foreign):
-                raise BadInput(
-                    f"{folder}: holds the files of leakgauge expose and no run; remove them, run the plan, "
-                    f"and then expose it again; or {ANOTHER_OUT}"
-                )
             raise BadInput(f"{folder}: not empty and not a run folder; {ANOTHER_OUT}")
         created = missing_folders(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,12 +137,15 @@ def _open_run_folder(
     with files.lock_folder(folder), rollback_on_bad_input(folder, inside, created):
         stored = manifest.load(folder) if (folder / manifest.NAME).exists() else None
         files.remove_partial_files(folder)
-        if fresh and stored is not None:
+        if fresh:
             remove_run(folder)
-            if stored["digest"] == new.digest:  # the same trials again: what was seen of them stays seen
+            if stored is not None and stored["digest"] == new.digest:
+                # the same trials again: what was seen of them stays seen
                 new = replace(new, looks=manifest.from_json(stored, folder).looks)
         # a run without a single block may be replaced
         run = new if stored is None or not has_any_block(folder) else _continued_run(stored, new, folder)
+        if exposure := read_exposure_summary(folder):
+            resume.refuse_other_exposure(exposure, run, folder)
         manifest.write(run, folder)
         private = manifest.names_people(run.plan)
         files.write_file(folder / PLAN_FILE, plan_text(run.plan).encode(), private=private)

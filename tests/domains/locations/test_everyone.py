@@ -1,5 +1,6 @@
 """Releases that count everyone in the data: the true table, with or without each target."""
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -295,7 +296,7 @@ def test_mean_and_range_over_simulated_releases():
     assert one.split_accuracy.shape == (12, 100)
     np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
     assert one.split_accuracy.std(axis=0).max() > 0.01  # the noise changes what is estimated
-    assert "12 simulated releases" in one.basis
+    assert "12 random draws of its noise" in one.basis
     assert expose(whole(people, RAW), ("zero",)).against[0].split_accuracy is None  # all are the same
 
 
@@ -388,3 +389,14 @@ def test_people_outside_the_box_are_not_said_to_be_counted(tmp_path):
     assert "table of all 10 people, with or without each target" in note(box=[0, 0, 10, 1])
     assert "table of all 8 people who have visits on the map, with or without" in note(box=[0, 0, 1, 1])
     assert note(box=[0, 0, 1, 1]).endswith("Nobody else of the file is in it.")
+
+
+def test_exposure_has_no_notes_about_simulated_releases_and_one_word_for_draws(tmp_path):
+    city, table = {**CITY, "users": 2000, "sites": 9, "epochs": 24}, {"group_size": "everyone", "targets": 4}
+    challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)
+    assert any("simulated release" in note for note in challenger.notes)
+    exposed = expose(challenger)
+    said = [*exposed.notes, *(one.basis for one in exposed.against)]
+    assert not [text for text in said if re.search("simulated|positive control|split", text)]
+    assert any(text.endswith("random draws of these") for text in said)
+    assert any(text.endswith("random draws of its noise") for text in said)

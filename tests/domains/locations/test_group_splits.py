@@ -202,7 +202,7 @@ def test_exposure_is_the_mean_over_splits():
     for one in expose(challenger).against:
         assert one.split_accuracy.shape == (3, 60)
         np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
-        assert one.basis.endswith("means over 3 splits of the people")
+        assert one.basis.endswith("means over 3 random draws of the people")
         alone = expose(challenger.of_split(2), (one.adversary,)).against[0]
         np.testing.assert_allclose(alone.accuracy, one.split_accuracy[2])
 
@@ -216,7 +216,7 @@ def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():
 def test_exposure_says_for_whom_numbers_are_overstated():
     challenger = game(town(), SUPPRESSED, splits=4)
     (note,) = [note for note in expose(challenger).notes if note.startswith("Auxiliary: for people")]
-    assert "compared with splits that leave the same people out" in note
+    assert "compared with draws that leave the same people out" in note
 
 
 def test_excess_is_taken_within_each_person():

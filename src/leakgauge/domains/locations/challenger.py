@@ -62,7 +62,8 @@ class Challenger(ChallengerDefaults):
     seed: int
     uncapped: Traces | None = None  # of all people before the caps, where there are any
     friends: Friends | None = None  # pairs of friends, for attackers who know them
-    notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
+    notes: tuple[str, ...] = ()  # about the data and the simulated releases, for reports; no personal data
+    exposure_notes: tuple[str, ...] = ()  # what is true of them where no release is simulated
     targets_digest: str | None = None
     invented: bool = False  # the target's trace is that of a positive control
     split: int = 0  # which of the splits, where only one is left
@@ -258,6 +259,7 @@ def build(
         else release_steps
     )
     guarantee = people_guarantee(release_steps, traces, people, table)
+    notes = challenger_notes(data, loaded, traces, people, table, release_steps, guarantee)
     digest_parts = (
         loaded.digest,
         repr(table),
@@ -276,7 +278,8 @@ def build(
         targets_digest=_targets_digest(loaded, people),
         uncapped=None if traces is loaded.traces else loaded.traces,
         friends=loaded.friends,
-        notes=challenger_notes(data, loaded, traces, people, table, release_steps, guarantee),
+        notes=notes.run,
+        exposure_notes=notes.exposure,
     )
 
 

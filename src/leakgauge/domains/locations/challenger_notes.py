@@ -1,7 +1,7 @@
 """What a reader must know about the data and the releases of an audit, in sentences without personal data."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.domains.locations.data.population_split import PopulationSplit
@@ -18,6 +18,13 @@ from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.referee.intervals import FEWEST_SPLITS
 
 
+class ChallengerNotes(NamedTuple):
+    """Notes for a run, which simulates releases, and for exposure, which computes without."""
+
+    run: tuple[str, ...]
+    exposure: tuple[str, ...]
+
+
 def challenger_notes(
     data: dict[str, Any],
     loaded: VisitData,
@@ -26,19 +33,25 @@ def challenger_notes(
     table: LocationsChallengerTable,
     release_steps: ReleaseChain | LocationsUserMechanismTable,
     guarantee: Guarantee | None,
-) -> tuple[str, ...]:
+) -> ChallengerNotes:
     """Return all notes: on the data, on the promise, on who is counted, and on the positive control."""
-    on_people = (
-        *_everyone_notes(table, people, loaded.tally),
-        *_group_notes(table, people),
-        *_control_notes(traces, table.n_members(traces.n_people)),
-        *_suppression_notes(table, release_steps, traces),
-    )
-    return (
+    common = (
         *_data_notes(data, loaded, traces),
         *_claim_notes(release_steps),
         *_release_notes(release_steps, traces, people, table, guarantee),
-        *map(traces.map.phrase, on_people),
+    )
+    of_groups = (*_large_group_note(table, people), *_suppression_notes(table, release_steps, traces))
+    in_run = (
+        *_cell_notes(traces),
+        *_everyone_notes(table, people, loaded.tally),
+        *_group_notes(table, people),
+        *of_groups,
+        *_control_notes(traces, table.n_members(traces.n_people)),
+    )
+    in_exposure = (*_exposed_people_notes(table, people, loaded.tally), *of_groups)
+    return ChallengerNotes(
+        run=(*common, *map(traces.map.phrase, in_run)),
+        exposure=(*common, *map(traces.map.phrase, in_exposure)),
     )
 
 
@@ -47,11 +60,11 @@ def _data_notes(data: dict[str, Any], loaded: VisitData, traces: Traces) -> tupl
 
     if loaded.traces.names is None:
         kind = "city" if traces.map.timed else "genotypes"
-        return (f"generated {kind}: {data_summary(loaded, traces)}.", *_cell_notes(traces))
+        return (f"generated {kind}: {data_summary(loaded, traces)}.",)
     name = Path(data["source"]).name
     rows = f"{name}: {loaded.tally.summary_with_bad_rows}"
     summary = f"{name}: {data_summary(loaded, traces)}."
-    return summary, rows, *_accepted_note(data), *loaded.warnings, *_cell_notes(traces)
+    return summary, rows, *_accepted_note(data), *loaded.warnings
 
 
 def _accepted_note(data: dict[str, Any]) -> tuple[str, ...]:
@@ -100,44 +113,69 @@ def _everyone_notes(
     """What a reader must know about releases that count everyone in the data."""
     if not table.everyone:
         return ()
-    n_people = people.targets.size + people.pool.size
+    whose, nobody_else = _who_is_counted(rows)
+    table_of_all = (
+        f"Every simulated release is the table of all {_n_people(people):,} people{whose}, with or without "
+        f"each target, with fresh noise.{nobody_else}"
+    )
+    references = f"{people.n_splits} such references were drawn; each simulated release uses one."
+    fitted = (
+        "Attackers who do not know everyone else: the counts of others are the same in all simulated "
+        "releases, so numbers with a threshold fitted to these releases (AUC, calibrated accuracy, members "
+        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
+    )
+    held = ", and the targets' traces"
+    return table_of_all, f"{_overlap_note(people, held)} {references}", fitted
+
+
+def _exposed_people_notes(
+    table: LocationsChallengerTable, people: PopulationSplit, rows: RowCounts
+) -> tuple[str, ...]:
+    """Who is counted in the table that exposure is about, and whose data attackers hold."""
+    if not table.everyone:
+        return (f"The people {_divided(people)}.",)
+    whose, nobody_else = _who_is_counted(rows)
+    return f"The table counts all {_n_people(people):,} people{whose}.{nobody_else}", _overlap_note(people)
+
+
+def _n_people(people: PopulationSplit) -> int:
+    return int(people.targets.size + people.pool.size)
+
+
+def _who_is_counted(rows: RowCounts) -> tuple[str, str]:
+    """Which people of the file are in the table of everyone, and that others are not; empty where all are."""
     left_out = {
         "visits inside the window": rows.outside_window,
         "visits on the map": rows.outside_map,
         "as many visits as min_visits says": rows.few_visits,
     }
     where = " and ".join(what for what, n_rows in left_out.items() if n_rows)
-    whose = f" who have {where}" if where else ""
-    nobody_else = " Nobody else of the file is in it." if where else ""
-    table_of_all = (
-        f"Every simulated release is the table of all {n_people:,} people{whose}, with or without each "
-        f"target, with fresh noise.{nobody_else}"
-    )
-    overlap = (
+    return (f" who have {where}", " Nobody else of the file is in it.") if where else ("", "")
+
+
+def _overlap_note(people: PopulationSplit, more: str = "") -> str:
+    """That attackers hold data of people who are in the table themselves, and what ``more`` they hold."""
+    return (
         f"Attackers with data of similar people hold {people.reference.size:,} people drawn from this same "
-        "table, and the targets' traces: their numbers are too high for somebody who holds data of other "
-        f"people. {people.n_splits} such references were drawn; each simulated release uses one."
+        f"table{more}: their numbers are too high for somebody who holds data of other people."
     )
-    fitted = (
-        "Attackers who do not know everyone else: the counts of others are the same in all simulated "
-        "releases, so numbers with a threshold fitted to these releases (AUC, calibrated accuracy, members "
-        "found at a false-positive rate) are too high. Accuracy at the attack's own threshold is not."
+
+
+def _divided(people: PopulationSplit) -> str:
+    """How the people were divided into a pool and a reference."""
+    n = people.n_splits
+    times = "once" if n == 1 else f"{n} times"
+    return (
+        f"were divided {times} at random: {people.pool.size:,} that groups are drawn from, "
+        f"{people.reference.size:,} whose data attackers may hold"
     )
-    return table_of_all, overlap, fitted
 
 
 def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
     """What a reader must know about the splits of the people that random groups are drawn from."""
     if table.everyone:
         return ()
-    n_pool, n_reference, n = people.pool.size, people.reference.size, people.n_splits
-    times = "once" if n == 1 else f"{n} times"
-    n_targets = people.targets.size
-    targets = "the target" if n_targets == 1 else f"the {n_targets:,} targets"
-    divided = (
-        f"Besides {targets}, the people were divided {times} at random: "
-        f"{n_pool:,} that groups are drawn from, {n_reference:,} whose data attackers may hold."
-    )
+    n = people.n_splits
     if n >= FEWEST_SPLITS:
         scope = "Simulated releases take turns with these splits, and intervals are over splits."
     else:
@@ -146,11 +184,15 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
             f"Numbers and intervals hold for {these} of the people. For intervals over splits, set "
             f"challenger.splits = {DEFAULT_SPLITS} (1 is the default where an attack studies for long)."
         )
-    return (f"{divided} {scope}", *_large_group_note(table, people))
+    n_targets = people.targets.size
+    targets = "the target" if n_targets == 1 else f"the {n_targets:,} targets"
+    return (f"Besides {targets}, the people {_divided(people)}. {scope}",)
 
 
 def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
     """A warning where groups are so large a part of the pool that they hardly vary within a split."""
+    if table.everyone:
+        return ()
     n_pool = people.targets.size + people.pool.size
     group = table.n_members(n_pool)
     if 3 * group <= n_pool:

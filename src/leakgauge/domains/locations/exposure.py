@@ -50,22 +50,26 @@ INFORMED = {
 }
 AUXILIARY = "the likelihood attack by an attacker who knows the person's trace and has data of similar people"
 ZERO = "the likelihood attack by an attacker who knows the person's trace and one earlier release"
-OVER_SPLITS = "; means over {n} splits of the people"
+OVER_SPLITS = "; means over {n} random draws of the people"
 INFORMED_OF_EVERYONE = (
     "the best possible attack, by an attacker who knows everyone else in the table: no attacker can do "
     "better, whatever it knows"
 )
 AUXILIARY_IN_TABLE = (
     "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and those of "
-    "other people of this table; means over {n} draws of them"
+    "other people of this table; means over {n} random draws of these"
 )
 ZERO_FROM_TABLE = (
     "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
-    "release, from which all else is estimated; means over {n} simulated releases, whose noise differs"
+    "release, from which all else is estimated; means over {n} random draws of its noise"
 )
 ZERO_FROM_RAW_TABLE = (
     "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
     "release, from which all else is estimated"
+)
+ONE_COLUMN = (
+    "An attacker who has only the release is left out: it estimates each count from its row and column, and "
+    "with one column it could only guess."
 )
 _RELEASES = 12  # simulated for an attacker who has only the release; each costs as much as a reference
 _FIXED_RATES = 0.001  # where counts are fixed, assumed rates are rounded within 0.1 %,
@@ -160,7 +164,9 @@ def expose(
             case _:
                 raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
-    results = tuple(map(against, _able(adversaries, traces)))
+    able = _able(adversaries, traces)
+    left_out = () if len(able) == len(adversaries) else (ONE_COLUMN,)
+    results = tuple(map(against, able))
     alone = _single_releases(chain, groups, crowd, results)
     begin("promises")
     return Exposure(
@@ -168,15 +174,20 @@ def expose(
         cells=traces.value_counts.sum(axis=1),
         against=tuple(replace(one, basis=traces.map.phrase(one.basis)) for one in results),
         notes=(
-            *challenger.notes,
+            *challenger.exposure_notes,
+            *left_out,
             *alone,
-            *_notes(challenger, chain, groups),
+            *_notes(challenger, chain, groups, able),
             *reference_note(challenger.people, results),
         ),
         setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
         promised=None
         if chain.noise is None
-        else guarantee_per_person(chain.noise, _changed_cells(challenger)),
+        else replace(
+            guarantee_per_person(chain.noise, _changed_cells(challenger)),
+            releases=traces.map.n_releases,
+            replaces=challenger.table.relation is Relation.REPLACE_ONE,
+        ),
         utility=challenger.utility,
     )
 
@@ -394,7 +405,10 @@ def _names(traces: Traces) -> "np.ndarray[tuple[int], np.dtype[np.str_]]":
     return np.arange(traces.n_people).astype(np.str_) if traces.names is None else traces.names
 
 
-def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> tuple[str, ...]:
+def _notes(
+    challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, adversaries: Sequence[str]
+) -> tuple[str, ...]:
+    others = " and ".join(name for name in adversaries if name != "informed").capitalize()
     if challenger.table.everyone:
         exact = (
             "Each person is taken as the only target, in the table of everyone. Informed is exact: it rests "
@@ -402,22 +416,22 @@ def _notes(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> t
             "attackers."
         )
         thresholds = (
-            "Auxiliary and zero: accuracy is that at the attack's own threshold; AUC and members found are "
+            f"{others}: accuracy is that at the attack's own threshold; AUC and members found are "
             "at one threshold for all people, with everybody taken once as a member and once as a "
             "non-member; those of informed are at a threshold for each person, so the two cannot be compared."
         )
-        return exact, thresholds
+        return (exact, thresholds) if others else (exact,)
     target = (
         f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
         f"{groups.n_people:,} others."
     )
     if challenger.n_splits > 1:
         target += (
-            " Where several splits of the people are given, a range is from the smallest to the largest "
-            "number over them. Splits overlap, so the range is no standard error."
+            " A range is from the smallest to the largest number over the random draws of the people. Draws "
+            "overlap, so the range is no standard error."
         )
     apart = (
-        "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
+        f"{others}: visits of others to a person's cells are taken as independent. Where many "
         "people visit several of them, these numbers may be too high for such groups: compare with leakgauge "
         "run."
     )

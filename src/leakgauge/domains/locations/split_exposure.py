@@ -38,7 +38,7 @@ def reference_note(people: PopulationSplit, results: Sequence[AdversaryExposure]
             )
             note = (
                 f"Auxiliary: for people who are in the attacker's data themselves, accuracy is {by}, "
-                f"compared with splits that leave the same people out ({n:,} people with both)."
+                f"compared with draws that leave the same people out ({n:,} people with both)."
             )
             return (note,)
     return ()

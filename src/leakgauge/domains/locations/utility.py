@@ -1,5 +1,7 @@
 """How useful published counts still are: errors of counts, what is suppressed, top places and marginals."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from leakgauge.core.game import Reals
@@ -22,8 +24,9 @@ def counts_utility(
 ) -> dict[str, float]:
     """The utility of published counts, a row for each release; names are those of ``UTILITY_TERMS``.
 
-    Where the release suppresses counts, a published 0 is a suppressed count. What is not defined, because
-    nobody is counted, is left out.
+    A table without times has rows and columns, or single cells, in the part of places and epochs. Where the
+    release suppresses counts, a published 0 is a suppressed count. What is not defined, because nobody is
+    counted, is left out.
     """
     error, visited = np.abs(published - true), true > 0
     suppressed = (published == 0) & visited if suppresses else np.zeros(true.shape, dtype=bool)
@@ -33,14 +36,34 @@ def counts_utility(
     found = {"mean_absolute_error": float(error.mean())}
     if not visited.any(axis=1).all():
         return found
-    return found | {
+    names = _names(cells)
+    numbers = {
         "relative_error": float(_row_means(error / np.maximum(true, 1), visited).mean()),
-        "visits_published": 1 - float(((true * suppressed).sum(axis=1) / true.sum(axis=1)).mean()),
+        names.published: 1 - float(((true * suppressed).sum(axis=1) / true.sum(axis=1)).mean()),
         "cells_suppressed": float(_row_means(suppressed, visited).mean()),
-        "top_places": float(_top_overlap(*spaces).mean()),
-        "space_distance": float(_total_variation(*spaces).mean()),
-        "time_distance": float(_total_variation(*times).mean()),
+        names.top: float(_top_overlap(*spaces).mean()),
+        names.distance: float(_total_variation(*spaces).mean()),
     }
+    if names.other_distance:
+        numbers[names.other_distance] = float(_total_variation(*times).mean())
+    return found | numbers
+
+
+class _Names(NamedTuple):
+    """What numbers about places, and about epochs, are called in one kind of table."""
+
+    published: str
+    top: str
+    distance: str
+    other_distance: str  # empty: there is one column, whose share is 1
+
+
+def _names(cells: CellMap) -> _Names:
+    if cells.timed:
+        return _Names("visits_published", "top_places", "space_distance", "time_distance")
+    if cells.n_epochs == 1:
+        return _Names("counts_published", "top_cells", "cell_distance", "")
+    return _Names("counts_published", "top_rows", "row_distance", "column_distance")
 
 
 def _row_means(values: Reals, where: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> Reals:

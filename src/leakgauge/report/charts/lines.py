@@ -43,10 +43,12 @@ def line_chart(
     share: bool = False,
     x_share: bool = False,
     x_measured: bool = False,
+    limit: tuple[str, float] | None = None,
 ) -> page.Chart:
     """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds.
 
-    The axis has a tick for each setting, unless ``x_measured`` says that they are measured numbers.
+    The axis has a tick for each setting, unless ``x_measured`` says that they are measured numbers, none of
+    them negative; then it begins at 0. ``limit`` is a label and a value, drawn across the chart.
     """
     import altair as alt
 
@@ -59,7 +61,7 @@ def line_chart(
         for line in lines
         for point in line.points
     ]
-    keys = _keys(measured, allowed, published)
+    keys = (*_keys(measured, allowed, published), *_limit_key(limit))
     settings = sorted({row["x"] for row in rows})
     few = len(settings) <= MOST_TICKS and not x_measured
     ticks = {"values": settings} if few else {"tickCount": 6}
@@ -67,7 +69,7 @@ def line_chart(
         x=alt.X(
             "x:Q",
             title=x_title,
-            scale=alt.Scale(**_horizontal_scale(rows)),
+            scale=alt.Scale(**_horizontal_scale(rows, from_zero=x_measured)),
             axis=alt.Axis(format=".3~p" if x_share else ".6~g", **ticks),
         ),
         color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
@@ -81,7 +83,7 @@ def line_chart(
     vertical = {
         "title": y_title,
         "axis": alt.Axis(format="~%" if share else ".6~g", grid=True),
-        "scale": alt.Scale(domain=_vertical_domain(rows, share), nice=False),
+        "scale": alt.Scale(domain=_vertical_domain(rows, share, limit), nice=False),
     }
     base = base.encode(y=alt.Y("value:Q", **vertical))
     # A line has many rows, so hovering reads its points, not the line.
@@ -102,6 +104,11 @@ def line_chart(
         layers.append(whisker.transform_filter("datum.low !== null && datum.high !== null"))
     if published:
         layers.append(hollow.transform_filter("datum.kind === 'published'"))
+    if limit is not None:
+        rule = alt.Chart(alt.Data(values=[{"value": number_format.brief(limit[1])}])).mark_rule(
+            color=chart_style.INK, strokeWidth=2.5, strokeDash=chart_style.DASHES[page.Stroke.DASHED]
+        )
+        layers.append(rule.encode(y=alt.Y("value:Q", **vertical)))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=210)
     return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
@@ -151,20 +158,27 @@ def _keys(
     )
 
 
-def _vertical_domain(rows: Sequence[dict[str, Any]], share: bool) -> list[float]:
-    """The range of the values with a margin; it includes zero unless they are shares."""
-    values = [row[part] for row in rows for part in ("value", "low", "high") if row[part] is not None] or [
-        0.0
-    ]
+def _limit_key(limit: tuple[str, float] | None) -> tuple[page.LegendEntry, ...]:
+    return () if limit is None else (page.LegendEntry(limit[0], chart_style.INK, page.Stroke.DASHED),)
+
+
+def _vertical_domain(
+    rows: Sequence[dict[str, Any]], share: bool, limit: tuple[str, float] | None = None
+) -> list[float]:
+    """The range of the values and the limit with a margin; it includes zero unless they are shares."""
+    values = [row[part] for row in rows for part in ("value", "low", "high") if row[part] is not None]
+    values = [*values, *([] if limit is None else [limit[1]])] or [0.0]
     low, high = min(values) if share else min([0.0, *values]), max(values)
     margin = 0.05 * (high - low) or 0.05
     return [low - margin if share else low, high + margin]
 
 
-def _horizontal_scale(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _horizontal_scale(rows: Sequence[dict[str, Any]], *, from_zero: bool = False) -> dict[str, Any]:
     """The scale of the parameter, with a margin; logarithmic where it spans orders of magnitude."""
     low, high = min(row["x"] for row in rows), max(row["x"] for row in rows)
     if low > 0 and high > WIDE * low:
         return {"type": "log", "domain": [low / 1.3, high * 1.3], "nice": False}
+    if from_zero:
+        return {"type": "linear", "domain": [0.0, 1.08 * high or 1.0], "nice": False}
     margin = 0.04 * (high - low) or 0.5
     return {"type": "linear", "domain": [low - margin, high + margin], "nice": False}

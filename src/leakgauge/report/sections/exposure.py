@@ -21,6 +21,7 @@ ORDER = 55
 PEOPLE_TITLE = "How exposed is everybody?"
 LOG_TITLE = "How exposed is every record?"
 MOST_AUDITS = 6
+WHOLE_PERSON = "user"  # the unit of a promise to one person with all they contribute
 QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # median, 95th percentile and maximum
 
 _TEMPLATE = """
@@ -312,8 +313,17 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
 
     >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
     'Promised is ε\xa0=\xa00.5 for one event'
+    >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "user"}, "releases": 4})
+    'Promised is ε\xa0=\xa00.5 for one person in each of 4 releases, which add up to ε\xa0=\xa02'
     """
-    return f"Promised is {claim_text(promised['nominal'])}"
+    nominal, n = promised["nominal"], promised.get("releases", 1)
+    text = f"Promised is {claim_text(nominal)}"
+    if n == 1 or nominal["epsilon"] is None:
+        return text
+    if nominal["unit"] != WHOLE_PERSON:
+        return f"{text} in one of {n} releases"
+    total = n * max(nominal["epsilon"], nominal.get("exact") or 0.0)
+    return f"{text} in each of {n} releases, which add up to {promise_text({'epsilon': total})}"
 
 
 def kairouz_basis(audit: Mapping[str, Any]) -> str:
@@ -330,9 +340,18 @@ def kairouz_basis(audit: Mapping[str, Any]) -> str:
 
 def personal_promise(audit: Mapping[str, Any]) -> str:
     """How the epsilon of a person follows from what is promised."""
-    delta = number(audit["promised"]["delta"]["1.0"])
+    promised = audit["promised"]
+    delta = number(promised["delta"]["1.0"])
     parts = f"{part_noun(audit)}s"
-    return f"For one person, ε adds up over all the {parts} they affect, here at δ of at most {delta}"
+    replaced = " and the person who takes their place" if promised.get("replaces") else ""
+    whole = "is added or removed and uses" if replaced else "uses"
+    at = f"here at δ of at most {delta}"
+    if promised["nominal"]["unit"] == WHOLE_PERSON:
+        return (
+            f"This covers whoever {whole} the whole cap; the numbers of each person are for the {parts} that "
+            f"they{replaced} really affect, {at}"
+        )
+    return f"For one person, ε adds up over all the {parts} they{replaced} affect, {at}"
 
 
 def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:

@@ -7,6 +7,7 @@ from leakgauge.core.domain import Term
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report import metric_text, number_format, page, run_report
 from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.answers import limit_text
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.verdict import Verdict
 
@@ -17,7 +18,7 @@ _TEMPLATE = """
 <p>Noise protects people and makes data less useful.
 {% if chart %}Each point is an attacker in one audit: to the right, {{ term.title }}
 ({{ term.meaning or "utility" }}); upwards, how often an attacker is right. A good setting is far to the
-{{ "left" if term.lower_is_better else "right" }} and low.{% endif %}</p>
+{{ "left" if term.lower_is_better else "right" }} and low{{ ", below your limit" if limited }}.{% endif %}</p>
 {% if chart %}{{ chart.figure }}{% endif %}
 <details>
 <summary>All numbers on utility</summary>
@@ -44,7 +45,8 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         if any(name in (verdict.utility or {}) for verdict in shown)
     }
     main = _main_utility(shown[0])
-    chart = None if main is None else _chart([one for one in shown if _main_utility(one) == main], *main)
+    drawn = [one for one in shown if _main_utility(one) == main]
+    chart = None if main is None else _chart(drawn, *main, run.summary.limits.get("accuracy"))
     rows = [
         page.HtmlTableRow(
             name,
@@ -63,7 +65,14 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         + run_report.omission_note(len(shown), len(known), "attackers"),
     )
     described = [term for term in columns.values() if term.meaning]
-    html = page.render_html(_TEMPLATE, chart=chart, table=table, term=main and main[1], terms=described)
+    html = page.render_html(
+        _TEMPLATE,
+        chart=chart,
+        table=table,
+        term=main and main[1],
+        terms=described,
+        limited="accuracy" in run.summary.limits,
+    )
     return page.Section("Risk and utility", html, (chart,) if chart else ())
 
 
@@ -76,9 +85,10 @@ def utility_rows(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]
         for name, term in domain.utility.items()
         if term.sentence and any(name in (verdict.utility or {}) for verdict in audits.values())
     }
+    one_sweep = len({audit.partition("@")[0] for audit in audits}) == 1
     rows = [
         [
-            clip(audit),
+            clip(audit.partition("@")[2] if one_sweep and "@" in audit else audit),
             *(utility_value(term, (verdict.utility or {}).get(name)) for name, term in terms.items()),
         ]
         for audit, verdict in audits.items()
@@ -102,7 +112,7 @@ def utility_value(term: Term, value: float | None) -> str:
     return number_format.percent(value) if term.is_share else number_format.measured(value)
 
 
-def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
+def _chart(verdicts: list[Verdict], name: str, term: Term, limit: float | None) -> page.Chart | None:
     """Risk against the main number; nothing where all audits are equally useful."""
 
     def useful(verdict: Verdict) -> float:
@@ -116,6 +126,7 @@ def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
     if not any(point.value is not None for line in lines for point in line.points):
         return None
     against = "error" if term.lower_is_better else "utility"
+    stated = "" if limit is None else f"; your limit: {limit_text('accuracy', limit)}"
     return line_chart(
         "risk-and-utility",
         lines,
@@ -128,10 +139,12 @@ def _chart(verdicts: list[Verdict], name: str, term: Term) -> page.Chart | None:
             f"at {term.title.lower()} {utility_value(term, point.x)}"
             for line in lines
             for point in line.points
-        ),
+        )
+        + stated,
         share=True,
         x_share=term.is_share,
         x_measured=True,
+        limit=None if limit is None else ("your limit", limit),
     )
 
 

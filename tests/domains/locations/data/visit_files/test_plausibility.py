@@ -104,7 +104,25 @@ def test_hours_from_an_unknown_origin_need_one(tmp_path):
     write(tmp_path, [5 * i for i in range(N)], points())
     message = refused(tmp_path)
     assert f"{N} of {N} rows lie before 1990" in message
-    assert "origin =" in message
+    line = re.search(r'count hours, write time_unit = "(\S+)" and origin = "(\S+)",', message)
+    table = {**GRID, "time_unit": line[1], "origin": line[2]}
+    loaded = load_visits(table, tmp_path, seed=1)
+    assert (loaded.tally.kept, loaded.warnings, loaded.first) == (N, (), "2024-01-01T00:00")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_dates_in_the_future_get_no_advice_about_numbers(tmp_path, kind):
+    moments = [f"{moment.replace(year=2064):%Y-%m-%d %H:%M:%S}" for moment in times()]
+    write(tmp_path, moments, points())
+    more = {}
+    if kind == "parquet":
+        rows = 'SELECT "user", CAST(time AS TIMESTAMP) AS time, lat, lon'
+        parquet(tmp_path, "v.parquet", f"{rows} FROM '{tmp_path / 'v.csv'}'")
+        more = {"source": "v.parquet"}
+    message = refused(tmp_path, **more)
+    assert "they are dates, which no time_unit or origin changes: correct them in the file" in message
+    assert "write time_unit" not in message
+    assert 'accept = ["future_times"]' in message
 
 
 @pytest.mark.parametrize(("wrong", "name"), [(0, "old_times"), (int(NOW) + 86400, "future_times")])
@@ -129,7 +147,12 @@ def test_future_depends_on_now_alone(tmp_path, monkeypatch):
 
 def test_all_visits_in_one_hour_are_refused_unless_the_plan_says_so(tmp_path):
     write(tmp_path, seconds(times(timedelta(seconds=20))), points())
-    assert "within one hour, from 2013-11-01T08:00" in refused(tmp_path)
+    message = refused(tmp_path)
+    assert "within one hour, from 2013-11-01T08:00" in message
+    assert 'if numbers over a range of 2380 count minutes, write time_unit = "min"; else write' in message
+    write(tmp_path, times(timedelta(seconds=20)), points())
+    assert "from 2013-11-01T08:00; write the right column of times" in refused(tmp_path)
+    write(tmp_path, seconds(times(timedelta(seconds=20))), points())
     assert load_visits({**GRID, "accept": ["one_hour"]}, tmp_path, seed=1).tally.kept == N
     hour = {"window": ["2013-11-01T08:00", "2013-11-01T09:00"]}
     assert load_visits({**GRID, **hour}, tmp_path, seed=1).tally.kept == N

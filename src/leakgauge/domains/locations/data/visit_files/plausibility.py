@@ -27,6 +27,8 @@ Facts = TypeVar("Facts")
 
 # How numbers may have to be read: the line to write, and seconds since 1970 of a number (None: impossible).
 _DIGITS = ("%Y%m%d%H", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
+_UNIT_NAMES = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+EXAMPLE_ORIGIN = "2024-01-01"
 _UNITS = {"h": 3600.0, "min": 60.0, "d": 86_400.0, "ms": 1e-3, "us": 1e-6}
 
 
@@ -46,7 +48,8 @@ class RowFacts:
     n_future: int
     likely: tuple[float, float] | None  # the first and the last time from 1990 to now
     now: float
-    unit: float = 1.0  # of numbers in the file, in seconds,
+    counted: bool = True  # whether times are numbers, not dates:
+    unit: float = 1.0  # numbers of so many seconds
     origin: float = 0.0  # that count from here
     window: tuple[int, int] | None = None
     n_at_zero: int = 0
@@ -80,10 +83,11 @@ class Check(Generic[Facts]):
 
 
 def row_fact_columns(now: float, *, points: bool, percentiles: bool) -> dict[str, str]:
-    """The aggregates of rows (t, lat, lon) that facts are made of, by name, in SQL."""
+    """The aggregates of rows (t, counted, lat, lon) that facts are made of, by name, in SQL."""
     likely = f"FILTER (WHERE t BETWEEN {EARLIEST_LIKELY} AND {now!r})"
     columns = {
         "n_rows": "count(*)",
+        "n_counted": "count(*) FILTER (WHERE counted)",
         "first": "min(t)",
         "last": "max(t)",
         "n_early": f"count(*) FILTER (WHERE t < {EARLIEST_LIKELY})",
@@ -116,6 +120,7 @@ def row_facts(found: Mapping[str, Any], now: float) -> RowFacts | None:
         **{name: found[name] for name in ("n_rows", "first", "last", "n_early", "n_future")},
         likely=None if likely[0] is None else likely,
         now=now,
+        counted=found["n_counted"] > 0,
         n_at_zero=found.get("n_at_zero") or 0,
         middle=(found["lat"], found["lon"]) if has_middle else None,
         spread=None if None in ends else (tuple(ends[0]), tuple(ends[1])),  # type: ignore[arg-type]
@@ -175,22 +180,44 @@ def _future_times(facts: RowFacts) -> str | None:
 def _time_line(facts: RowFacts) -> str:
     """What to write about times that are not likely."""
     low, high = ((end - facts.origin) / facts.unit for end in (facts.first, facts.last))
-    if line := likely_reading(low, high, facts.now):
+    if facts.counted and (line := likely_reading(low, high, facts.now)):
         return f"write {line}"
     if facts.likely is not None and facts.window is None:
         first, last = _day(facts.likely[0]), _day(facts.likely[1] + DAY)
         return f'write window = ["{first}", "{last}"] to leave them out'
+    if not facts.counted:
+        return (
+            "they are dates, which no time_unit or origin changes: correct them in the file, name the right "
+            "column as columns.time, or write the time_format if day, month and year are in another order"
+        )
+    if not facts.n_early:
+        return "write the right time_unit or time_format"
+    if facts.origin:
+        return "write the right origin, the date that numbers count from"
+    unit = _counting_unit(high - low, facts.unit)
     return (
-        'write the right time_unit or time_format, or the time that numbers count from: origin = "2024-05-01"'
+        f"if numbers from {low:.12g} to {high:.12g} count {_UNIT_NAMES[unit]}, write "
+        f'time_unit = "{unit}" and origin = "{EXAMPLE_ORIGIN}", with the date that they count from'
     )
+
+
+def _counting_unit(span: float, seconds: float) -> str:
+    """The unit that numbers may count, if those in the file are too close to one another for a day.
+
+    >>> _counting_unit(671, 1.0), _counting_unit(40_000, 1.0), _counting_unit(2_000_000, 1.0)
+    ('h', 'min', 's')
+    """
+    units = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": float(DAY)}
+    likely = (name for name, unit in units.items() if unit >= seconds and span * unit >= DAY)
+    return next(likely, "d")
 
 
 def _one_hour(facts: RowFacts) -> str | None:
     if not _all_within(facts, _HOUR):
         return None
     return (
-        f"all {facts.n_rows:,} rows lie within one hour, from {format_wall_time(facts.first)}; write the "
-        "right column of times (columns.time) or its time_unit"
+        f"all {facts.n_rows:,} rows lie within one hour, from {format_wall_time(facts.first)}; "
+        f"{_unit_line(facts)}write the right column of times (columns.time)"
     )
 
 
@@ -200,7 +227,18 @@ def _one_day(facts: RowFacts) -> str | None:
     hours = (facts.last - facts.first) / _HOUR
     return (
         f"all {facts.n_rows:,} rows lie within {hours:.1f} hours, from {format_wall_time(facts.first)}; "
-        "if numbers are not seconds, write their time_unit"
+        f"{_unit_line(facts)}write the right column of times (columns.time)"
+    )
+
+
+def _unit_line(facts: RowFacts) -> str:
+    """The unit to write for numbers that are too close to one another; nothing for dates."""
+    if not facts.counted:
+        return ""
+    span = (facts.last - facts.first) / facts.unit
+    unit = _counting_unit(span, facts.unit)
+    return (
+        f'if numbers over a range of {span:.12g} count {_UNIT_NAMES[unit]}, write time_unit = "{unit}"; else '
     )
 
 

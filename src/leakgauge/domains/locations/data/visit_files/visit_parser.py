@@ -94,6 +94,14 @@ def times_sql(field: duckdb_reader.SqlField, timing: TimeFormat, where: str) -> 
     )
 
 
+def counts_time_sql(field: duckdb_reader.SqlField, timing: TimeFormat) -> str:
+    """SQL for whether a time is a number that counts units from the origin, and not a date."""
+    base = _base_type(field)
+    if timing.format is not None or base in (*_INSTANTS, *_WALLS):
+        return "false"
+    return "true" if base in _NUMBERS else "lg_kind = 1"
+
+
 def with_time_text(field: duckdb_reader.SqlField, relation: str) -> str:
     """A relation with the text and kind of each time, if times are texts, or numbers such as 2013110108."""
     if _base_type(field) not in (*_TEXTS, *_NUMBERS):
@@ -189,6 +197,10 @@ class VisitParser:
         columns = ", ".join(f"{sql} AS {name}" for name, sql in {**more, **parts}.items())
         return f"SELECT {columns} FROM {with_time_text(rows.time, relation)}"
 
+    def _counted_times(self) -> dict[str, str]:
+        """A column that says which times are numbers."""
+        return {"counted": counts_time_sql(self.rows.time, self.timing)}
+
     def timed(self, relation: str, offsets: epochs.UtcOffsets, more: Mapping[str, str]) -> str:
         """The same with all times on the wall clock."""
         wall = f"coalesce(wall, {epochs.wall_time_sql('utc', offsets)})"
@@ -211,7 +223,8 @@ class VisitParser:
         now = plausibility.latest_likely()
         has_points = self.rows.lat is not None
         facts = plausibility.row_fact_columns(now, points=has_points, percentiles=cut == 0.0)
-        rows = f"SELECT *, coalesce(wall, utc) AS t FROM ({self.select(self.rows.relation, {})})"
+        selected = self.select(self.rows.relation, self._counted_times())
+        rows = f"SELECT *, coalesce(wall, utc) AS t FROM ({selected})"
         row = connection.execute(
             f"SELECT {', '.join((*wanted, *facts.values()))} FROM ({rows}) WHERE {' AND '.join(good)}"
         ).fetchall()[0]
@@ -228,7 +241,7 @@ class VisitParser:
         now = plausibility.latest_likely()
         facts = plausibility.row_fact_columns(now, points=self.rows.lat is not None, percentiles=False)
         first = f"(SELECT * FROM {self.rows.relation} LIMIT {ROWS_CHECKED})"
-        rows = f"SELECT *, wall AS t FROM ({self.timed(first, offsets, {})})"
+        rows = f"SELECT *, wall AS t FROM ({self.timed(first, offsets, self._counted_times())})"
         good = ["user_id IS NOT NULL", valid_time_sql("t"), *inside]
         row = connection.execute(
             f"SELECT {', '.join(facts.values())} FROM ({rows}) WHERE {' AND '.join(good)}"
