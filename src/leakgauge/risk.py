@@ -330,7 +330,9 @@ def _limit_checks(
     for name, limit in limits.metrics.items():
         for metric in _applicable(name, estimates):
             # bounds on one side: a two-sided interval spends half of its error there
-            bounds = {share: _bounds(metric, trials, 1 - 2 * share, context) for share in dict.fromkeys(shares)}
+            bounds = {
+                share: _bounds(metric, trials, 1 - 2 * share, context) for share in dict.fromkeys(shares)
+            }
             below, above = (bounds[share] for share in shares)
             # somebody who places thresholds better is at most so much more often right
             fixed = context.looked is None and above.high is not None
