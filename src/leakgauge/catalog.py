@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol
@@ -96,8 +97,13 @@ def get_domain(name: str) -> Domain:
 
 
 def find_domain(name: str) -> Domain | None:
-    """Return a domain, or nothing where a verdict is about none, such as scores from elsewhere."""
-    return get_domain(name) if name in domain_names() else None
+    """Return a domain, or nothing where a verdict is about none, such as scores from elsewhere.
+
+    The folder of domains is not listed: verdicts and reports ask for their domain again and again.
+    """
+    if not name.isidentifier() or name.startswith("_") or find_spec(f"{DOMAINS}.{name}") is None:
+        return None
+    return import_module(f"{DOMAINS}.{name}").DOMAIN
 
 
 def all_domains() -> list[Domain]:

@@ -328,14 +328,15 @@ def _limit_checks(
     trials: Trials, estimates: Mapping[str, Estimate], limits: Limits, context: RiskContext
 ) -> list[_LimitCheck]:
     error = 1 - context.confidence
+    shares = error / context.comparisons, error / context.sweep_points  # often the same
     checks = []
     for name, limit in limits.metrics.items():
         for metric in _applicable(name, estimates):
             # bounds on one side: a two-sided interval spends half of its error there
-            below, above = (
-                _bounds(metric, trials, 1 - 2 * share, context)
-                for share in (error / context.comparisons, error / context.sweep_points)
-            )
+            bounds = {
+                share: _bounds(metric, trials, 1 - 2 * share, context) for share in dict.fromkeys(shares)
+            }
+            below, above = (bounds[share] for share in shares)
             # somebody who places thresholds better is at most so much more often right
             fixed = context.looked is None and above.high is not None
             loss = threshold_loss(rate_metrics()[metric](), trials) if fixed else 0.0

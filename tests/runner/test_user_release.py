@@ -7,6 +7,7 @@ import pytest
 
 from leakgauge import api
 from leakgauge.cli.main import main
+from night import others_at_night
 
 MINE = """
 import numpy as np
@@ -73,7 +74,7 @@ def test_two_workers_match_one(call, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["dask", "ray"])
+@pytest.mark.parametrize("engine", others_at_night(["dask", "ray"], "dask"))
 def test_cluster_matches_single_process(call, tmp_path, engine):
     assert call("run", "plan.toml", "--out", "one").code == 1
     outcome = call("run", "plan.toml", "--out", engine, "--engine", engine, "--workers", "2")

@@ -42,6 +42,7 @@ def dot_series(label: str, measured: Iterable[tuple[float, OurNumber]], colour: 
     return ChartSeries(label, tuple(points), Stroke.DOT, colour)
 
 
+@chart_style.unvalidated
 def series_chart(
     name: str,
     traces: Sequence[ChartSeries],

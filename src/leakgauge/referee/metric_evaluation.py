@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -34,6 +34,12 @@ def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., Rat
 
 def all_rate_metrics() -> dict[str, "partial[RateMetric]"]:
     """Name every metric that is not a bound on epsilon, also those on request; a file may hold several."""
+    return dict(_rate_metrics())
+
+
+@cache
+def _rate_metrics() -> dict[str, "partial[RateMetric]"]:
+    """All of them, read once: verdicts ask for them very often."""
     by_name = {}
     for file in iter_modules(metrics.__path__):
         if not file.name.startswith("epsilon_"):

@@ -1,6 +1,12 @@
+import json
 import re
 from importlib.resources import files
 
+import altair
+import pytest
+from jsonschema import ValidationError
+
+from leakgauge.report import run_report
 from leakgauge.report.charts import chart_style
 
 
@@ -15,3 +21,27 @@ def test_colours_are_defined_in_both_themes():
 
 def test_colours_repeat_after_eight():
     assert chart_style.colours(10)[8:] == list(chart_style.SERIES[:2])
+
+
+def test_charts_of_a_report_are_valid(every_kind, manifest, tmp_path):
+    page = run_report.write_run_report(every_kind, manifest, tmp_path / "report.html").read_text()
+    start = page.index('"specs":') + len('"specs":')
+    specs, _ = json.JSONDecoder().raw_decode(page, start)
+    assert len(specs) >= 5
+    for spec in specs.values():
+        altair.Chart.from_dict(spec)
+
+
+def test_chart_beyond_the_schema_is_drawn_unchecked_and_recognised():
+    with pytest.raises(ValidationError):
+        altair.Scale(type="curved")
+
+    @chart_style.unvalidated
+    def wrong_chart():
+        curved = altair.X("place:Q", scale=altair.Scale(type="curved"))
+        return chart_style.vega_spec(altair.Chart(altair.Data(values=[])).mark_line().encode(x=curved))
+
+    with pytest.raises(ValidationError):
+        altair.Chart.from_dict(wrong_chart())
+    with pytest.raises(ValidationError):  # the checks of other charts are as they were
+        altair.Scale(type="curved")

@@ -239,6 +239,7 @@ def _shares(name: str, shares: Reals, x_title: str, place: plans.LocationDataSet
     )
 
 
+@chart_style.unvalidated
 def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
     import altair as alt
 

@@ -70,6 +70,7 @@ def _cell(
     )
 
 
+@chart_style.unvalidated
 def _chart(scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
     import altair as alt
 

@@ -1,9 +1,12 @@
 """What all charts share: colours that follow the page's theme, and the conversion to Vega-Lite."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
 
-from leakgauge.report.page import LegendEntry, Stroke
+from leakgauge.report.page import Chart, LegendEntry, Stroke
+
+Arguments = ParamSpec("Arguments")
 
 SERIES = (
     "var(--series-1, #1f6fb2)",
@@ -47,7 +50,24 @@ def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
 def vega_spec(chart: Any) -> dict[str, Any]:
     """The chart as a Vega-Lite specification of variable width; the page sets version and theme."""
     fitted = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
-    drawn: dict[str, Any] = fitted.to_dict()
+    drawn: dict[str, Any] = fitted.to_dict(validate=False)
     drawn.pop("$schema", None)
     drawn.pop("config", None)
     return drawn
+
+
+def unvalidated(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:
+    """A function that draws a chart, without the checks of altair: they take most of its time.
+
+    Altair compares every part of a chart with the schema of Vega-Lite. Our charts are the same but for their
+    data, so the tests do that.
+    """
+
+    @wraps(draw)
+    def draw_unvalidated(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Chart:
+        from altair.utils.schemapi import debug_mode
+
+        with debug_mode(False):
+            return draw(*args, **kwargs)
+
+    return draw_unvalidated

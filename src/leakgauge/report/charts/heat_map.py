@@ -11,6 +11,7 @@ POSITIVE, NEGATIVE = "above zero", "below zero"
 _DIGITS = 3  # of every number
 
 
+@chart_style.unvalidated
 def heat_map(
     name: str, values: Reals, *, x_title: str, y_title: str, caption: str, alternative: str, height: int = 420
 ) -> Chart:

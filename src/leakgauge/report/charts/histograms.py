@@ -48,6 +48,7 @@ class DensityCurve:
             raise BadInput(f"{self.label!r}: a density is a line, not {self.stroke}")
 
 
+@chart_style.unvalidated
 def density_chart(
     name: str,
     bars: Sequence[HistogramBars],
@@ -118,6 +119,7 @@ PEOPLE_CHART_HEIGHT = 90
 FAINT_OPACITY = 0.4
 
 
+@chart_style.unvalidated
 def people_chart(
     name: str,
     edges: Reals,

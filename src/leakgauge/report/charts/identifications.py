@@ -43,6 +43,7 @@ class LimitLine:
     counted_only: bool = False  # drawn only in the rows of attackers that count
 
 
+@chart_style.unvalidated
 def identification_chart(
     name: str, rows: Sequence[AttackerRow], limits: Sequence[LimitLine], *, caption: str, alternative: str
 ) -> Chart:

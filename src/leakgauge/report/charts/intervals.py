@@ -29,6 +29,7 @@ class IntervalRow:
     series: str = MEASURED
 
 
+@chart_style.unvalidated
 def interval_chart(
     name: str,
     rows: Sequence[IntervalRow],

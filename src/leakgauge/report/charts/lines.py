@@ -30,6 +30,7 @@ class ChartLine:
     points: tuple[ChartPoint, ...]
 
 
+@chart_style.unvalidated
 def line_chart(
     name: str,
     measured: Sequence[ChartLine],

@@ -37,6 +37,7 @@ class RocCurve:
 CHANCE_CURVE = RocCurve("coin toss", (0.0, 1.0), (0.0, 1.0))
 
 
+@chart_style.unvalidated
 def roc_chart(
     name: str,
     curves: Sequence[RocCurve],

@@ -113,6 +113,7 @@ def trials(engine, folder):
     return play(game.challenger, adversaries, 3, range(20), 0)
 
 
+@pytest.mark.nightly  # the next test trains in Flower too, with every change
 def test_scores_and_verdicts_match_in_process_game(tmp_path, short, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(short))
     here, there = (trials(engine, tmp_path) for engine in ("local", "flower"))
