@@ -28,12 +28,9 @@ from leakgauge.domains.locations.attacks.likelihood import (
 from leakgauge.domains.locations.counts.count_priors import round_shapes
 from leakgauge.domains.locations.counts.count_ratios import log_ratios
 from leakgauge.domains.locations.knowledge import build
-from leakgauge.domains.locations.mobility.cell_rates import (
-    group_effects_model,
-    rates_from_past,
-    rates_from_reference,
-)
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases, shapes_of_releases
+from leakgauge.domains.locations.mobility.group_effects import group_effects_model
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory.loss_composition import best_attack, cells_under_laplace

@@ -26,7 +26,7 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
     count_prior,
 )
-from leakgauge.domains.locations.mobility import cell_rates, deconvolution
+from leakgauge.domains.locations.mobility import cell_rates, deconvolution, group_effects
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfiles
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
@@ -96,7 +96,7 @@ class GroupFittedRates:
 
     usual: tuple[RateEstimate, ...]
     sketches: tuple[PartialTrace, ...]
-    fit: cell_rates.GroupEffectsModel
+    fit: group_effects.GroupEffectsModel
 
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         factors = self.fit.factors(view.whole)
@@ -295,7 +295,7 @@ class Attack:
         scored = score_shadows(knowledge, law, usual, each, rng) if self._uses_shadows(knowledge) else []
         target_rates: TargetRates = FixedRates(usual)
         if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
-            fit = cell_rates.group_effects_model(
+            fit = group_effects.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
             target_rates = GroupFittedRates(usual, knowledge.sketches, fit)
