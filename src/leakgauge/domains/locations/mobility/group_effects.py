@@ -49,6 +49,11 @@ class GroupEffectsModel:
     space: Reals  # variances of the logs: of places
     time: Reals  # and of epochs
 
+    def deviations(self, cells: Ints) -> Reals:
+        """Return the standard deviations of the logs of the factors of some cells between groups."""
+        n_epochs = self.time.size
+        return np.sqrt(self.space[cells // n_epochs] + self.time[cells % n_epochs])
+
     def factors(self, releases: Reals) -> GroupEffects:
         """Fit the factors of each release, given over all cells."""
         expected = np.log(self.size * self.usual)
