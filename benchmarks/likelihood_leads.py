@@ -21,8 +21,6 @@ from scipy.stats import rankdata
 from leakgauge import catalog
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.data.population_split import PopulationSplit
-from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import build as know
 from leakgauge.domains.locations.release import LocationsBlock
 from leakgauge.support.threads import single_threaded
@@ -219,6 +217,7 @@ def _challenger(place: Place, size: int) -> Challenger:
         "group_size": size,
         "relation": "replace_one",
         "reference": place.reference,
+        "splits": SPLITS,
         "per_day": 10,
         "targets": {"n": TARGETS, "min_visits": 10},
     }
@@ -227,15 +226,12 @@ def _challenger(place: Place, size: int) -> Challenger:
 
 
 def _splits(made: Challenger, mechanism: dict[str, Any], size: int) -> Iterator[Challenger]:
-    """Yield the challenger with other pools and references of the same sizes; the targets stay."""
+    """Yield the challenger of each split, with another mechanism."""
     from leakgauge.domains.locations.plan_tables import read_mechanism_table, with_group_size
 
     chain: Any = with_group_size(read_mechanism_table(mechanism, made.table), size)
-    rest, rng = np.union1d(made.people.pool, made.people.reference), np.random.default_rng(5)
-    for _ in range(SPLITS):
-        pool, reference = np.split(rng.permutation(rest), [made.people.pool.size])
-        people = PopulationSplit(made.people.targets, np.sort(pool), np.sort(reference))
-        yield replace(made, people=people, crowd=Crowd(made.traces.of(people.pool)), chain=chain)
+    for one in made.by_split:
+        yield replace(one, chain=chain)
 
 
 def _scores(challenger: Challenger, block: LocationsBlock, rival: Rival) -> Array:
@@ -243,7 +239,7 @@ def _scores(challenger: Challenger, block: LocationsBlock, rival: Rival) -> Arra
     scorer = catalog.build(ATTACKS, "Attack", rival.attack, rival.parameters).study(
         knows, stream(1, Role.STUDY)
     )
-    view = knows.view(block).of_rounds(slice(rival.n_rounds))
+    view = knows.view(block).of_rounds(np.arange(rival.n_rounds))
     return np.asarray(scorer.score(view, stream(1, Role.SCORE)))
 
 

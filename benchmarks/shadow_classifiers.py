@@ -84,7 +84,12 @@ class _Game:
     def __init__(
         self, mechanism: dict[str, Any], n_targets: int, knowledge: str, n_rounds: int = ROUNDS
     ) -> None:
-        setting = {"group_size": 1000, "reference": 2500, "targets": {"n": n_targets, "min_visits": 10}}
+        setting = {
+            "group_size": 1000,
+            "reference": 2500,
+            "splits": 1,
+            "targets": {"n": n_targets, "min_visits": 10},
+        }
         data = {"source": "synthetic"}
         made = build(data=data, challenger=setting, mechanism=mechanism, folder=Path(), seed=1)
         self.challenger: Challenger = made

@@ -28,12 +28,9 @@ from leakgauge.domains.locations.attacks.likelihood import (
 from leakgauge.domains.locations.counts.count_priors import round_shapes
 from leakgauge.domains.locations.counts.count_ratios import log_ratios
 from leakgauge.domains.locations.knowledge import build
-from leakgauge.domains.locations.mobility.cell_rates import (
-    group_effects_model,
-    rates_from_past,
-    rates_from_reference,
-)
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases, shapes_of_releases
+from leakgauge.domains.locations.mobility.group_effects import group_effects_model
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory.loss_composition import best_attack, cells_under_laplace
@@ -142,13 +139,14 @@ def test_target_barely_changes_estimated_rates():
     assert means[0] < means[1] < 1.1 * means[0]
 
 
-@pytest.mark.parametrize("vary", [False, True])
-def test_precomputed_tables_change_no_score(setting, vary):
+@pytest.mark.parametrize("factor", [None, 1.01, 4.0])
+def test_precomputed_tables_change_no_score(setting, factor):
     knowledge, seen, _, rates = setting
+    factors = None if factor is None else [np.full(own.rates.size, factor) for own in rates]
     law = knowledge.public.chain
     priors = tuple(knowledge.prior(target, 0.0) for target in range(3))
     scores = LikelihoodRatioScorer(
-        precompute_for_targets(law, priors, rates, 0, vary=vary),
+        precompute_for_targets(law, priors, rates, 0, factors),
         knowledge.sketches,
         priors,
         FixedRates(rates),

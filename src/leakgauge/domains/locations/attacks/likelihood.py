@@ -26,7 +26,7 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
     count_prior,
 )
-from leakgauge.domains.locations.mobility import cell_rates, deconvolution
+from leakgauge.domains.locations.mobility import cell_rates, deconvolution, group_effects
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfiles
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
@@ -39,7 +39,8 @@ from leakgauge.support.parallel import parallel_map
 _N_PAIRS = 400_000  # pairs of count and output from which a pipeline's noise distribution is estimated
 _N_RELEASES = (20, 2_000)  # least and largest number of simulated releases for it
 _MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
-_RATE_RANGE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
+_MAX_RATE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
+_N_DEVIATIONS = 3.0  # or this many standard deviations of log rates, where they are known
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
 _MIN_SHADOWS = 10
 _MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
@@ -75,6 +76,14 @@ class RateEstimate(NamedTuple):
 class TargetRates(Protocol):
     """The attacker's estimate of the probability that one person is in each of a target's cells."""
 
+    @property
+    def factors(self) -> Sequence[Reals] | None:
+        """By how much the rates of each target's cells may differ from the usual ones; None if they do not.
+
+        Log-likelihood ratios are tabulated for rates within these factors, and computed for all others.
+        """
+        ...
+
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         """Return the estimate for each target."""
         ...
@@ -85,6 +94,7 @@ class FixedRates:
     """Rates that are the same in every round."""
 
     usual: tuple[RateEstimate, ...]
+    factors = None
 
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         return self.usual
@@ -96,7 +106,12 @@ class GroupFittedRates:
 
     usual: tuple[RateEstimate, ...]
     sketches: tuple[PartialTrace, ...]
-    fit: cell_rates.GroupEffectsModel
+    fit: group_effects.GroupEffectsModel
+
+    @property
+    def factors(self) -> Sequence[Reals]:
+        deviations = (self.fit.deviations(sketch.cells) for sketch in self.sketches)
+        return [np.minimum(np.exp(_N_DEVIATIONS * own), _MAX_RATE_FACTOR) for own in deviations]
 
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         factors = self.fit.factors(view.whole)
@@ -117,6 +132,10 @@ class ReleaseRates:
 
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
+
+    @property
+    def factors(self) -> Sequence[Reals]:
+        return [np.full(sketch.cells.size, _MAX_RATE_FACTOR) for sketch in self.sketches]
 
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         return self.given(*view.once("habits", self._habits))
@@ -173,21 +192,20 @@ def precompute_for_targets(
     priors: Sequence[count_priors.CountPrior],
     usual: Sequence[RateEstimate],
     n_known: int,
-    *,
-    vary: bool,
+    factors: Sequence[Reals] | None = None,
 ) -> count_ratios.PrecomputedRatios:
-    """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
+    """Build tables for all targets: for the ``usual`` rates, or for those within ``factors`` of them."""
     rates, shapes = (np.concatenate(parts) for parts in zip(*usual))
     coins = np.concatenate([prior.coins for prior in priors])
     every = count_priors.CountPrior(rates, priors[0].n_in, priors[0].n_out, coins, shapes)
     most_known = min(n_known, ceil(count_priors.count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
-    if not vary:
+    if factors is None:
         return count_ratios.precompute_ratios(law, every, most_known)
-    ranges = []
+    ranges, factor = [], np.concatenate(factors)
     for coin, shape in sorted(set(zip(coins.tolist(), shapes.tolist()))):
-        own = rates[(coins == coin) & (shapes == shape)]
-        low, high = own.min() / _RATE_RANGE_FACTOR, own.max() * _RATE_RANGE_FACTOR
-        low, high = _clip_rates(np.array([low, high])).tolist()
+        own = (coins == coin) & (shapes == shape)
+        ends = np.array([(rates[own] / factor[own]).min(), (rates[own] * factor[own]).max()])
+        low, high = _clip_rates(ends).tolist()
         ranges.append(count_ratios.RateRange(low, high, coin, shape))
     return count_ratios.precompute_ratios_between(law, every.n_in, every.n_out, ranges, most_known)
 
@@ -295,7 +313,7 @@ class Attack:
         scored = score_shadows(knowledge, law, usual, each, rng) if self._uses_shadows(knowledge) else []
         target_rates: TargetRates = FixedRates(usual)
         if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
-            fit = cell_rates.group_effects_model(
+            fit = group_effects.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
             target_rates = GroupFittedRates(usual, knowledge.sketches, fit)
@@ -316,7 +334,7 @@ def _scorer(
 ) -> Scorer[LocationsView]:
     n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
     known = n_known * knowledge.public.map.max_value
-    ratios = precompute_for_targets(law, priors, usual, known, vary=not isinstance(rates, FixedRates))
+    ratios = precompute_for_targets(law, priors, usual, known, rates.factors)
     score = LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
     return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
 

@@ -136,9 +136,10 @@ def round_shapes(shapes: Reals) -> Reals:
     return np.where(shapes > _MAX_SHAPE, np.inf, rounded)
 
 
-def log_masses(n: int, rates: Reals, coins: int, counts: range, shape: float = np.inf) -> Reals:
-    """Return the log probability of each count of a range; a row for each rate."""
-    others = _log_others(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop), shape)
+def log_masses(n: int, rates: Reals, coins: int, counts: range, shape: Reals | float = np.inf) -> Reals:
+    """Return the log probability of each count of a range; a row for each rate, of one shape or its own."""
+    shapes = np.broadcast_to(shape, rates.shape)[:, None]
+    others = _log_others(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop), shapes)
     if not coins:
         return others
     flips = _log_binomial(coins, np.array([[0.5]]), np.arange(coins + 1))[0]
@@ -221,17 +222,27 @@ def _reach(variance: float, tail: float) -> float:
     return tail / 3 + sqrt((tail / 3) ** 2 + 2 * tail * max(variance, 0.0))
 
 
-def _log_others(n: int, rates: Reals, counts: Ints, shape: float) -> Reals:
-    """Return the log probability of each number of unknown people, beta-binomial with a finite shape."""
-    if shape == np.inf or not n:
+def _log_others(n: int, rates: Reals, counts: Ints, shapes: Reals) -> Reals:
+    """Return the log probability of each number of unknown people, beta-binomial with a finite shape.
+
+    ``counts`` are consecutive, and rates and shapes are columns.
+    """
+    certain = (rates == 0) | (rates == 1) | (shapes == np.inf)
+    if certain.all() or not n:
         return _log_binomial(n, rates, counts)
-    if not ((rates > 0) & (rates < 1)).all():
-        certain = (rates == 0) | (rates == 1)
-        inner = _log_others(n, np.where(certain, 0.5, rates), counts, shape)
+    if certain.any():
+        inner = _log_others(n, np.where(certain, 0.5, rates), counts, np.where(certain, 1.0, shapes))
         return np.where(certain, _log_binomial(n, rates, counts), inner)
-    inside, rest = np.minimum(counts, n), shape * (1 - rates) / rates
-    ways = np.where(counts <= n, -np.log(n + 1) - betaln(inside + 1, n - inside + 1), -np.inf)
-    return np.asarray(betaln(inside + shape, n - inside + rest) - betaln(shape, rest) + ways)
+    logs = np.full((rates.size, counts.size), -np.inf)
+    inside, rest = counts[counts <= n], shapes * (1 - rates) / rates
+    if inside.size:  # from the first count on, by the ratio of the probabilities of neighbours
+        first, before = inside[0], inside[:-1]
+        ways = -np.log(n + 1) - betaln(first + 1, n - first + 1)
+        steps = logs[:, : inside.size]
+        steps[:, :1] = betaln(first + shapes, n - first + rest) - betaln(shapes, rest) + ways
+        steps[:, 1:] = np.log((before + shapes) * ((n - before) / (before + 1)) / (n - before - 1 + rest))
+        np.cumsum(steps, axis=1, out=steps)
+    return logs
 
 
 def _log_binomial(n: int, rates: Reals, counts: Ints) -> Reals:

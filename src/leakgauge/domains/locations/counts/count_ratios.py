@@ -165,24 +165,39 @@ def _general_log_ratios(
     return ratios
 
 
-def rate_strips(
-    n_in: int, n_out: int, coins: int, nodes: Reals, shape: float = np.inf
-) -> list[ratio_tables.CellsByRate]:
-    """Split the rates into groups of neighbours whose counts lie in a similar range."""
-    edges = np.flatnonzero(np.diff(ratio_tables.rate_bands(n_out, nodes, coins))) + 1
-    return [ratio_tables.CellsByRate(n_in, n_out, coins, rates, shape) for rates in np.split(nodes, edges)]
+class TableStrip(NamedTuple):
+    """Some rows of a table that are computed together, and their numbers."""
+
+    cells: ratio_tables.CellsByRate
+    rows: ratio_tables.IndexArray
+
+
+def table_strips(n_in: int, n_out: int, kinds: Sequence["KindRows"]) -> list[TableStrip]:
+    """Split the rows of a table into groups whose counts lie in a similar range."""
+    rates = np.concatenate([kind.nodes for kind in kinds])
+    coins, shapes = (
+        np.repeat(values, [kind.nodes.size for kind in kinds])
+        for values in ([kind.coins for kind in kinds], [kind.shape for kind in kinds])
+    )
+    keys = ratio_tables.similar_cells(n_out, rates, CellKinds(coins, shapes))
+    strips = []
+    for key in np.unique(keys):
+        rows = np.flatnonzero(keys == key)
+        cells = ratio_tables.CellsByRate(n_in, n_out, int(coins[rows[0]]), rates[rows], shapes[rows])
+        strips.append(TableStrip(cells, rows))
+    return strips
 
 
 def stacked_tables(
-    parts: Sequence[release_distribution.OutputPart], strips: list[ratio_tables.CellsByRate], most_known: int
+    parts: Sequence[release_distribution.OutputPart], strips: list[TableStrip], most_known: int
 ) -> tuple[ratio_tables.RatioTable, ...]:
     """Return a table of likely outputs for each part of a distribution, or none if too large."""
-    n_rows = sum(cells.rates.size for cells in strips)
+    n_rows = sum(strip.rows.size for strip in strips)
     if any(isinstance(part.law.between, RoughDensity) for part in parts):
         return ()
     for tail in _TAILS:
         spread = ratio_tables.noise_reach(parts[0].law, tail)
-        ends = [cells.home(spread, tail) for cells in strips]
+        ends = [strip.cells.home(spread, tail) for strip in strips]
         if _columns(ends, parts[0].law).n * n_rows <= _MAX_TABLE_ENTRIES:
             return tuple(_joined(part.law, strips, _within(ends, part, most_known)) for part in parts)
     return ()
@@ -193,52 +208,54 @@ def _within(
 ) -> list[OutputRange]:
     """Restrict the ends to one place minus the known people, for outputs that stand for that place.
 
-    A place outside the ends, as the size of the group mostly is, gets a single column.
+    Where the ends hold no such place, as is mostly so for the size of the group, the upper end is below the
+    lower one: nothing is tabulated.
     """
     if part.only is None:
         return ends
     last = float(part.only)
-    lows = [max(low, last - most_known) for low, _ in ends]
-    return [
-        (min(low, last) if low <= high else last, last) for low, (_, high) in zip(lows, ends, strict=True)
-    ]
+    return [(min(max(low, last - most_known), last), min(high, last)) for low, high in ends]
 
 
 def _columns(ends: list[OutputRange], law: release_distribution.ShiftDistribution) -> ratio_tables.RatioGrid:
-    return ratio_tables.RatioGrid.over(
-        min(low for low, _ in ends), max(high for _, high in ends), law.between
-    )
+    low = min(low for low, _ in ends)
+    return ratio_tables.RatioGrid.over(low, max(low, *(high for _, high in ends)), law.between)
 
 
 def _joined(
-    law: release_distribution.ShiftDistribution,
-    strips: list[ratio_tables.CellsByRate],
-    ends: list[OutputRange],
+    law: release_distribution.ShiftDistribution, strips: list[TableStrip], ends: list[OutputRange]
 ) -> ratio_tables.RatioTable:
     """Stack the tables of all strips into one; NaN where outputs are unlikely."""
     columns = _columns(ends, law)
     parts = []
-    for cells, (low, high) in zip(strips, ends, strict=True):
-        first = int((low - columns.first) / columns.step)
-        last = min(int(np.ceil((high - columns.first) / columns.step)), columns.n - 1)
-        parts.append((first, ratio_tables.tabulate_ratios(law, cells, columns.part(first, last))))
-    present = _stacked([(first, table.present) for first, table in parts], columns.n)
-    absent = [(first, table.absent) for first, table in parts if table.absent is not None]
-    return ratio_tables.RatioTable(columns, present, _stacked(absent, columns.n) if absent else None)
+    for strip, (low, high) in zip(strips, ends, strict=True):
+        if low <= high:
+            first = int((low - columns.first) / columns.step)
+            last = min(int(np.ceil((high - columns.first) / columns.step)), columns.n - 1)
+            table = ratio_tables.tabulate_ratios(law, strip.cells, columns.part(first, last))
+            parts.append((strip.rows, first, table))
+    n_rows = sum(strip.rows.size for strip in strips)
+    present = _stacked([(*place, table.present) for *place, table in parts], n_rows, columns.n)
+    absent = [(*place, table.absent) for *place, table in parts if table.absent is not None]
+    return ratio_tables.RatioTable(
+        columns, present, _stacked(absent, n_rows, columns.n) if absent else None
+    )
 
 
-def _stacked(parts: list[tuple[int, ratio_tables.ColumnRatios]], n: int) -> ratio_tables.ColumnRatios:
+def _stacked(
+    parts: list[tuple[ratio_tables.IndexArray, int, ratio_tables.ColumnRatios]], n_rows: int, n: int
+) -> ratio_tables.ColumnRatios:
     def stack(blocks: list[Reals], width: int) -> Reals:
-        blank = [np.full((block.shape[0], width), np.nan) for block in blocks]
-        for page, (first, _), block in zip(blank, parts, blocks, strict=True):
-            page[:, first : first + block.shape[1]] = block
-        return np.concatenate(blank)
+        stacked = np.full((n_rows, width), np.nan)
+        for (rows, first, _), block in zip(parts, blocks, strict=True):
+            stacked[rows, first : first + block.shape[1]] = block
+        return stacked
 
-    rises = max(n - 1, 0) if parts[0][1].rise_in.size else 0
+    rises = n - 1 if any(ratios.rise_in.size for *_, ratios in parts) else 0
     return ratio_tables.ColumnRatios(
-        stack([ratios.at for _, ratios in parts], n),
-        stack([ratios.rise_in for _, ratios in parts], rises),
-        stack([ratios.rise_out for _, ratios in parts], rises),
+        stack([ratios.at for *_, ratios in parts], n),
+        stack([ratios.rise_in for *_, ratios in parts], rises) if rises else np.empty((0, 0)),
+        stack([ratios.rise_out for *_, ratios in parts], rises) if rises else np.empty((0, 0)),
     )
 
 
@@ -395,10 +412,11 @@ def _precomputed(
 ) -> PrecomputedRatios:
     """Build the tables; ``nodes`` are the rates of each kind of cells."""
     parts = law.parts(np.empty((0, 1))) if isinstance(law, release_distribution.PiecewiseShift) else ()
-    kinds, strips, n_rows = [], [], 0
+    kinds: list[KindRows] = []
+    n_rows = 0
     for (coins, shape), rates in nodes.items():
         kinds.append(KindRows(coins, shape, rates, n_rows))
-        strips += rate_strips(n_in, n_out, coins, rates, shape)
         n_rows += rates.size
-    tables = stacked_tables(parts, strips, most_known) if parts and n_rows else ()
+    strips = table_strips(n_in, n_out, kinds) if parts and n_rows else []
+    tables = stacked_tables(parts, strips, most_known) if strips else ()
     return PrecomputedRatios(law, n_in, n_out, tuple(kinds), step, tables)

@@ -29,7 +29,9 @@ _MAX_EXPONENT = 300.0  # e^300 is still far from the largest float
 _DISTANCES = np.ceil(1.1 ** np.arange(300))
 _EDGE = 1e-6  # places this close to the last column are not read
 MAX_EXACT_RATES = 128  # up to this many rates get a row each
-_STEP = 0.03  # in log-odds between rows with more rates, ...
+_STEP = 0.04  # in log-odds between rows with more rates, ...
+_SHAPE_BAND = 2.0  # shapes that differ by a factor of less than e^2 are similar, ...
+_WIDEST = 50  # ... and so are all above e^100
 _MAX_SPREAD = 15.0  # ... up to this standard deviation of a count
 
 
@@ -195,24 +197,27 @@ def _cubic(share: Reals, values: list[Reals]) -> Reals:
 class CellsByRate:
     """Cells of different rates, with the same numbers of unknown others (``n_in``, ``n_out``) and coins.
 
-    ``shape`` says how well the rates are known, as in ``CountPrior``.
+    ``shape`` says how well the rates are known, as in ``CountPrior``: one number, or one for each rate.
     """
 
     n_in: int
     n_out: int
     coins: int
     rates: Reals
-    shape: float = np.inf
+    shape: Reals | float = np.inf
 
     def counts(self, low: float, high: float, tilt: float = np.inf) -> range:
         """Return the relevant counts for outputs between two ends."""
         rates = float(self.rates.min()), float(self.rates.max())
-        return count_priors.count_window(self.n_out, *rates, self.coins, tilt, (low, high), self.shape)
+        shape = float(np.min(self.shape))
+        return count_priors.count_window(self.n_out, *rates, self.coins, tilt, (low, high), shape)
 
     def home(self, spread: float, tail: float) -> tuple[float, float]:
         """Return the interval of nearly all outputs minus known counts, for noise up to ``spread``."""
         lowest, highest = (
-            count_priors.count_bulk(self.n_out, float(rate), self.coins, tail=tail, shape=self.shape)
+            count_priors.count_bulk(
+                self.n_out, float(rate), self.coins, tail=tail, shape=float(np.min(self.shape))
+            )
             for rate in (self.rates.min(), self.rates.max())
         )
         low = max(lowest.start, 0.0) - spread
@@ -317,21 +322,21 @@ class OutputElements:
         return self.own_rates, CellKinds(self.prior.coins[self.cells], self.own_shapes)
 
     def groups(self) -> Iterator["RateGroup"]:
-        """Group them by coins, by shape and by similar mean counts."""
+        """Group them by coins, and by similar shapes and mean counts."""
         single = self.own_rates is not None  # or else cell by cell
         rates, kinds = self.by_kind
-        numbers, distinct = kinds.numbered()
-        keys = rate_bands(self.prior.n_out, rates, kinds.coins) * len(distinct) + numbers
+        keys = similar_cells(self.prior.n_out, rates, kinds)
         for key in np.unique(keys):
             chosen = np.flatnonzero(keys == key)
             elements = chosen if single else np.flatnonzero(keys[self.cells] == key)
             if not elements.size:
                 continue
-            nodes, rows = rate_nodes(self.prior.n_out, rates[chosen])
+            shapes = None if kinds.shapes is None else kinds.shapes[chosen]
+            nodes, node_shapes, rows = rate_rows(self.prior.n_out, rates[chosen], shapes)
             if not single:
                 rows = rows.only(np.searchsorted(chosen, self.cells[elements]))
-            coins, shape = distinct[key % len(distinct)]
-            cells = CellsByRate(self.prior.n_in, self.prior.n_out, coins, nodes, shape)
+            coins = int(kinds.coins[chosen[0]])
+            cells = CellsByRate(self.prior.n_in, self.prior.n_out, coins, nodes, node_shapes)
             yield RateGroup(elements, cells, rows)
 
 
@@ -372,12 +377,47 @@ def rate_bands(n: int, rates: Reals, coins: IndexArray | int) -> IndexArray:
     return (np.sqrt(n * rates + coins / 2) / 4).astype(np.intp) * 2 + sure
 
 
+def similar_cells(n: int, rates: Reals, kinds: CellKinds) -> IndexArray:
+    """Number the cells: those with the same number have equal coins, and similar shapes and mean counts."""
+    bands = rate_bands(n, rates, kinds.coins)
+    keys = kinds.coins * (bands.max(initial=0) + 1) + bands
+    if kinds.shapes is None:
+        return keys
+    widths = np.clip(np.floor(np.log(kinds.shapes) / _SHAPE_BAND), -_WIDEST, _WIDEST).astype(np.intp)
+    return np.asarray(keys * (2 * _WIDEST + 1) + widths + _WIDEST)
+
+
+def rate_rows(n: int, rates: Reals, shapes: Reals | None) -> tuple[Reals, Reals | float, TableRows]:
+    """Return the rates and shapes of a table's rows, and the row of each element with its own."""
+    if shapes is None or (shapes == shapes[0]).all():
+        nodes, rows = rate_nodes(n, rates)
+        return nodes, np.inf if shapes is None else float(shapes[0]), rows
+    if rates.size <= 16 * MAX_EXACT_RATES:
+        pairs, numbers = np.unique(np.stack([rates, shapes]), axis=1, return_inverse=True)
+        if pairs.shape[1] <= MAX_EXACT_RATES:
+            return pairs[0], pairs[1], TableRows(numbers.ravel())
+    distinct, kinds = np.unique(shapes, return_inverse=True)
+    first, share = np.empty(rates.size, dtype=np.intp), np.empty(rates.size)
+    nodes_of: list[Reals] = []
+    for kind in range(distinct.size):
+        own = np.flatnonzero(kinds == kind)
+        nodes, rows = _even_nodes(n, rates[own])
+        first[own], share[own] = rows.first + sum(some.size for some in nodes_of), rows.share
+        nodes_of.append(nodes)
+    repeats = [some.size for some in nodes_of]
+    return np.concatenate(nodes_of), np.repeat(distinct, repeats), TableRows(first, share)
+
+
 def rate_nodes(n: int, rates: Reals) -> tuple[Reals, TableRows]:
     """Return the rates of a table's rows, and each rate's row; evenly spaced if there are many rates."""
     if rates.size <= 16 * MAX_EXACT_RATES:
         distinct, rows = np.unique(rates, return_inverse=True)
         if distinct.size <= MAX_EXACT_RATES:
             return distinct, TableRows(rows)
+    return _even_nodes(n, rates)
+
+
+def _even_nodes(n: int, rates: Reals) -> tuple[Reals, TableRows]:
     steps = logit(rates) / rate_step(n, rates)
     first = np.floor(steps.min())
     rows = np.floor(steps - first).astype(np.intp)

@@ -65,17 +65,22 @@ class RateLikelihood:
 
 def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -> RateLikelihood:
     """Return the likelihood for these outputs; tables are cached by noise distribution and range."""
+    key: Any = law
+    return _tabulate_likelihood(key, group_size, *output_range(outputs, law))
+
+
+def output_range(outputs: Reals, law: ReleaseDistribution) -> tuple[int, int, tuple[float, ...]]:
+    """Return whole numbers around all outputs, and the whole numbers at which others were lumped."""
     low, high = round_away(float(outputs.min())), round_away(float(outputs.max()))
     lumps = () if law.whole else tuple(np.unique(outputs[outputs == np.floor(outputs)]).tolist()[:_TABLE])
-    key: Any = law
-    return _tabulate_likelihood(key, group_size, low, max(high, low + 1), lumps)
+    return low, max(high, low + 1), lumps
 
 
 @lru_cache(maxsize=16)  # a distribution is a value
 def _tabulate_likelihood(
     law: Any, group_size: int, low: int, high: int, lumps: tuple[float, ...]
 ) -> RateLikelihood:
-    reach = min(high, max(low, 0) + _table_size(law, group_size))
+    reach = min(high, max(low, 0) + table_size(law, group_size))
     outputs, width = tabled_outputs(law, low, reach, lumps)
     log_rates = np.arange(log(_top_rate(high, group_size)), log(_LEAST), -_STEP)[::-1]
     tabled = np.exp(log_rates) <= 1.001 * _top_rate(reach, group_size)
@@ -108,7 +113,7 @@ def _top_rate(output: float, group_size: int) -> float:
     return min(_MOST * group_size, 1.5 * max(output, 0) + 30)
 
 
-def _table_size(law: ReleaseDistribution, group_size: int) -> int:
+def table_size(law: ReleaseDistribution, group_size: int) -> int:
     """Up to which output noise matters: beyond, its variance is below 1/64 of the count's own."""
     distances = (1.0 if law.whole else 0.125) * np.arange(-_TABLE, _TABLE + 1, dtype=np.float64)
     middle = group_size // 2

@@ -1,0 +1,108 @@
+"""Scores of published counts: how strongly each speaks for a higher rate of its cell, tabulated.
+
+The score of an output is the derivative of its log-likelihood with respect to the log of the rate. The count
+behind it is Poisson with this rate, so that the score is E[count | output] - rate.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
+from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.mobility.rate_likelihood import output_range, table_size, tabled_outputs
+
+_STEP = 0.125  # between neighbouring rates, in logs
+_LEAST = 1e-5  # expected visits to a cell; lower rates are treated like this one
+_ROUND = 8  # the number of rates is a multiple of this, so that few tables serve all references
+_RARE = 1e-250  # outputs less likely than this get the score of their likeliest counts
+_EXPONENTS = (0.25, 8.0)  # least and largest exponent
+
+
+@dataclass(frozen=True, eq=False)
+class CountScores:
+    """Scores of outputs for many rates, and how their mean changes with the true rate.
+
+    If the log of the true rate is d above that of the table, the mean of the score is about
+    ``information`` (e^(exponent d) - 1) / exponent. This is exact, with exponent 1, for counts without noise,
+    and wherever the expected count is linear in the output's score; ``exponents`` are fitted to the first two
+    derivatives at 0. ``information`` is Fisher's.
+    """
+
+    outputs: Reals  # rising
+    whole: bool  # whether outputs are all whole numbers from the first to the last
+    scores: Reals  # rates x outputs
+    information: Reals  # by rate
+    exponents: Reals  # by rate
+    cut: bool  # whether outputs or rates above the table occur
+
+    def nearest(self, log_rates: Reals) -> Ints:
+        """Return the row of each rate, the logs being those of expected counts."""
+        return _rows(log_rates).clip(0, len(self.scores) - 1)
+
+    def log_rates(self, rows: Ints) -> Reals:
+        """Return the logs of the expected counts of rows."""
+        return log(_LEAST) + _STEP * rows
+
+    def columns(self, outputs: Reals) -> Ints:
+        """Return the column of the nearest tabulated output."""
+        last = self.outputs.size - 1
+        if self.whole:
+            return np.clip(outputs - self.outputs[0], 0, last).astype(np.intp)
+        return np.searchsorted((self.outputs[1:] + self.outputs[:-1]) / 2, outputs)
+
+
+def _rows(log_rates: Reals) -> Ints:
+    return np.round((log_rates - log(_LEAST)) / _STEP).astype(np.intp)
+
+
+def count_scores(outputs: Reals, law: ReleaseDistribution, group_size: int, most: float) -> CountScores:
+    """Return the scores of these outputs, for expected counts up to ``most``; tables are cached."""
+    low, high, lumps = output_range(outputs, law)
+    reach = min(high, max(low, 0) + table_size(law, group_size))
+    top = min(most, 1.5 * max(reach, 0) + 30.0)
+    key: Any = law
+    n_rates = _ROUND * ceil((int(_rows(np.array(log(top)))) + 2) / _ROUND)
+    return _tabulate(key, low, reach, lumps, n_rates, high > reach or most > top)
+
+
+@lru_cache(maxsize=16)  # a distribution is a value
+def _tabulate(
+    law: Any, low: int, reach: int, lumps: tuple[float, ...], n_rates: int, cut: bool
+) -> CountScores:
+    outputs, width = tabled_outputs(law, low, reach, lumps)
+    weights = np.where(np.isin(outputs, lumps), 1.0, width)
+    rates = np.exp(log(_LEAST) + _STEP * np.arange(n_rates))
+    counts = np.arange(ceil(rates[-1] + 8 * sqrt(rates[-1])) + 21, dtype=np.float64)
+    log_law = law.log_law(outputs[None, :], counts[:, None])
+    peaks = log_law.max(axis=0)
+    peaks = np.where(np.isfinite(peaks), peaks, 0.0)
+    chances = np.exp(log_law - peaks)
+    masses = np.exp(np.outer(np.log(rates), counts) - rates[:, None] - gammaln(counts + 1))
+    likely = masses @ chances
+    flat = counts @ chances / np.maximum(chances.sum(axis=0), 1e-300)
+    means = np.where(likely > _RARE, (masses * counts) @ chances / np.maximum(likely, _RARE), flat)
+    scores = np.where(chances.any(axis=0), means - rates[:, None], 0.0)
+    shares = likely * np.exp(peaks) * weights
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return CountScores(
+        outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut
+    )
+
+
+def _mean_scores(scores: Reals, shares: Reals) -> tuple[Reals, Reals]:
+    """Return information and exponents, by the mean scores at the two neighbouring rates."""
+    here = (shares * scores).sum(axis=1)
+    above = (shares[2:] * scores[1:-1]).sum(axis=1) - here[1:-1]
+    below = (shares[:-2] * scores[1:-1]).sum(axis=1) - here[1:-1]
+    rise, bend = above - below, above + below
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exponents = np.where(rise > 0, 2 / _STEP * np.arctanh(np.clip(bend / rise, -0.999, 0.999)), 1.0)
+    exponents = np.clip(exponents, *_EXPONENTS)
+    information = np.maximum(rise, 0.0) * exponents / (2 * np.sinh(exponents * _STEP))
+    return np.pad(information, 1, mode="edge"), np.pad(exponents, 1, mode="edge")

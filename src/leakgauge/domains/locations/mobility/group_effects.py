@@ -1,0 +1,162 @@
+"""How busy places and epochs are in each release, compared with a reference.
+
+Groups differ: one has more active people, or more people who live near some place. All cells of a release
+together show this. An attack that reads only the target's cells, and compares them with the usual counts,
+would mistake it for the presence of the target.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
+from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.mobility.count_scores import CountScores, count_scores
+
+_N_ITERATIONS = 6
+_MAX_CHANGE = 0.5  # of a log factor in one iteration
+_BLOCK_CELLS = 2**17  # cells of the releases in a block: they stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEffects:
+    """Log factors by which places and epochs were busier than usual: a row for each release."""
+
+    place: Reals
+    epoch: Reals
+
+    def at(self, cells: Ints) -> Reals:
+        """Return the factors of some cells: releases x cells."""
+        n_epochs = self.epoch.shape[1]
+        return np.exp(self.place[:, cells // n_epochs] + self.epoch[:, cells % n_epochs])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEffectsModel:
+    """Fits a factor for each place and each epoch to a release.
+
+    The prior of the log of a factor is normal with mean zero and with its variance between random groups of
+    the reference. The sums over a place, or an epoch, of the scores of its counts at the usual rates equal
+    their means at the fitted rates, plus the slope of the prior. For counts without noise this is maximum a
+    posteriori; with noise it is close to it for factors that are not far from one, and needs each published
+    count only once (the scoring of Fisher 1925, with the curvature of Poisson counts).
+    """
+
+    law: ReleaseDistribution
+    size: int  # of the group
+    usual: Reals  # rates of all cells: places x epochs
+    space: Reals  # variances of the logs: of places
+    time: Reals  # and of epochs
+
+    def deviations(self, cells: Ints) -> Reals:
+        """Return the standard deviations of the logs of the factors of some cells between groups."""
+        n_epochs = self.time.size
+        return np.sqrt(self.space[cells // n_epochs] + self.time[cells % n_epochs])
+
+    def factors(self, releases: Reals) -> GroupEffects:
+        """Fit the factors of each release, given over all cells."""
+        expected = np.log(self.size * self.usual)
+        scores = count_scores(releases, self.law, self.size, float(np.exp(expected.max())))
+        return self._solve(*score_sums(scores, expected, releases), *self._weights(scores, expected))
+
+    def _weights(self, scores: CountScores, expected: Reals) -> tuple[Reals, Reals, float]:
+        """Return the information of each cell at the tabulated rate and at its own, and their exponent."""
+        rows = scores.nearest(expected)
+        weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
+        exponents = scores.exponents[rows]
+        if scores.cut:  # the counts themselves, for which noise is small
+            large = rows == len(scores.scores) - 1
+            weights, beyond = np.where(large, np.exp(expected), weights), np.where(large, 0.0, beyond)
+            exponents = np.where(large, 1.0, exponents)
+        exponent = float((weights * exponents).sum() / max(weights.sum(), 1e-300)) or 1.0
+        return weights, weights * np.exp(exponent * beyond), exponent
+
+    def _solve(
+        self, place_sums: Reals, epoch_sums: Reals, weights: Reals, own: Reals, exponent: float
+    ) -> GroupEffects:
+        """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite."""
+        place_sums = place_sums + weights.sum(axis=1) / exponent
+        epoch_sums = epoch_sums + weights.sum(axis=0) / exponent
+        place, epoch = np.zeros(place_sums.shape), np.zeros(epoch_sums.shape)
+        for _ in range(_N_ITERATIONS):
+            mean = np.exp(exponent * place) * (np.exp(exponent * epoch) @ own.T)
+            place += _step(place_sums - mean / exponent, mean, place, self.space)
+            mean = np.exp(exponent * epoch) * (np.exp(exponent * place) @ own)
+            epoch += _step(epoch_sums - mean / exponent, mean, epoch, self.time)
+        return GroupEffects(place, epoch)
+
+
+def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[Reals, Reals]:
+    """Return the sums of the scores of all cells at the usual rates, by place and by epoch, per release.
+
+    ``expected`` are the logs of the usual counts: places x epochs.
+    """
+    n_places, n_epochs = expected.shape
+    n_columns = scores.outputs.size
+    rows = scores.nearest(expected)
+    first = (rows * n_columns).ravel()
+    large = (rows == len(scores.scores) - 1).ravel() if scores.cut else None
+    places, epochs = np.empty((len(releases), n_places)), np.empty((len(releases), n_epochs))
+    table = scores.scores.ravel()
+    block = max(1, _BLOCK_CELLS // expected.size)
+    for start in range(0, len(releases), block):
+        part = slice(start, start + block)
+        outputs = releases[part]
+        found = table.take(scores.columns(outputs) + first)
+        if large is not None:
+            counts = (outputs > scores.outputs[-1]) | large
+            found = np.where(counts, outputs - np.exp(expected).ravel(), found)
+        found = found.reshape(-1, n_places, n_epochs)
+        places[part], epochs[part] = found.sum(axis=2), found.sum(axis=1)
+    return places, epochs
+
+
+def _step(slope: Reals, bend: Reals, logs: Reals, variance: Reals) -> Reals:
+    return np.clip((variance * slope - logs) / (variance * bend + 1), -_MAX_CHANGE, _MAX_CHANGE)
+
+
+def group_effects_model(
+    reference: Traces, law: ReleaseDistribution, size: int, usual: Reals
+) -> GroupEffectsModel:
+    """Estimate from a reference how groups of a number of people differ."""
+    cells: CellMap = reference.map
+    people = np.repeat(np.arange(reference.n_people), reference.n_visits)
+    visited = reference.visits.indices.astype(np.int64)
+    shares = (reference.visitors() / reference.n_people).reshape(cells.n_places, cells.n_epochs)
+    most = cells.max_value
+    return GroupEffectsModel(
+        law,
+        most * size,
+        usual.reshape(shares.shape),
+        _variances(
+            people,
+            cells.places(visited),
+            shares.sum(axis=1),
+            (shares**2).sum(axis=1) / most,
+            size,
+            reference.n_people,
+        ),
+        _variances(
+            people,
+            cells.epochs(visited),
+            shares.sum(axis=0),
+            (shares**2).sum(axis=0) / most,
+            size,
+            reference.n_people,
+        ),
+    )
+
+
+def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
+    """Return the variance of the log rate of each place (or epoch) in a group, given the reference.
+
+    A group's visits to a place vary because visits are random events, and because some people visit it often.
+    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
+    of the reference differs from that of the crowd, too, by the variance of its visits.
+    """
+    pairs, visits = np.unique(where * n_people + people, return_counts=True)
+    second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
+    own = np.maximum(second - means**2, 0.0)
+    excess = np.maximum(own - (means - squares), 0.0)
+    return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)

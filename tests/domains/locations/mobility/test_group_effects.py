@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import binom
+
+from domains.locations.small_town import traces
+from leakgauge.domains.locations.mobility.group_effects import GroupEffectsModel, group_effects_model
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.mechanisms import laplace
+
+SIZE = 200
+CHAIN = ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=SIZE, round=True, clamp=True)
+UNROUNDED = ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=SIZE)
+SUPPRESSED = ReleaseChain(noise=None, group_size=SIZE, suppress=2)
+
+
+def usual(n_places=6, n_epochs=8, level=0.03, seed=0):
+    return level * np.random.default_rng(seed).lognormal(sigma=0.5, size=(n_places, n_epochs))
+
+
+def fit_of(chain, rates, space=0.1, time=0.02):
+    return GroupEffectsModel(
+        chain, SIZE, rates, np.full(rates.shape[0], space), np.full(rates.shape[1], time)
+    )
+
+
+def releases_of(chain, rates, place, epoch, n, rng=1):
+    rng = np.random.default_rng(rng)
+    busy = rates * np.exp(place[:, None] + epoch)
+    return chain.sample(rng.binomial(SIZE, busy, size=(n, *rates.shape)), rng).reshape(n, -1)
+
+
+def log_posterior(chain, rates, release, place, epoch, space=0.1, time=0.02):
+    """By the sum over all counts, with SciPy's binomial law."""
+    busy = np.clip(rates * np.exp(place[:, None] + epoch), 1e-9, 1 - 1e-9)
+    counts = np.arange(SIZE + 1)
+    law = binom.pmf(counts, SIZE, busy[..., None]) * np.exp(chain.log_law(release[..., None], counts))
+    return np.log(law.sum(axis=-1) + 1e-300).sum() - (place**2).sum() / (2 * space) - (epoch**2).sum() / (2 * time)
+
+
+RAW = ReleaseChain(noise=None, group_size=SIZE)
+CHAINS = pytest.mark.parametrize(
+    ("chain", "error"),
+    [(RAW, 0.02), (CHAIN, 0.05), (UNROUNDED, 0.05), (SUPPRESSED, 0.05)],
+    ids=["raw", "chain", "unrounded", "suppressed"],
+)
+
+
+def drawn_and_likeliest(chain, n, seed=2):
+    """Log factors that were drawn, of n releases of 3 x 4 cells, the fitted ones, and the likeliest ones."""
+    rates = usual(3, 4, 0.05)
+    rng = np.random.default_rng(seed)
+    truth = np.column_stack([rng.normal(0, 0.3, (n, 3)), rng.normal(0, 0.14, (n, 4))])
+    releases = [releases_of(chain, rates, own[:3], own[3:], 1, rng)[0] for own in truth]
+    found = fit_of(chain, rates).factors(np.array(releases))
+
+    def cost(logs, release):
+        return -log_posterior(chain, rates, release.reshape(3, 4), logs[:3], logs[3:])
+
+    best = np.array([minimize(cost, np.zeros(7), (one,), tol=1e-3).x for one in releases])
+    return truth, np.column_stack([found.place, found.epoch]), best
+
+
+@CHAINS
+def test_factors_are_close_to_the_likeliest(chain, error):
+    """Found again by a general optimiser over the exact posterior, with binomial counts.
+
+    The standard deviation of a factor given the release is 0.1 or more.
+    """
+    _, found, best = drawn_and_likeliest(chain, 12)
+    assert np.sqrt(((found - best) ** 2).mean()) < error
+
+
+@pytest.mark.nightly
+@CHAINS
+def test_factors_are_as_close_to_the_truth_as_the_likeliest(chain, error):
+    truth, found, best = drawn_and_likeliest(chain, 100)
+    excess = ((found - truth) ** 2).mean() / ((best - truth) ** 2).mean()
+    assert excess < 1.05
+
+
+@pytest.mark.parametrize("chain", [CHAIN, SUPPRESSED], ids=["chain", "suppressed"])
+def test_finds_busy_place_and_quiet_epoch(chain):
+    rates = usual(8, 40, 0.03)
+    place, epoch = np.zeros(8), np.zeros(40)
+    place[2], epoch[7] = 0.5, -0.3
+    found = fit_of(chain, rates).factors(releases_of(chain, rates, place, epoch, 200))
+    assert found.place[:, 2].mean() == pytest.approx(0.5, abs=0.06)
+    assert -0.3 < found.epoch[:, 7].mean() < -0.05  # drawn towards zero: eight cells say little
+    assert np.abs(np.delete(found.place.mean(axis=0), 2)).max() < 0.05
+
+
+def test_strong_noise_fits_nothing():
+    loud = ReleaseChain(noise=laplace.Mechanism(scale=100.0), group_size=SIZE)
+    rates = usual()
+    found = fit_of(loud, rates).factors(releases_of(loud, rates, np.zeros(6), np.zeros(8), 20))
+    assert np.abs(found.place).max() < 0.1
+    assert np.abs(found.epoch).max() < 0.05
+
+
+def test_identical_groups_are_not_fitted():
+    rates = usual()
+    found = fit_of(CHAIN, rates, space=0.0, time=0.0).factors(
+        releases_of(CHAIN, rates, np.full(6, 0.5), np.zeros(8), 3)
+    )
+    assert not found.place.any()
+    assert not found.epoch.any()
+
+
+def test_cell_factor_is_product_of_place_and_epoch():
+    rates = usual()
+    found = fit_of(CHAIN, rates).factors(releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 4))
+    cells = np.array([0, 13, 47])
+    expected = np.exp(found.place[:, [0, 1, 5]] + found.epoch[:, [0, 5, 7]])
+    np.testing.assert_allclose(found.at(cells), expected)
+
+
+def test_releases_are_fitted_separately():
+    rates = usual()
+    some = releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 5)
+    together, alone = fit_of(CHAIN, rates).factors(some), fit_of(CHAIN, rates).factors(some[2:3])
+    np.testing.assert_allclose(together.place[2], alone.place[0], atol=5e-3)  # tables differ a little
+
+
+def test_group_variance_is_learned_from_people():
+    """Half of the people make ten visits to place 0, the others none; place 1 is visited by chance alone."""
+    rng = np.random.default_rng(4)
+    n = 4_000
+    visits = np.zeros((n, 2, 40), dtype=int)
+    visits[: n // 2, 0] = rng.random((n // 2, 40)) < 0.25
+    visits[:, 1] = rng.random((n, 40)) < 0.125
+    people = traces(visits.reshape(n, 80), n_epochs=40)
+    fit = group_effects_model(people, CHAIN, SIZE, np.full(80, 0.125))
+    # The chance of a random person to be an active one varies: relative variance (1/4) / (1/2)^2 / SIZE.
+    # The mean of the reference varies by chance as well: 5 visits on average, of variance 25 + 3.75, or 4.4.
+    unsure = np.array([25 + 3.75, 40 * 0.125 * 0.875]) / 25 / n
+    assert fit.space[0] - unsure[0] == pytest.approx(1 / SIZE, rel=0.15)
+    assert abs(fit.space[1] - unsure[1]) < 0.1 / SIZE
+    groups = [people.visits[rng.permutation(n)[:SIZE]].sum(axis=0) for _ in range(400)]
+    totals = np.array(groups).reshape(400, 2, 40).sum(axis=2)
+    apart = totals.var(axis=0) - SIZE * 40 * 0.125 * np.array([0.75, 0.875])
+    assert apart[0] / totals[:, 0].mean() ** 2 == pytest.approx(fit.space[0] - unsure[0], rel=0.35)
