@@ -30,6 +30,7 @@ _WORST_FINDING_FIRST = (
 )
 _WORST_RISK_FIRST = (RiskStatus.OVER, RiskStatus.UNDECIDED, RiskStatus.NO_LIMIT, RiskStatus.WITHIN)
 CONTROL_PASSED = ("passed", "not needed")
+VIOLATED, NOT_AS_STATED = "the promise is violated", "the mechanism is not as stated"
 
 
 class PromiseStrength(StrEnum):
@@ -424,13 +425,24 @@ def _risk_rank(risk: Risk) -> int:
     return _WORST_RISK_FIRST.index(risk.status)
 
 
+def _violation_reason(verdicts: Sequence[Verdict]) -> str:
+    """That a promise is violated, and by what, where that needs no statistics."""
+    certain = [verdict.evidence for verdict in verdicts if verdict.certain and verdict.evidence]
+    return f"{VIOLATED}, for certain: {_clause(certain[0])}" if certain else VIOLATED
+
+
+def _clause(sentences: Sequence[str]) -> str:
+    """Sentences within one that has a full stop of its own."""
+    return " ".join(sentences).removesuffix(".")
+
+
 def _exit_code(
     verdicts: Sequence[Verdict], promise: PromiseSummary, risk: Risk, limits: Limits
 ) -> tuple[int, tuple[str, ...]]:
     """The exit code, and why; the first rule that applies decides."""
     failed = []
     if promise.status == Finding.VIOLATED:
-        failed.append("the promise is violated")
+        failed.append(_violation_reason(verdicts))
     if risk.status is RiskStatus.OVER:
         failed.append("the risk is over the limit")
     if failed:
@@ -448,8 +460,8 @@ def _exit_code(
     if not promise.testable:
         text = "the promise is too weak to test: even certain identification would not violate it"
         (warnings if all_within else reasons).append(text)
-    if any(verdict.about == "mechanism" for verdict in verdicts):
-        reasons.append("the mechanism is not as stated")
+    departures = dict.fromkeys(verdict.evidence for verdict in verdicts if verdict.about == "mechanism")
+    reasons += [f"{NOT_AS_STATED}: {_clause(said)}" if said else NOT_AS_STATED for said in departures]
     if risk.status is RiskStatus.UNDECIDED:
         reasons.append(f"the risk is undecided: {risk.reason}")
     if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:

@@ -43,7 +43,23 @@ class Answer:
 
 
 def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """Say whether the promise is kept; one that is too weak to protect is never good news."""
+    """Say whether the promise is kept; one that is too weak to protect is never good news.
+
+    Nor is one of a mechanism that is not as stated, whatever the attacks show.
+    """
+    answer = _promise_answer(summary, verdicts)
+    other = next((one for one in verdicts if one.audit in summary.covers and one.about == "mechanism"), None)
+    if other is None or summary.promise.status == Finding.VIOLATED:
+        return answer
+    said = "" if not other.evidence else f" {other.evidence[0]}"
+    text = f"The mechanism is not as stated.{said} This alone shows no larger ε than was promised."
+    if other.promised is None:
+        text = f"The mechanism is not as stated.{said}"
+    tone = "warn" if answer.tone in ("good", "neutral") else answer.tone
+    return Answer(tone, f"{answer.words}; the mechanism is not as stated", (text, *answer.sentences))
+
+
+def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     promise = summary.promise
     worth = _promise_worth(promise)
     match promise.status:
@@ -298,7 +314,7 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         and (verdict.audit, verdict.label) == (promise.audit, promise.attacker)
     )
     if found.certain and found.evidence:
-        return found.evidence[0]
+        return f"Certain, without statistics: {found.evidence[0]}"
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
         shown = lower(bound, above=stated)
@@ -306,6 +322,8 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
             f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
             f"ε = {number(stated)} was promised.{_rare_outputs(found)}"
         )
+    if found.evidence:
+        return f"The answers themselves show it, without an attack: {found.evidence[0]}"
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
     return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
 
@@ -387,6 +405,13 @@ def finding_words(verdict: Verdict, accuracy_limit: float | None = None) -> tupl
 
     A weak promise is never a good sign.
     """
+    tone, words = _finding_words(verdict, accuracy_limit)
+    if verdict.about != "mechanism":
+        return tone, words
+    return "warn" if tone in ("good", "neutral") else tone, f"{words}, not as stated"
+
+
+def _finding_words(verdict: Verdict, accuracy_limit: float | None) -> tuple[str, str]:
     finding = verdict.finding
     if finding is None:
         return "neutral", "no promise"

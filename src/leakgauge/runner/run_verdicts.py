@@ -167,6 +167,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 stopped_early=stopped_early,
                 schedule=stopping_schedule(audit),
                 control=stored_control(contender, audit, run, folder, accuracy_limit),
+                conformance=catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder),
             )
             risk = assess_risk(
                 trials,

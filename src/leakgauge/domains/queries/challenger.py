@@ -170,6 +170,8 @@ class Challenger(ChallengerDefaults):
         table = OracleTable(self.table.records, targets)
         shift = float(self.table.records.values(self.query, targets)[0])
         settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
+        if rules.round or rules.clamp:
+            settings = (*settings, rules.round, rules.clamp)
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
         questions = None
         if self.adapter is not None:
@@ -191,6 +193,8 @@ class Challenger(ChallengerDefaults):
                 accountant=rules.accountant,
                 cache=rules.cache,
                 budget=rules.budget,
+                round=rules.round and float(shift).is_integer(),
+                clamp=rules.clamp,
                 shift=shift,
             ),
             guarantee=None,

@@ -1,12 +1,14 @@
 """The guarantee of an oracle for one record, over all its answers."""
 
+import math
 from dataclasses import replace
+from functools import lru_cache
 
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
 from leakgauge.domains.queries.oracle import OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
-from leakgauge.theory import composition
+from leakgauge.theory import composition, tradeoff
 
 SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
@@ -82,3 +84,21 @@ def _composed(noise: AdditiveNoise, n_answers: int) -> ComposedGuarantee:
     return ComposedGuarantee(
         parts=n_answers, delta=known.delta, kairouz=known.epsilon, tight=min(tight, known.epsilon)
     )
+
+
+@lru_cache(maxsize=256)
+def least_epsilon(noise: OracleNoise, n_answers: int, delta: float) -> float:
+    """Return an epsilon that answers about one record have at least, however tightly they are composed.
+
+    It is 0 where none is known for certain, as for an OpenDP measurement that no distribution explains.
+    """
+    if n_answers == 0:
+        return 0.0
+    if isinstance(noise, opendp.Mechanism):
+        return least_epsilon(noise.law_at(delta), n_answers, delta) if noise.explained else 0.0
+    moved = [(noise.sensitivity, n_answers)]
+    pure = n_answers * noise.largest_loss(noise.sensitivity)
+    best = noise.best_attack(moved) if delta > 0 else None
+    if best is None:
+        return pure if delta == 0 and math.isfinite(pure) else 0.0
+    return min(tradeoff.epsilon_at(best.low, delta), pure)
