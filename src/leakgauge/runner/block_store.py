@@ -90,7 +90,7 @@ class BlockStore:
         for transcript in trials.transcripts:
             about["transcript"] = _columns_digest(transcript)
             archive = io.BytesIO()
-            np.savez_compressed(archive, **transcript)
+            np.savez_compressed(archive, allow_pickle=False, **transcript)
             files.write_file(self.transcript_path(block), archive.getvalue(), private=True)
         header = json.dumps(about, sort_keys=True)
         checksum = self._checksum(block, header, columns)

@@ -170,9 +170,8 @@ class Challenger(ChallengerDefaults):
         table = OracleTable(self.table.records, targets)
         shift = float(self.table.records.values(self.query, targets)[0])
         settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
-        if rules.round or rules.clamp:
-            settings = (*settings, rules.round, rules.clamp)
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
+        identity += [repr((rules.round, rules.clamp))]
         questions = None
         if self.adapter is not None:
             kind = self.adapter.service.control or ControlKind.QUESTIONS

@@ -135,12 +135,11 @@ class TranscriptRecorder:
             "fresh_about_targets": self._n_fresh,
             "fresh_answers": self._n_answers,
         }
-        for name, served in {
-            "faults": [one.faults.astype(np.uint8) for one in asked if one.faults is not None],
-            "seconds": [one.seconds.astype(np.float32) for one in asked if one.seconds is not None],
-        }.items():
-            if len(served) == len(asked):
-                columns[name] = np.column_stack(served)
+        faults = [one.faults for one in asked if one.faults is not None]
+        seconds = [one.seconds for one in asked if one.seconds is not None]
+        if len(faults) == len(seconds) == len(asked):
+            columns["faults"] = np.column_stack(faults).astype(np.uint8)
+            columns["seconds"] = np.column_stack(seconds).astype(np.float32)
         return columns
 
 
