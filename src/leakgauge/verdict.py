@@ -223,16 +223,37 @@ def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdic
     Without a promise nothing is violated, but the mechanism may still not be as stated.
     """
     decided = conformance_tests.decide_conformance(seen, error)
-    violations = (*seen.certain, *decided.violations)
-    evidence = (*violations, *decided.departures)
-    violated = bool(violations) and found.promised is not None
-    return replace(
+    evidence = (*decided.violations, *decided.departures)
+    violated = bool(decided.violations) and found.promised is not None
+    found = replace(
         found,
         finding=Finding.VIOLATED if violated else found.finding,
-        certain=violated and bool(seen.certain),
+        certain=violated and decided.certain,
         about=None if violated else "mechanism" if evidence else found.about,
         evidence=evidence,
         conformance=decided.rows,
+    )
+    withdrawn = seen.dependent or seen.unanswered
+    return found if withdrawn is None else _without_game(found, withdrawn)
+
+
+def _without_game(found: Verdict, reason: str) -> Verdict:
+    """Withdraw what the game says where its rounds are no evidence: what the transcripts show remains."""
+    metrics = {
+        name: Estimate(value=None, confidence=estimate.confidence, method="none", reason=reason)
+        for name, estimate in found.metrics.items()
+    }
+    by_transcript = found.finding is Finding.VIOLATED and found.evidence and found.about is None
+    finding = found.finding if by_transcript or found.finding is None else Finding.UNTESTABLE
+    about = None if found.about == "curve" else found.about
+    return replace(
+        found,
+        metrics=metrics,
+        finding=finding,
+        about=about,
+        notes=[reason],
+        roc={"fpr": [], "tpr": []},
+        per_target=[],
     )
 
 

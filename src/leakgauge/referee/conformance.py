@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leakgauge.referee.noise_tests import NoiseTest, holm
+from leakgauge.referee.noise_tests import CERTAIN, NoiseTest, holm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,7 @@ class Conformance:
 class ConformanceResult:
     """What is decided at an error: sentences on violations, and on what else is not as stated."""
 
+    certain: bool  # whether a violation needs no statistics
     violations: tuple[str, ...]
     departures: tuple[str, ...]
     rows: list[dict[str, Any]]  # one for each test
@@ -40,7 +41,8 @@ def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
     rejections = _rejections(found.tests, error)
     rejected = [test for test, reject in zip(found.tests, rejections) if reject]
     return ConformanceResult(
-        violations=tuple(_sentence(test) for test in rejected if test.violates),
+        certain=bool(found.certain) or any(test.violates and test.p_value < CERTAIN for test in rejected),
+        violations=(*found.certain, *(_sentence(test) for test in rejected if test.violates)),
         departures=(*found.departures, *(_sentence(test) for test in rejected if not test.violates)),
         rows=[
             {

@@ -117,7 +117,7 @@ class OracleRules:
 
     def noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of an answer to a query."""
-        return _noise_for_sensitivity(self.noise, query.sensitivity)
+        return noise_for_sensitivity(self.noise, query.sensitivity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class FaintNoiseRules(OracleRules):
 
 
 @lru_cache(maxsize=64)
-def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+def noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
     """Return the same noise scaled to another sensitivity."""
     if isinstance(noise, opendp.Mechanism):
         if sensitivity == noise.sensitivity:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from leakgauge.core.game import Bits, Ints, Reals, Transcript
 from leakgauge.domains.queries.records import ResolvedQuery
 
-MOST_ENTRIES = 2**20  # answers that are kept of a block; of further ones only the number
+MOST_ENTRIES = 2**18  # answers that are kept of a block; of further ones only the number
 
 
 class Outcome(IntEnum):
@@ -37,6 +37,7 @@ class AskedQuestion:
     outcomes: npt.NDArray[np.uint8]
     repeats: Bits  # asked before in that round, by the stated cache
     redrawn: Bits  # and answered differently
+    independent: Bits  # answered with noise that is stated to be independent of all earlier answers
     faults: Ints | None  # of all tries
     seconds: Reals | None
 
@@ -81,9 +82,10 @@ class TranscriptRecorder:
         answers = np.concatenate([answers, np.full(n_rounds - n_asked, np.nan)])
         answered = ~np.isnan(answers)
         repeats, same = self._compare(self._stated, key, answers)
-        again = self._compare(self._recognised, _selection(resolved), answers)[1]
+        known, again = self._compare(self._recognised, _selection(resolved), answers)
         fresh = answered & ~same & ~(again & self.real_valued)
         certain = answered & ~same & ~again
+        independent = fresh if self.real_valued else answered & ~known
         self._n_fresh += np.outer(certain, resolved.targets)
         self._n_answers += certain
         outcomes = np.where(answered, Outcome.ANSWERED, Outcome.REFUSED).astype(np.uint8)
@@ -97,7 +99,9 @@ class TranscriptRecorder:
         self.fresh_last = bool(certain.any())
         if (len(self._asked) + 1) * answers.size <= MOST_ENTRIES or not self._asked:
             self._asked.append(
-                AskedQuestion(resolved, answers, outcomes, repeats, repeats & ~same, faults, seconds)
+                AskedQuestion(
+                    resolved, answers, outcomes, repeats, repeats & ~same, independent, faults, seconds
+                )
             )
         return fresh
 
@@ -127,6 +131,7 @@ class TranscriptRecorder:
             "outcomes": np.column_stack([one.outcomes for one in asked]),
             "repeats": np.column_stack([one.repeats for one in asked]),
             "redrawn": np.column_stack([one.redrawn for one in asked]),
+            "independent": np.column_stack([one.independent for one in asked]),
             "totals": np.array([one.resolved.total for one in asked]),
             "shifts": np.array([one.resolved.shifts for one in asked]),
             "selected": np.array([one.resolved.targets for one in asked]),
