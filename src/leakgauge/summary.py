@@ -452,7 +452,11 @@ def _exit_code(
     reasons: list[str] = []
     warnings: list[str] = []
     if Finding.UNTESTABLE in findings:
-        reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
+        reasons += dict.fromkeys(
+            found.withdrawn or "no attacker recognised anybody even without protection, so nothing was tested"
+            for found in verdicts
+            if found.finding is Finding.UNTESTABLE
+        )
     if promise.rounds_needed is not None:
         reasons.append(f"too few rounds to test the promise; {promise.rounds_needed:,} are needed")
     if promise.no_bound is not None:

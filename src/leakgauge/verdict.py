@@ -104,6 +104,7 @@ class Verdict:
             stated.
         conformance: The tests of transcripts: name, p value, number of values, whether each rejects, and
             whether that means a larger epsilon.
+        withdrawn: Why the rounds are no evidence, so that the game says nothing; None usually.
     """
 
     audit: str
@@ -138,6 +139,7 @@ class Verdict:
     certain: bool = False
     evidence: tuple[str, ...] = ()
     conformance: list[dict[str, Any]] = field(default_factory=list)
+    withdrawn: str | None = None
 
 
 def judge_trials(
@@ -252,9 +254,23 @@ def _without_game(found: Verdict, reason: str) -> Verdict:
         finding=finding,
         about=about,
         notes=[reason],
+        withdrawn=reason,
         roc={"fpr": [], "tpr": []},
         per_target=[],
     )
+
+
+def risk_without_game(found: Verdict, risk: Risk) -> Risk:
+    """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them."""
+    if found.withdrawn is None:
+        return risk
+    allowed = found.bounds.get("accuracy")
+    bound = (
+        "" if allowed is None else f"; by the promise an attacker is right at most {allowed:.1%} of the time"
+    )
+    status = RiskStatus.NO_LIMIT if risk.status is RiskStatus.NO_LIMIT else RiskStatus.UNDECIDED
+    reason = f"{found.withdrawn}{bound}"
+    return replace(risk, status=status, value=None, low=None, high=None, reason=reason, rounds_needed=None)
 
 
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:

@@ -67,6 +67,9 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even without protection, so this audit tested nothing."
+            withdrawn = [one.withdrawn for one in verdicts if one.audit == promise.audit and one.withdrawn]
+            if withdrawn:
+                text = f"Nothing was tested: {withdrawn[0]}."
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
@@ -149,13 +152,16 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
             needed = count(risk.rounds_needed)
             more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
             return Answer("warn", "Risk undecided", (*success, *reason, *more))
-    return _without_limit(risk, success)
+    found = _risk_verdict(summary, verdicts)
+    return _without_limit(risk, success, None if found is None else found.withdrawn)
 
 
-def _without_limit(risk: Risk, success: tuple[str, ...]) -> Answer:
+def _without_limit(risk: Risk, success: tuple[str, ...], withdrawn: str | None) -> Answer:
     """The answer where the owner stated no limit: its tone follows the success of the attacker."""
     if risk.value is None:
         text = "There are too few simulated releases to say how well people can be identified."
+        if withdrawn is not None:
+            text = f"Not measured: {risk.reason}."
         return Answer("warn", "Risk not measured", (text,))
     if risk.value >= TOO_WEAK_ACCURACY:
         return Answer("bad", "High risk, no limit stated", success)

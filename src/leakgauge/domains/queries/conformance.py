@@ -36,7 +36,7 @@ def compare_transcripts(
     return Conformance(
         certain=(*accounts.violations, *noise.violations),
         departures=accounts.departures,
-        tests=(*noise.tests, *channels),
+        tests=(*noise.tests, *channels) if noise.dependent is None else (),  # they need independent rounds
         dependent=noise.dependent,
     )
 
@@ -50,7 +50,10 @@ def _unanswered(answers: GatheredAnswers) -> str | None:
     what = f"all {n_refused:,} questions were refused"
     if n_errors:
         what = f"of {n_refused + n_errors:,} questions {n_refused:,} were refused and {n_errors:,} failed"
-    way_out = "questions that select more records may be answered, or a larger budget is needed"
+    way_out = (
+        "ask about more records at once (at_least in an attack), raise the budget of the service, or check "
+        "how the plan recognises refusals"
+    )
     return f"nothing was answered in any session: {what}; {way_out}"
 
 

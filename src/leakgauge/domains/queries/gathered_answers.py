@@ -29,6 +29,11 @@ class GatheredAnswers:
     selected: Bits  # rounds x questions x targets
 
     @property
+    def asked_of_all(self) -> Bits:
+        """Which questions were asked in most rounds, as those of an attack are; one session is asked on."""
+        return (self.outcomes != Outcome.NOT_ASKED).mean(axis=0) > 0.5
+
+    @property
     def residuals(self) -> Reals:
         """Answers minus true answers, where the noise should be fresh."""
         return np.where(self.independent, self.answers - self.truths, np.nan)

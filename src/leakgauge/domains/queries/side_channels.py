@@ -43,6 +43,7 @@ def side_channel_tests(
         return tests
     for target in range(min(n_targets, MOST_TARGETS)):
         members, asked = answers.members[:, target], answers.selected[:, :, target]
+        asked = asked & answers.asked_of_all
         for channel in _channels(answers, asked, rules):
             if guarantee is not None:
                 tests.append(

@@ -105,6 +105,8 @@ def _meaning_of_finding(verdict: Verdict) -> str:
             return _violation(verdict)
         case Finding.NOT_VIOLATED:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
+        case Finding.UNTESTABLE if verdict.withdrawn is not None:
+            return f"Nothing was tested: {verdict.withdrawn}."
         case Finding.UNTESTABLE:
             return "Nothing was tested: this attack identified nobody even without protection."
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
