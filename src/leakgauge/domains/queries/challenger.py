@@ -231,7 +231,7 @@ def build(
         table=OracleTable(records, targets),
         rules=rules,
         query=query,
-        guarantee=oracle_guarantee(rules, table.promise),
+        guarantee=oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),

@@ -19,6 +19,11 @@ from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import Conformance
 
+TOO_MANY_QUESTIONS = (
+    " A service without sessions cannot refuse: let attacks ask fewer questions (queries), or state a "
+    "promise for all of them."
+)
+
 
 def compare_transcripts(
     transcripts: Sequence[Transcript], *, challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path
@@ -26,13 +31,13 @@ def compare_transcripts(
     """Compare what one attacker was given in all blocks with the tables of a plan; no data are needed."""
     table = plan_tables.read_challenger_table(challenger)
     rules = plan_tables.read_oracle_rules(mechanism, table, folder)
-    guarantee = oracle_guarantee(rules, table.promise)
+    guarantee = oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions)
     answers = gather_answers(transcripts)
     channels = side_channel_tests(answers, rules, guarantee)
     if (unanswered := _unanswered(answers)) is not None:
         return Conformance(unanswered=unanswered, tests=tuple(channels))
     noise = NoiseComparison(answers, rules)
-    accounts = _AccountComparison(transcripts, answers, rules, guarantee)
+    accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
     return Conformance(
         certain=(*accounts.violations, *noise.violations),
         departures=accounts.departures,
@@ -65,6 +70,7 @@ class _AccountComparison:
     answers: GatheredAnswers
     rules: OracleRules
     guarantee: Guarantee | None
+    without_sessions: bool
 
     @cached_property
     def violations(self) -> tuple[str, ...]:
@@ -101,6 +107,7 @@ class _AccountComparison:
         return (
             f"In a single session {n_answers:,} different answers {whose} were given. However tightly they "
             f"are composed, they cost ε = {spent:.4g}{at_delta}, and the {said} is {self._allowed:g}."
+            f"{TOO_MANY_QUESTIONS if self.without_sessions else ''}"
         )
 
     def _beyond_accountant(self) -> list[str]:

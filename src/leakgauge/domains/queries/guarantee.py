@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
-from leakgauge.domains.queries.oracle import OracleNoise, OracleRules
+from leakgauge.domains.queries.oracle import MOST_ANSWERS, ROUNDING, OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition, tradeoff
@@ -13,11 +13,14 @@ from leakgauge.theory import composition, tradeoff
 SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
 
-def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | None:
+def oracle_guarantee(
+    rules: OracleRules, stated: float | None, *, without_sessions: bool = False
+) -> Guarantee | None:
     """Return the guarantee for one record: of all answers about it, where refusals bound their number.
 
     Otherwise (no budget, or an accountant whose refusals depend on the data) there is none, unless the owner
-    has ``stated`` an epsilon.
+    has ``stated`` an epsilon. A service ``without_sessions`` refuses nothing: there the stated epsilon is
+    that of the answers of a round together, and their noise distribution gives the exact curve.
     """
     if rules.bounded:
         assert rules.most_answers is not None
@@ -25,6 +28,9 @@ def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | No
     if stated is None:
         return None
     answer = rules.noise.guarantee
+    n_answers = math.floor(stated / answer.epsilon * (1 + ROUNDING)) if answer.epsilon > 0 else 0
+    if without_sessions and 1 <= n_answers <= MOST_ANSWERS:
+        return replace(guarantee_of_answers(rules.noise, n_answers), epsilon=stated)
     return Guarantee(
         epsilon=stated,
         delta=answer.delta,

@@ -69,6 +69,11 @@ class QueriesChallengerTable:
         if self.service is not None:
             self._require_fitting(self.service)
 
+    @property
+    def without_sessions(self) -> bool:
+        """Whether a service has two copies of the table and no sessions, so that it can refuse nothing."""
+        return self.service is not None and self.service.open is None
+
     def _require_fitting(self, service: QueriesServiceTable) -> None:
         """Refuse a service that is not the owner's, or in which rounds would not be independent."""
         if not self.own_service:
