@@ -17,7 +17,7 @@ from leakgauge.referee.noise_tests import NoiseTest
 
 _MOST_THRESHOLDS = 64  # of one signal and one direction
 _UNLIKELY = 1e-6  # chance of more revealed bits than allowed for
-_LOW_BITS = 6  # zeros at the end of a number that are told apart
+_LOW_BITS = 53  # zeros at the end of a number that are told apart: numbers of single precision have 29
 _PRIOR = 1.0  # rounds of each world that every table starts with
 
 
@@ -188,7 +188,7 @@ def _log_ratios(kinds: Ints, members: Bits) -> Reals:
 
 
 def _zero_bits(answers: Reals) -> Ints:
-    """The number of zero bits at the end of each number; many count as six."""
+    """The number of zero bits at the end of each number; zero itself counts as all of them."""
     whole = (np.abs(np.frexp(answers)[0]) * 2.0**53).astype(np.int64)
     zeros = np.where(whole == 0, _LOW_BITS, np.log2(np.maximum(whole & -whole, 1)))
     return np.asarray(np.minimum(zeros, _LOW_BITS), dtype=np.int64)
