@@ -13,6 +13,9 @@ from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.plan import MetricsTable
 from leakgauge.promise_tests import StoppingSchedule, promise_refuted
+from leakgauge.referee.conformance import Conformance
+from leakgauge.referee.noise_tests import NoiseTest
+from leakgauge.risk import Risk, RiskStatus
 from leakgauge.theory import gdp
 from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
 from night import others_at_night
@@ -52,6 +55,68 @@ def test_broken_promise_is_violated():
     found = judged(randomized_response(2.0, 2_000, rng(1)), 1.0)
     assert found.finding is Finding.VIOLATED
     assert found.metrics["epsilon"].low > 1.0
+
+
+def noise_test(p_value, *, violates=True):
+    return NoiseTest(name="t", p_value=p_value, finding="it differs", violates=violates, n=7)
+
+
+def kept(conformance, epsilon=3.0, **more):
+    return judged(randomized_response(1.0, 400, rng(77)), epsilon, conformance=conformance, **more)
+
+
+def test_certain_evidence_violates_without_the_game():
+    found = kept(Conformance(certain=("It answers on.",), departures=("The cache redraws.",)))
+    assert (found.finding, found.certain, found.about) == (Finding.VIOLATED, True, None)
+    assert found.evidence == ("It answers on.", "The cache redraws.")
+
+
+def test_tests_of_transcripts_share_half_of_the_error_by_holm():
+    """At 0.95 they have 0.025, so that of two tests the smaller p value must be at most 0.0125."""
+    found = kept(Conformance(tests=(noise_test(0.0126), noise_test(0.9))))
+    assert found.finding is Finding.NOT_VIOLATED
+    found = kept(Conformance(tests=(noise_test(0.0124), noise_test(0.9))))
+    assert (found.finding, found.certain, found.about) == (Finding.VIOLATED, False, None)
+    assert found.evidence == ("It differs (p = 0.012, 7 values).",)
+    assert [row["rejected"] for row in found.conformance] == [True, False]
+    assert kept(Conformance(tests=(noise_test(0.0124),)), n_verdicts=2).finding is Finding.VIOLATED
+    assert kept(Conformance(tests=(noise_test(0.0126),)), n_verdicts=2).finding is Finding.NOT_VIOLATED
+
+
+def test_game_has_half_of_the_error_beside_transcripts():
+    rows = randomized_response(2.0, 400, rng(78))
+    with_half = judged(rows, 1.0, conformance=Conformance(), metrics=MetricsTable(confidence=0.9))
+    assert with_half.rounds_needed == judged(rows, 1.0, metrics=MetricsTable(confidence=0.95)).rounds_needed
+
+
+def test_other_noise_is_about_the_mechanism_and_keeps_the_finding():
+    found = kept(Conformance(tests=(noise_test(1e-20, violates=False),)))
+    assert (found.finding, found.certain, found.about) == (Finding.NOT_VIOLATED, False, "mechanism")
+    unpromised = kept(Conformance(tests=(noise_test(1e-20),)), None)
+    assert (unpromised.finding, unpromised.certain, unpromised.about) == (None, False, "mechanism")
+
+
+def test_early_stop_leaves_only_what_is_certain():
+    schedule = StoppingSchedule(block=100)
+    assert not kept(Conformance(tests=(noise_test(1e-20),)), schedule=schedule).evidence
+    assert kept(Conformance(certain=("It answers on.",)), schedule=schedule).certain
+
+
+@pytest.mark.parametrize("why", ["dependent", "unanswered"])
+def test_rounds_that_are_no_evidence_are_withdrawn(why):
+    rows = randomized_response(9.0, 400, rng(79))
+    found = judged(rows, 1.0, conformance=Conformance(**{why: "sessions share noise"}))
+    assert (found.finding, found.withdrawn) == (Finding.UNTESTABLE, "sessions share noise")
+    assert {estimate.value for estimate in found.metrics.values()} == {None}
+    certain = judged(rows, 1.0, conformance=Conformance(certain=("Equal.",), dependent="shared"))
+    assert (certain.finding, certain.certain) == (Finding.VIOLATED, True)
+    risk = verdict.risk_without_game(found, Risk(status=RiskStatus.OVER, value=0.99, limit=0.6))
+    assert (risk.status, risk.value) == (RiskStatus.UNDECIDED, None)
+    assert (
+        risk.reason == "sessions share noise; by the promise an attacker is right at most 73.1% of the time"
+    )
+    (again,) = verdicts_from_json(json.loads(json.dumps(verdicts_to_json([found]))))
+    assert again.withdrawn == found.withdrawn
 
 
 def test_kept_promise_is_not_violated():

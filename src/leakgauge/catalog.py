@@ -15,7 +15,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 if TYPE_CHECKING:
-    from leakgauge.core.game import Attack, Challenger, Knowledge
+    from leakgauge.core.game import Attack, Challenger, Knowledge, Transcript
+    from leakgauge.referee.conformance import Conformance
     from leakgauge.referee.metric_protocol import MetricDescription
 
 DOMAINS = "leakgauge.domains"
@@ -109,6 +110,17 @@ def find_domain(name: str) -> Domain | None:
 def all_domains() -> list[Domain]:
     """Return every domain; none of their heavy modules is loaded."""
     return [get_domain(name) for name in domain_names()]
+
+
+def compare_transcripts(
+    audit: "AuditLike", transcripts: "Sequence[Transcript]", folder: Path
+) -> "Conformance | None":
+    """Compare the transcripts of one attacker with what a plan states; nothing where none were kept."""
+    domain = get_domain(audit.domain)
+    if domain.conformance is None or not transcripts:
+        return None
+    compare = domain.load(domain.conformance)
+    return compare(transcripts, challenger=audit.challenger, mechanism=audit.mechanism, folder=folder)
 
 
 def domain_with_log_exposure() -> tuple[Domain, ExposureSpec]:

@@ -31,6 +31,7 @@ _WORST_FINDING_FIRST = (
 )
 _WORST_RISK_FIRST = (RiskStatus.OVER, RiskStatus.UNDECIDED, RiskStatus.NO_LIMIT, RiskStatus.WITHIN)
 CONTROL_PASSED = ("passed", "not needed")
+VIOLATED, NOT_AS_STATED = "the promise is violated", "the mechanism is not as stated"
 
 
 class PromiseStrength(StrEnum):
@@ -430,13 +431,24 @@ def _risk_rank(risk: Risk) -> int:
     return _WORST_RISK_FIRST.index(risk.status)
 
 
+def _violation_reason(verdicts: Sequence[Verdict]) -> str:
+    """That a promise is violated, and by what, where that needs no statistics."""
+    certain = [verdict.evidence for verdict in verdicts if verdict.certain and verdict.evidence]
+    return f"{VIOLATED}, for certain: {_clause(certain[0])}" if certain else VIOLATED
+
+
+def _clause(sentences: Sequence[str]) -> str:
+    """Sentences within one that has a full stop of its own."""
+    return " ".join(sentences).removesuffix(".")
+
+
 def _exit_code(
     verdicts: Sequence[Verdict], promise: PromiseSummary, risk: Risk, limits: Limits
 ) -> tuple[int, tuple[str, ...]]:
     """The exit code, and why; the first rule that applies decides."""
     failed = []
     if promise.status == Finding.VIOLATED:
-        failed.append("the promise is violated")
+        failed.append(_violation_reason(verdicts))
     if risk.status is RiskStatus.OVER:
         failed.append("the risk is over the limit")
     if failed:
@@ -445,15 +457,19 @@ def _exit_code(
     all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
     reasons: list[str] = []
     if Finding.UNTESTABLE in findings:
-        reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
+        reasons += dict.fromkeys(
+            found.withdrawn or "no attacker recognised anybody even without protection, so nothing was tested"
+            for found in verdicts
+            if found.finding is Finding.UNTESTABLE
+        )
     if promise.rounds_needed is not None:
         reasons.append(f"too few rounds to test the promise; {promise.rounds_needed:,} are needed")
     if promise.no_bound is not None:
         reasons.append(f"the promise was not tested: {promise.no_bound}")
     if not promise.testable and not all_within:
         reasons.append(TOO_WEAK_TO_TEST)
-    if any(verdict.about == "mechanism" for verdict in verdicts):
-        reasons.append("the mechanism is not as stated")
+    departures = dict.fromkeys(verdict.evidence for verdict in verdicts if verdict.about == "mechanism")
+    reasons += [f"{NOT_AS_STATED}: {_clause(said)}" if said else NOT_AS_STATED for said in departures]
     if risk.status is RiskStatus.UNDECIDED:
         reasons.append(f"the risk is undecided: {risk.reason}")
     if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:

@@ -12,8 +12,10 @@ from leakgauge.core.game import Coins, Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import MetricsTable
+from leakgauge.referee import conformance as conformance_tests
 from leakgauge.referee import instrument_check
 from leakgauge.referee.assumptions import unfair_coins
+from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, evaluate_sequence, rate_metrics
@@ -98,7 +100,11 @@ class Verdict:
         risk: How well this attacker identifies people, compared with the owner's limits.
         about: What a finding is about, if not the stated epsilon: "curve" or "mechanism".
         certain: Whether a violation needs no statistics.
-        evidence: What is certain, in words.
+        evidence: What transcripts show besides the game, in words: violations first, then what else is not as
+            stated.
+        conformance: The tests of transcripts: name, p value, number of values, whether each rejects, and
+            whether that means a larger epsilon.
+        withdrawn: Why the rounds are no evidence, so that the game says nothing; None usually.
     """
 
     audit: str
@@ -132,6 +138,8 @@ class Verdict:
     about: str | None = None
     certain: bool = False
     evidence: tuple[str, ...] = ()
+    conformance: list[dict[str, Any]] = field(default_factory=list)
+    withdrawn: str | None = None
 
 
 def judge_trials(
@@ -144,14 +152,19 @@ def judge_trials(
     stopped_early: bool = False,
     schedule: promise_tests.StoppingSchedule | None = None,
     control: dict[str, Any] | None = None,
+    conformance: Conformance | None = None,
 ) -> Verdict:
     """Judge one attacker's trials against the promise.
 
     Intervals are at the confidence of the plan, per verdict; the finding divides the error by the number of
     verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.
     ``control`` is the result of the attack's positive control. ``mark_untestable`` then compares the
-    attackers of an audit.
+    attackers of an audit. ``conformance`` is what the transcripts show besides the game: its tests then have
+    half of the error, except where an audit may stop early, which leaves only what is certain.
     """
+    error = (1 - metrics.confidence) / n_verdicts
+    tested = conformance is not None and schedule is None
+    n_shares = n_verdicts * 2 if tested else n_verdicts  # of the error, of which the game has one
     epsilon = promise_tests.epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
     answers = promise_tests.applicable_metrics(trials, metrics)
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
@@ -160,9 +173,9 @@ def judge_trials(
     finding, about = (
         (None, None)
         if guarantee is None
-        else compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)
+        else compare_with_promise(trials, guarantee, metrics, n_shares, schedule)
     )
-    return Verdict(
+    found = Verdict(
         **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
         n_targets=max(targets.size, -(-len(trials) // n_rounds)),  # each round may have targets of its own
@@ -177,7 +190,7 @@ def judge_trials(
         rounds_needed=promise_tests.rounds_needed(
             None if trials.coins is Coins.GIVEN else answers,
             guarantee,
-            n_verdicts,
+            n_shares,
             schedule,
             trials_per_round=len(trials) / n_rounds,
         ),
@@ -203,6 +216,61 @@ def judge_trials(
         draws=_over_draws(trials),
         notes=_notes(trials),
     )
+    return found if conformance is None else _with_conformance(found, conformance, error / 2 * tested)
+
+
+def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdict:
+    """Add what the transcripts show: a violation, or a mechanism that is not as stated.
+
+    Without a promise nothing is violated, but the mechanism may still not be as stated.
+    """
+    decided = conformance_tests.decide_conformance(seen, error)
+    evidence = (*decided.violations, *decided.departures)
+    violated = bool(decided.violations) and found.promised is not None
+    found = replace(
+        found,
+        finding=Finding.VIOLATED if violated else found.finding,
+        certain=violated and decided.certain,
+        about=None if violated else "mechanism" if evidence else found.about,
+        evidence=evidence,
+        conformance=decided.rows,
+    )
+    withdrawn = seen.dependent or seen.unanswered
+    return found if withdrawn is None else _without_game(found, withdrawn)
+
+
+def _without_game(found: Verdict, reason: str) -> Verdict:
+    """Withdraw what the game says where its rounds are no evidence: what the transcripts show remains."""
+    metrics = {
+        name: Estimate(value=None, confidence=estimate.confidence, method="none", reason=reason)
+        for name, estimate in found.metrics.items()
+    }
+    by_transcript = found.finding is Finding.VIOLATED and found.evidence and found.about is None
+    finding = found.finding if by_transcript or found.finding is None else Finding.UNTESTABLE
+    about = None if found.about == "curve" else found.about
+    return replace(
+        found,
+        metrics=metrics,
+        finding=finding,
+        about=about,
+        notes=[reason],
+        withdrawn=reason,
+        roc={"fpr": [], "tpr": []},
+        per_target=[],
+    )
+
+
+def risk_without_game(found: Verdict, risk: Risk) -> Risk:
+    """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them."""
+    if found.withdrawn is None:
+        return risk
+    allowed = found.bounds.get("accuracy")
+    bound = (
+        "" if allowed is None else f"; by the promise an attacker is right at most {allowed:.1%} of the time"
+    )
+    status = RiskStatus.NO_LIMIT if risk.status is RiskStatus.NO_LIMIT else RiskStatus.UNDECIDED
+    reason = f"{found.withdrawn}{bound}"
+    return replace(risk, status=status, value=None, low=None, high=None, reason=reason, rounds_needed=None)
 
 
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:

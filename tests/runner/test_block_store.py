@@ -1,5 +1,6 @@
 import json
 import shutil
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,32 @@ def test_spending_round_trips_under_checksum(store):
     with np.load(store.path(BLOCK)) as archive:
         columns = {name: archive[name] for name in archive.files}
     np.savez_compressed(store.path(BLOCK), **columns | {"spent.obtained": np.full(5, 0.4)})
+    assert store.load(BLOCK) is None
+
+
+def test_transcript_is_kept_beside_its_block_for_the_owner_alone(store):
+    transcript = {"answers": np.arange(6.0).reshape(3, 2), "members": np.array([True, False, True])}
+    store.save(BLOCK, replace(trials(), transcripts=(transcript,)))
+    (found,) = store.load(BLOCK).transcripts
+    assert {name: column.tolist() for name, column in found.items()} == {
+        name: column.tolist() for name, column in transcript.items()
+    }
+    assert stat.S_IMODE(store.transcript_path(BLOCK).stat().st_mode) == 0o600
+    with np.load(store.path(BLOCK)) as archive:
+        assert "answers" not in archive.files
+
+
+@pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
+def test_block_without_its_transcript_is_no_block(store, damage):
+    store.save(BLOCK, replace(trials(), transcripts=({"answers": np.arange(6.0)},)))
+    path = store.transcript_path(BLOCK)
+    match damage:
+        case "missing":
+            path.unlink()
+        case "changed":
+            np.savez_compressed(path, answers=np.arange(6.0) + 1)
+        case "cut":
+            path.write_bytes(path.read_bytes()[:50])
     assert store.load(BLOCK) is None
 
 

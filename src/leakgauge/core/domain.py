@@ -99,6 +99,9 @@ class Domain:
     exposure: ExposureSpec | None = None  # of everybody in the data of a plan
     log_exposure: ExposureSpec | None = None  # of every record by a log of answers
     function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
+    conformance: Place | None = None
+    """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
+    all blocks with what the tables of the plan state, without the data."""
     server: ServerSpec | None = None  # that answers as the release of a plan does
 
     lower_risk: str = ""  # a sentence on what to change in a plan so that people are harder to identify

@@ -189,10 +189,6 @@ class Challenger(Protocol[BlockOut]):
         """
         ...
 
-    def evidence(self, block: Any) -> tuple[str, ...]:
-        """What is certain from a block without statistics, in words without personal values."""
-        ...
-
 
 class ChallengerDefaults:
     """The optional members of ``Challenger``; a challenger inherits them and overrides what it needs."""
@@ -257,9 +253,6 @@ class ChallengerDefaults:
     def control(self) -> Challenger[Any] | NoControl:
         return NoControl(reason="there is no unprotected version of this release")
 
-    def evidence(self, block: Any) -> tuple[str, ...]:
-        return ()
-
 
 class Knowledge(Protocol[BlockIn, ViewOut]):
     """What an attacker has before the rounds, and what of a block reaches it."""
@@ -276,6 +269,23 @@ class MeteredKnowledge(Protocol):
 
         A domain declares the titles of these columns, and which of them must not exceed which.
         """
+        ...
+
+
+Transcript: TypeAlias = Mapping[str, npt.NDArray[Any]]
+"""Columns by name: what happened in a block, question by question or step by step, beside the true values
+that the auditor knows. It may hold personal values, so only the owner may read it; no verdict shows it."""
+
+
+@runtime_checkable
+class TranscribedKnowledge(Protocol):
+    """Knowledge that keeps a transcript of what its attacker was given; no attack sees it.
+
+    The domain compares transcripts with what is stated (``Domain.conformance``), besides the game.
+    """
+
+    def transcript(self, view: Any) -> Transcript:
+        """What happened in the rounds of a view; empty where nothing was recorded."""
         ...
 
 
@@ -380,18 +390,33 @@ class Adversary(Generic[Block, View]):
     scorer: Scorer[View]
 
     def score(self, block: Block, rng: Generator) -> Reals:
-        return self.score_with_spending(block, rng)[0]
+        return self.score_with_accounts(block, rng).scores
 
-    def score_with_spending(
-        self, block: Block, rng: Generator
-    ) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
-        """Score some rounds; the function that is returned counts what was spent on it."""
+    def score_with_accounts(self, block: Block, rng: Generator) -> "ScoredView":
+        """Score some rounds, and keep the view, whose accounts are read afterwards."""
         view = self.knowledge.view(block)
         scores = np.asarray(self.scorer.score(view, rng), dtype=np.float64)
-        return (
-            scores,
-            lambda: self.knowledge.spent(view) if isinstance(self.knowledge, MeteredKnowledge) else {},
-        )
+        return ScoredView(scores, self.knowledge, view)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredView:
+    """The scores of some rounds, and the accounts of what they took: none of these is seen by an attack."""
+
+    scores: Reals
+    _knowledge: Any
+    _view: Any
+
+    @property
+    def spent(self) -> Mapping[str, Reals]:
+        """What was spent, by name of the way of counting."""
+        return self._knowledge.spent(self._view) if isinstance(self._knowledge, MeteredKnowledge) else {}
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was asked and given."""
+        known = self._knowledge
+        return known.transcript(self._view) if isinstance(known, TranscribedKnowledge) else {}
 
 
 NOISE_ERROR = "noise_error"
@@ -402,7 +427,7 @@ class Trials:
     """Columns of trials; rows with the same round share one release.
 
     In a positive control that could not leave out all noise, the column ``NOISE_ERROR`` of ``utility`` has
-    the chance that this noise makes a decision wrong.
+    the chance that this noise makes a decision wrong. Transcripts are those of whole blocks.
     """
 
     rounds: npt.NDArray[np.int64]
@@ -414,6 +439,7 @@ class Trials:
     spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by name of the way of counting
     utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by name
     splits: Ints | None = None  # the random division of the people that each trial rests on
+    transcripts: tuple[Transcript, ...] = ()  # one for each block, where they are kept
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
@@ -453,6 +479,7 @@ class Trials:
             spent={name: column[rows] for name, column in self.spent.items()},
             utility={name: column[rows] for name, column in self.utility.items()},
             splits=None if self.splits is None else self.splits[rows],
+            transcripts=(),
         )
 
 
@@ -471,7 +498,8 @@ def play(
     targets = np.zeros_like(numbers) if challenger.fresh_targets else target.ravel()
     trials = {}
     for label, adversary in adversaries.items():
-        scores, count = adversary.score_with_spending(released, stream(seed, Role.SCORE, block))
+        scored = adversary.score_with_accounts(released, stream(seed, Role.SCORE, block))
+        scores, transcript = scored.scores, scored.transcript
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         knowledge = adversary.knowledge
@@ -485,8 +513,9 @@ def play(
             scores.ravel(),
             challenger.coins,
             adversary.scorer.reading,
-            {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
+            {name: np.broadcast_to(column, members.shape).ravel() for name, column in scored.spent.items()},
             splits=None if splits is None else splits[row.ravel()],
+            transcripts=(transcript,) if transcript else (),
         )
     useful = {name: column[row.ravel()] for name, column in challenger.utility_of(released).items()}
     return {label: replace(played, utility=useful) for label, played in trials.items()} if useful else trials

@@ -43,7 +43,23 @@ class Answer:
 
 
 def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """Say whether the promise is kept; one that is too weak to protect is never good news."""
+    """Say whether the promise is kept; one that is too weak to protect is never good news.
+
+    Nor is one of a mechanism that is not as stated, whatever the attacks show.
+    """
+    answer = _promise_answer(summary, verdicts)
+    other = next((one for one in verdicts if one.audit in summary.covers and one.about == "mechanism"), None)
+    if other is None or summary.promise.status == Finding.VIOLATED:
+        return answer
+    said = "" if not other.evidence else f" {other.evidence[0]}"
+    text = f"The mechanism is not as stated.{said} This alone shows no larger ε than was promised."
+    if other.promised is None:
+        text = f"The mechanism is not as stated.{said}"
+    tone = "warn" if answer.tone in ("good", "neutral") else answer.tone
+    return Answer(tone, f"{answer.words}; the mechanism is not as stated", (text, *answer.sentences))
+
+
+def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     promise = summary.promise
     worth = _promise_worth(promise)
     match promise.status:
@@ -51,6 +67,9 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even without protection, so this audit tested nothing."
+            withdrawn = [one.withdrawn for one in verdicts if one.audit == promise.audit and one.withdrawn]
+            if withdrawn:
+                text = f"Nothing was tested: {withdrawn[0]}."
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
@@ -131,7 +150,8 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
             return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk)))
-    return _without_limit(risk, success)
+    found = _risk_verdict(summary, verdicts)
+    return _without_limit(risk, success, None if found is None else found.withdrawn)
 
 
 def _rounds_sentence(risk: Risk) -> tuple[str, ...]:
@@ -144,10 +164,12 @@ def _rounds_sentence(risk: Risk) -> tuple[str, ...]:
     return (f"Simulate more releases: about {needed} would decide.",)
 
 
-def _without_limit(risk: Risk, success: tuple[str, ...]) -> Answer:
+def _without_limit(risk: Risk, success: tuple[str, ...], withdrawn: str | None) -> Answer:
     """The answer where the owner stated no limit: its tone follows the success of the attacker."""
     if risk.value is None:
         text = "There are too few simulated releases to say how well people can be identified."
+        if withdrawn is not None:
+            text = f"Not measured: {risk.reason}."
         return Answer("warn", "Risk not measured", (text,))
     if risk.value >= TOO_WEAK_ACCURACY:
         return Answer("bad", "High risk, no limit stated", success)
@@ -307,7 +329,7 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         and (verdict.audit, verdict.label) == (promise.audit, promise.attacker)
     )
     if found.certain and found.evidence:
-        return found.evidence[0]
+        return f"Certain, without statistics: {found.evidence[0]}"
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
         shown = lower(bound, above=stated)
@@ -315,6 +337,8 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
             f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
             f"ε = {number(stated)} was promised.{_rare_outputs(found)}"
         )
+    if found.evidence:
+        return f"The answers themselves show it, without an attack: {found.evidence[0]}"
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
     return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
 
@@ -396,6 +420,13 @@ def finding_words(verdict: Verdict, accuracy_limit: float | None = None) -> tupl
 
     A weak promise is never a good sign.
     """
+    tone, words = _finding_words(verdict, accuracy_limit)
+    if verdict.about != "mechanism":
+        return tone, words
+    return "warn" if tone in ("good", "neutral") else tone, f"{words}, not as stated"
+
+
+def _finding_words(verdict: Verdict, accuracy_limit: float | None) -> tuple[str, str]:
     finding = verdict.finding
     if finding is None:
         return "neutral", "no promise"

@@ -139,12 +139,16 @@ def _warnings(summary: RunSummary) -> tuple[str, ...]:
 
 
 def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """What must not be overlooked: certain violations, and a mechanism that is not as stated."""
+    """What must not be overlooked: what transcripts show, violations or a mechanism that is not as stated."""
     alerts: dict[str, None] = {}
     for verdict in verdicts:
-        if verdict.certain or verdict.about == "mechanism":
+        if verdict.certain or verdict.evidence or verdict.about == "mechanism":
             said = " ".join(verdict.evidence) or "see the appendix"
-            head = "Certain, without statistics" if verdict.certain else "The mechanism is not as stated"
+            head = "The answers themselves break the promise"
+            if verdict.certain:
+                head = "Certain, without statistics"
+            elif verdict.about == "mechanism":
+                head = "The mechanism is not as stated"
             alerts[f"{head}: {clip(said, 300)}"] = None
     return tuple(alerts)[:2]
 

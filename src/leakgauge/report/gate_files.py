@@ -25,7 +25,7 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
     for verdict in result.verdicts:
         if verdict.audit not in result.summary.covers:
             continue
-        if verdict.finding is not None:
+        if verdict.finding is not None or verdict.about == "mechanism":
             problem = _finding_problem(verdict)
             _add_case(suite, f"promise: {verdict.audit}, {verdict.label}", problem)
         if verdict.risk is not None and verdict.risk.status is not RiskStatus.NO_LIMIT:
@@ -56,11 +56,14 @@ def _add_case(suite: ElementTree.Element, name: str, problem: tuple[str, str] | 
 
 
 def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
+    said = f": {' '.join(verdict.evidence)}" if verdict.evidence else ""
+    if verdict.about == "mechanism":
+        return "error", f"the mechanism is not as stated{said}"
     match verdict.finding:
         case Finding.VIOLATED:
-            return "failure", "the promise is violated"
+            return "failure", f"the promise is violated{', for certain' if verdict.certain else ''}{said}"
         case Finding.UNTESTABLE:
-            return "error", "no attacker recognised anybody even without protection"
+            return "error", verdict.withdrawn or "no attacker recognised anybody even without protection"
         case Finding.UNDECIDED if verdict.rounds_needed is not None:
             return "error", f"too few rounds; {verdict.rounds_needed:,} could show a violation"
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.core.game import Coins, Reading, Transcript, Trials
 from leakgauge.support import files
 
 TRIAL_COLUMNS = ("rounds", "targets", "members", "scores")
@@ -72,8 +72,12 @@ class BlockStore:
     def path(self, block: RoundBlock) -> Path:
         return self.folder / f"block-{block.index:08d}.npz"
 
+    def transcript_path(self, block: RoundBlock) -> Path:
+        """Where the transcript of a block is, readable by its owner alone: it may hold personal values."""
+        return self.folder / f"transcript-{block.index:08d}.npz"
+
     def save(self, block: RoundBlock, trials: Trials) -> None:
-        """Write a block."""
+        """Write a block, and before it its transcript, if it has one."""
         columns = {name: getattr(trials, name) for name in TRIAL_COLUMNS}
         columns |= {
             f"{kind}.{name}": column
@@ -83,6 +87,11 @@ class BlockStore:
         if trials.splits is not None:
             columns[SPLITS] = trials.splits
         about = {"coins": trials.coins, "reading": asdict(trials.reading), "versions": dict(self.versions)}
+        for transcript in trials.transcripts:
+            about["transcript"] = _columns_digest(transcript)
+            archive = io.BytesIO()
+            np.savez_compressed(archive, allow_pickle=False, **transcript)
+            files.write_file(self.transcript_path(block), archive.getvalue(), private=True)
         header = json.dumps(about, sort_keys=True)
         checksum = self._checksum(block, header, columns)
         archive = io.BytesIO()
@@ -90,10 +99,18 @@ class BlockStore:
         files.write_file(self.path(block), archive.getvalue())
 
     def load(self, block: RoundBlock) -> Trials | None:
-        """Read a block; one that is missing, damaged, foreign or of other rounds is no block."""
+        """Read a block; one that is missing, damaged, foreign or of other rounds is no block.
+
+        Nor is one whose transcript is missing or damaged.
+        """
         if (content := self._read(block)) is None:
             return None
         about, columns = content
+        transcripts: tuple[Transcript, ...] = ()
+        if "transcript" in about:
+            if (transcript := self._read_transcript(block, about["transcript"])) is None:
+                return None
+            transcripts = (transcript,)
         return Trials(
             **{name: columns[name] for name in TRIAL_COLUMNS},
             coins=Coins(about["coins"]),
@@ -101,6 +118,7 @@ class BlockStore:
             spent=_columns_of_kind(columns, "spent"),
             utility=_columns_of_kind(columns, "utility"),
             splits=columns.get(SPLITS),
+            transcripts=transcripts,
         )
 
     def versions_of(self, block: RoundBlock) -> dict[str, str] | None:
@@ -120,13 +138,31 @@ class BlockStore:
             return None
         return json.loads(header), columns
 
+    def _read_transcript(self, block: RoundBlock, digest: str) -> Transcript | None:
+        try:
+            content = io.BytesIO(self.transcript_path(block).read_bytes())
+            with np.load(content, allow_pickle=False) as archive:
+                columns = {name: archive[name] for name in archive.files}
+        except _DAMAGE:
+            return None
+        return columns if _columns_digest(columns) == digest else None
+
     def _checksum(self, block: RoundBlock, header: str, columns: dict[str, Any]) -> str:
         rounds = [block.rounds.start, block.rounds.stop]
-        shapes = {name: [column.dtype.str, *column.shape] for name, column in columns.items()}
-        digest = sha256(json.dumps([self.identity, block.index, rounds, header, shapes]).encode())
-        for name in shapes:
-            digest.update(np.ascontiguousarray(columns[name]).tobytes())
-        return digest.hexdigest()
+        about = [self.identity, block.index, rounds, header, _shapes(columns)]
+        return _columns_digest(columns, json.dumps(about))
+
+
+def _shapes(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {name: [column.dtype.str, *column.shape] for name, column in columns.items()}
+
+
+def _columns_digest(columns: Mapping[str, Any], about: str | None = None) -> str:
+    """A digest of columns, and of what they are about."""
+    digest = sha256((json.dumps(_shapes(columns)) if about is None else about).encode())
+    for column in columns.values():
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
 
 
 def _extra_columns(names: Collection[str]) -> list[str]:

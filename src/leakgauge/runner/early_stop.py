@@ -54,6 +54,7 @@ class BlockSequence:
             splits=None
             if parts[0].splits is None
             else np.concatenate([part.splits for part in parts if part.splits is not None]),
+            transcripts=tuple(transcript for part in parts for transcript in part.transcripts),
         )
 
 

@@ -144,7 +144,8 @@ def _with_less_study(prepared: PreparedAudit) -> PreparedAudit:
 
 
 def _own_rounds(trials: Trials) -> Trials:
-    """Only the rounds that an attack needs, whatever those need that played with it."""
+    """Only the rounds that an attack needs, whatever those need that played with it; no transcript."""
+    trials = replace(trials, transcripts=())
     return trials if trials.reading.threshold is None else trials.where(trials.rounds < ROUNDS)
 
 

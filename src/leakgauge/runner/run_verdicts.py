@@ -167,6 +167,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 stopped_early=stopped_early,
                 schedule=stopping_schedule(audit),
                 control=stored_control(contender, audit, run, folder, accuracy_limit),
+                conformance=catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder),
             )
             risk = assess_risk(
                 trials,
@@ -182,7 +183,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                     None if run.metadata[audit.name].noise_is_stated else _optimum(found, guarantee),
                 ),
             )
-            verdicts.append(replace(found, risk=risk))
+            verdicts.append(replace(found, risk=verdict.risk_without_game(found, risk)))
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
     return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])

@@ -26,6 +26,7 @@ DOMAIN = Domain(
     log_exposure=ExposureSpec(
         function="log.exposure:expose_log_at", steps=("files", "accounts", "best attack"), part="answer"
     ),
+    conformance="conformance:compare_transcripts",
     server=ServerSpec(
         function="service.server:serve_challenger",
         check_libraries="service.server:require_fastapi",

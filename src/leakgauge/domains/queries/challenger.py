@@ -171,6 +171,7 @@ class Challenger(ChallengerDefaults):
         shift = float(self.table.records.values(self.query, targets)[0])
         settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
+        identity += [repr((rules.round, rules.clamp))]
         questions = None
         if self.adapter is not None:
             kind = self.adapter.service.control or ControlKind.QUESTIONS
@@ -191,6 +192,8 @@ class Challenger(ChallengerDefaults):
                 accountant=rules.accountant,
                 cache=rules.cache,
                 budget=rules.budget,
+                round=rules.round and float(shift).is_integer(),
+                clamp=rules.clamp,
                 shift=shift,
             ),
             guarantee=None,
@@ -228,7 +231,7 @@ def build(
         table=OracleTable(records, targets),
         rules=rules,
         query=query,
-        guarantee=oracle_guarantee(rules, table.promise),
+        guarantee=oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),

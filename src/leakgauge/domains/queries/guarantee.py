@@ -1,21 +1,26 @@
 """The guarantee of an oracle for one record, over all its answers."""
 
+import math
 from dataclasses import replace
+from functools import lru_cache
 
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
-from leakgauge.domains.queries.oracle import OracleNoise, OracleRules
+from leakgauge.domains.queries.oracle import MOST_ANSWERS, ROUNDING, OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
-from leakgauge.theory import composition
+from leakgauge.theory import composition, tradeoff
 
 SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
 
-def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | None:
+def oracle_guarantee(
+    rules: OracleRules, stated: float | None, *, without_sessions: bool = False
+) -> Guarantee | None:
     """Return the guarantee for one record: of all answers about it, where refusals bound their number.
 
     Otherwise (no budget, or an accountant whose refusals depend on the data) there is none, unless the owner
-    has ``stated`` an epsilon.
+    has ``stated`` an epsilon. A service ``without_sessions`` refuses nothing: there the stated epsilon is
+    that of the answers of a round together, and their noise distribution gives the exact curve.
     """
     if rules.bounded:
         assert rules.most_answers is not None
@@ -23,6 +28,9 @@ def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | No
     if stated is None:
         return None
     answer = rules.noise.guarantee
+    n_answers = math.floor(stated / answer.epsilon * (1 + ROUNDING)) if answer.epsilon > 0 else 0
+    if without_sessions and 1 <= n_answers <= MOST_ANSWERS:
+        return replace(guarantee_of_answers(rules.noise, n_answers), epsilon=stated)
     return Guarantee(
         epsilon=stated,
         delta=answer.delta,
@@ -82,3 +90,21 @@ def _composed(noise: AdditiveNoise, n_answers: int) -> ComposedGuarantee:
     return ComposedGuarantee(
         parts=n_answers, delta=known.delta, kairouz=known.epsilon, tight=min(tight, known.epsilon)
     )
+
+
+@lru_cache(maxsize=256)
+def least_epsilon(noise: OracleNoise, n_answers: int, delta: float) -> float:
+    """Return an epsilon that answers about one record have at least, however tightly they are composed.
+
+    It is 0 where none is known for certain, as for an OpenDP measurement that no distribution explains.
+    """
+    if n_answers == 0:
+        return 0.0
+    if isinstance(noise, opendp.Mechanism):
+        return least_epsilon(noise.law_at(delta), n_answers, delta) if noise.explained else 0.0
+    moved = [(noise.sensitivity, n_answers)]
+    pure = n_answers * noise.largest_loss(noise.sensitivity)
+    best = noise.best_attack(moved) if delta > 0 else None
+    if best is None:
+        return pure if delta == 0 and math.isfinite(pure) else 0.0
+    return min(tradeoff.epsilon_at(best.low, delta), pure)

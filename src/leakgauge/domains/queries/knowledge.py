@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.game import Mechanism, Reals, Transcript
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.challenger import Challenger
@@ -49,6 +49,10 @@ class KnownRecords:
         oracle = view._oracle  # noqa: SLF001 (hidden from attacks, not from here)
         believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
         return {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
+
+    def transcript(self, view: QueriesView) -> Transcript:
+        """Return every question and answer, beside the true answers."""
+        return view._oracle.transcript()  # noqa: SLF001 (hidden from attacks, not from here)
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:

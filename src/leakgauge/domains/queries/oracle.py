@@ -13,10 +13,11 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.game import Bits, Reals, Transcript
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
+from leakgauge.domains.queries.transcript import TranscriptRecorder
 from leakgauge.mechanisms import geometric, laplace, opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 
@@ -60,6 +61,8 @@ class OracleRules:
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
     budget: float | None = None  # none: nothing is refused
+    round: bool = False  # answers are published as whole numbers
+    clamp: bool = False  # and never below zero
 
     def __post_init__(self) -> None:
         find_accountant(self.accountant)
@@ -102,9 +105,19 @@ class OracleRules:
             return self.noise.carrier.whole
         return self.noise.lattice
 
+    @property
+    def real_valued(self) -> bool:
+        """Whether two answers with fresh noise are practically never equal."""
+        return not (self.whole or self.round)
+
+    def publish(self, noisy: Reals) -> Reals:
+        """Return noisy answers as they are published."""
+        rounded = np.rint(noisy) if self.round else noisy
+        return np.maximum(rounded, 0.0) if self.clamp else rounded
+
     def noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of an answer to a query."""
-        return _noise_for_sensitivity(self.noise, query.sensitivity)
+        return noise_for_sensitivity(self.noise, query.sensitivity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +137,7 @@ class FaintNoiseRules(OracleRules):
 
 
 @lru_cache(maxsize=64)
-def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+def noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
     """Return the same noise scaled to another sensitivity."""
     if isinstance(noise, opendp.Mechanism):
         if sensitivity == noise.sensitivity:
@@ -160,6 +173,10 @@ class AccountedOracle(Oracle, Protocol):
         """The cost of the answers of each round according to each accountant, by name."""
         ...
 
+    def transcript(self) -> Transcript:
+        """What was asked and answered, beside the true answers; empty where it is not kept."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class _GivenAnswers:
@@ -185,6 +202,7 @@ class LocalOracle:
         self._rng = np.random.default_rng(seed)
         self._given: dict[Hashable, _GivenAnswers] = {}
         self._ledger = Ledger(self._worlds, rules.epsilon)
+        self._recorder = TranscriptRecorder(members, real_valued=rules.real_valued)
 
     @property
     def n_rounds(self) -> int:
@@ -197,6 +215,7 @@ class LocalOracle:
         answers, answered = self._fresh(resolved, before)
         if key is not None:
             self._given[key] = _GivenAnswers(answers, answered)
+        self._recorder.add(resolved, answers, key=key)
         return answers.copy()
 
     def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
@@ -210,7 +229,7 @@ class LocalOracle:
         self._account.add(resolved, new)
         self._ledger.add(resolved, new)
         true = resolved.total + self._members @ resolved.shifts
-        noisy = self._rules.noise_of(resolved.query).sample(true, self._rng)
+        noisy = self._rules.publish(self._rules.noise_of(resolved.query).sample(true, self._rng))
         answers = np.where(new[self._world_of], noisy, old)
         return answers, new if before is None else new | before.worlds
 
@@ -221,3 +240,6 @@ class LocalOracle:
     @property
     def believed(self) -> dict[str, Reals]:
         return {name: epsilon[self._world_of] for name, epsilon in self._ledger.believed.items()}
+
+    def transcript(self) -> Transcript:
+        return self._recorder.columns

@@ -15,10 +15,11 @@ from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support import target_choice
-from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 
 COUNT_ALL = Query()  # of all records
 SERVICE_KEYS = ("service", "own_service")  # with these keys a service answers instead of this process
+PUBLICATION_KEYS = ("round", "clamp")  # of a mechanism's table: how noisy answers are published
 HERE = Path()
 OPENDP = "opendp"
 MOST_RECORDS = 10_000_000
@@ -68,6 +69,11 @@ class QueriesChallengerTable:
         if self.service is not None:
             self._require_fitting(self.service)
 
+    @property
+    def without_sessions(self) -> bool:
+        """Whether a service has two copies of the table and no sessions, so that it can refuse nothing."""
+        return self.service is not None and self.service.open is None
+
     def _require_fitting(self, service: QueriesServiceTable) -> None:
         """Refuse a service that is not the owner's, or in which rounds would not be independent."""
         if not self.own_service:
@@ -100,9 +106,21 @@ def read_oracle_rules(
     mechanism: Mapping[str, Any], table: QueriesChallengerTable, folder: Path = HERE
 ) -> OracleRules:
     """Read the noise of one answer, and combine it with the accounting in the challenger's table."""
-    noise = _noise(mechanism, table.query.sensitivity, folder)
+    stated = {name: value for name, value in mechanism.items() if name not in PUBLICATION_KEYS}
+    noise = _noise(stated, table.query.sensitivity, folder)
+    published = {
+        name: convert_value(bool, mechanism[name], f"mechanism.{name}")
+        for name in PUBLICATION_KEYS
+        if name in mechanism
+    }
     try:
-        rules = OracleRules(noise=noise, accountant=table.accountant, cache=table.cache, budget=table.budget)
+        rules = OracleRules(
+            noise=noise,
+            accountant=table.accountant,
+            cache=table.cache,
+            budget=table.budget,
+            **published,
+        )
     except BadInput as error:
         message = str(error)
         prefixed = message if message.startswith("challenger.") else f"challenger: {message}"

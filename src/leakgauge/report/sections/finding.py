@@ -91,13 +91,22 @@ def _some(names: Sequence[str], n_all: int) -> str:
 
 
 def meaning_of(verdict: Verdict) -> str:
-    """What the finding about one attacker means."""
+    """What the finding about one attacker means, and whether the mechanism is as stated."""
+    meaning = _meaning_of_finding(verdict)
+    if verdict.about != "mechanism":
+        return meaning
+    return f"{meaning} The mechanism is not as stated: {clip(' '.join(verdict.evidence), 300)}"
+
+
+def _meaning_of_finding(verdict: Verdict) -> str:
     releases = times(verdict.rounds, "simulated release")
     match verdict.finding:
         case Finding.VIOLATED:
             return _violation(verdict)
         case Finding.NOT_VIOLATED:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
+        case Finding.UNTESTABLE if verdict.withdrawn is not None:
+            return f"Nothing was tested: {verdict.withdrawn}."
         case Finding.UNTESTABLE:
             return "Nothing was tested: this attack identified nobody even without protection."
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
@@ -118,8 +127,11 @@ def _violation(verdict: Verdict) -> str:
     how = f" It exceeds what is allowed in: {'; '.join(beyond)}." if beyond else ""
     clue = f" Clue used: {clip(verdict.event, 200)}." if verdict.event else ""
     early = " The audit stopped as soon as that was shown." if verdict.stopped_early else ""
-    certain = f" Certain: {clip(' '.join(verdict.evidence), 300)}" if verdict.evidence else ""
-    return f"This attacker learned more than the promise allows.{how}{clue}{early}{certain}"
+    said = clip(" ".join(verdict.evidence), 300)
+    shown = f" {'Certain' if verdict.certain else 'By the answers themselves'}: {said}" if said else ""
+    if said and not beyond:
+        return f"What this attacker was given breaks the promise, whether the attack succeeds or not.{shown}"
+    return f"This attacker learned more than the promise allows.{how}{clue}{early}{shown}"
 
 
 def _to_a_group(verdict: Verdict) -> bool:

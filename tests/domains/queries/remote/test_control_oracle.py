@@ -13,6 +13,7 @@ from leakgauge.domains.queries.oracle import cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.control_oracle import ControlOracle, ControlQuestions, QuestionPair
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, ControlKind, QueriesServiceTable
+from leakgauge.domains.queries.remote.remote_oracle import ServedAnswer
 from leakgauge.domains.queries.service.server import service_rounds
 from positive_control_play import played
 
@@ -41,7 +42,8 @@ class DirectAdapter:
         return opened
 
     def ask(self, rounds, question):
-        return np.array([self.ask_one(values, question) for values in rounds], dtype=float)
+        given = np.array([self.ask_one(values, question) for values in rounds], dtype=float)
+        return [ServedAnswer(answer) for answer in given.tolist()]
 
     def ask_one(self, values, question):
         self.take()

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.game import Bits, Reals, Transcript
 from leakgauge.domains.queries.oracle import NOISE_SCALES, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import Ints, OracleTable
@@ -198,6 +198,9 @@ class ControlOracle:
             for name, epsilon in half.items():
                 believed[name][self._present == present] = epsilon
         return believed
+
+    def transcript(self) -> Transcript:
+        return {}
 
     def _require_answers(self, answers: Reals, n_added: int) -> None:
         """Refuse a service that does not answer the first question, before any budget can be used up."""

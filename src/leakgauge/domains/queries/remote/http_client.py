@@ -30,6 +30,7 @@ _SHOWN = 200  # characters of a reply in messages
 
 Result = TypeVar("Result")
 
+NOT_FROM_SERVICE = (408, 502, 503, 504)  # statuses of gateways, and of a service that is not ready
 LARGEST_REPLY = 1_000_000  # bytes of a reply
 LONGEST_WAIT = 120.0  # seconds that a service may ask for
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries
@@ -47,6 +48,10 @@ class UnclearReply(Exception):
     """The service may have answered, and charged, but no usable reply arrived."""
 
 
+class FaultReply(UnclearReply):
+    """A complete reply that reports a fault of the service, or an answer that is no number."""
+
+
 class UnknownToService(Exception):
     """The service reports an unknown path or round."""
 
@@ -59,6 +64,7 @@ class HttpReply:
     headers: Mapping[str, str]
     content: bytes
     secret: str | None = None  # what the service may repeat and no message may show
+    seconds: float = math.nan  # from the request that got it to the end of the reply; no earlier try counts
 
     @property
     def body(self) -> Any:
@@ -112,13 +118,13 @@ def field_at(body: Any, path: str) -> Any:
 def finite_answer(value: Any) -> float:
     """Return a finite number; anything else is not an answer."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnclearReply(f"an answer that is not a number but {type(value).__name__}")
+        raise FaultReply(f"an answer that is not a number but {type(value).__name__}")
     try:
         real = float(value)
     except OverflowError:
         real = math.inf
     if not math.isfinite(real):
-        raise UnclearReply("an answer that is not finite")
+        raise FaultReply("an answer that is not finite")
     return real
 
 
@@ -145,8 +151,10 @@ def require_success(reply: HttpReply) -> None:
     after = retry_after(reply.headers.get("retry-after"))
     if status == 429 or (status == 503 and after is not None):
         raise RetryLater(f"status {status}", after or 0.0)
-    if status >= 500 or status == 408:
+    if status in NOT_FROM_SERVICE:
         raise UnclearReply(f"status {status}")
+    if status >= 500:
+        raise FaultReply(f"status {status}")
     if status in (404, 410):
         raise UnknownToService(f"status {status}: {reply.excerpt}")
     if status in (401, 407):
@@ -283,7 +291,7 @@ class HttpClient:
     ) -> Result:
         """Send a request; retry if the service did nothing, or if that is unclear and ``repeatable`` is set.
 
-        ``interpret`` converts a reply. A reply that stays unclear is lost.
+        ``interpret`` converts a reply. A reply that stays unclear is lost; a fault that stays one is raised.
         """
         problem: Exception | None = None
         for i in range(tries):
@@ -301,6 +309,8 @@ class HttpClient:
                     break
             except BadInput as error:
                 raise BadInput(f"challenger.service: {call.name}: {error}") from None
+        if isinstance(problem, FaultReply):
+            raise FaultReply(f"{call.name}: {problem}") from None
         raise ReleaseLost(f"{call.name}: {problem}") from None
 
     def close(self) -> None:
@@ -344,7 +354,8 @@ class HttpClient:
         import httpx
 
         assert self._client is not None
-        content, deadline = bytearray(), monotonic() + self._service.timeout
+        content, start = bytearray(), monotonic()
+        deadline = start + self._service.timeout
         try:
             with self._client.stream(
                 call.method, url + call.path, content=call.content, headers=call.headers
@@ -355,7 +366,8 @@ class HttpClient:
                         raise UnclearReply(f"a reply of more than {LARGEST_REPLY} bytes")
                     if monotonic() > deadline:
                         raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
-                return HttpReply(response.status_code, response.headers, bytes(content), self.secret)
+                seconds = monotonic() - start
+                return HttpReply(response.status_code, response.headers, bytes(content), self.secret, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise RetryLater(f"no connection to {url} ({str(error) or type(error).__name__})") from None
         except httpx.TimeoutException:

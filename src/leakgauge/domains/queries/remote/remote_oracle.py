@@ -6,10 +6,11 @@ The service adapter opens rounds at the service, sends queries to them, and clos
 import math
 import secrets
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from threading import Lock
 from time import monotonic
 from typing import TypeVar
@@ -17,28 +18,50 @@ from typing import TypeVar
 import numpy as np
 
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.game import Bits, Reals, Transcript
 from leakgauge.domains.queries.accounting import Ledger
 from leakgauge.domains.queries.oracle import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
-from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.budget_probe import (
+    MOST_QUESTIONS,
+    answers_beyond,
+    further_questions,
+    has_probe,
+)
+from leakgauge.domains.queries.remote.plan_tables import (
+    NEVER_REFUSALS,
+    TOO_MANY_REQUESTS,
+    OpenRequest,
+    QueriesServiceTable,
+)
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
+from leakgauge.domains.queries.transcript import TranscriptRecorder
 
 Result = TypeVar("Result")
 
 ABANDON_TIMEOUT = 3.0  # seconds for closing rounds when something went wrong
-MANY_ROUNDS = 64  # this many rounds do not get the same noise by chance
-LEAST_NOISE = 0.5  # noise scale below which rounded noise is often zero
+MOST_FAULTS = 200  # faults in a row after which a service is taken to be down
+
+
+@dataclass(frozen=True)
+class ServedAnswer:
+    """What a service gave for one question in one round: a number, a refusal (NaN) or a fault (NaN)."""
+
+    answer: float
+    fault: str | None = None  # that stayed one
+    n_faults: int = 0  # of all tries
+    seconds: float = math.nan  # of the request that was answered
 
 
 class ServiceAdapter:
     """Sends the requests of a plan to a service, for many rounds at a time.
 
     A query is sent to all rounds before the next query is sent to any. A lost reply raises ``ReleaseLost``,
-    because an incomplete round is not used.
+    because an incomplete round is not used. A fault that the service reports itself belongs to the round, as
+    a refusal does: it may depend on who is in the table.
     """
 
     def __init__(self, service: QueriesServiceTable) -> None:
@@ -48,6 +71,7 @@ class ServiceAdapter:
         self._finished: list[PlaceholderValues] = []
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
+        self._faults = 0  # in a row
 
     def require_token(self) -> None:
         """Refuse to start without the token that the plan names; a dry run needs none."""
@@ -66,9 +90,13 @@ class ServiceAdapter:
             return list(tables)
         return self._sender.each(lambda i: self._open_one(template, tables[i]), len(tables))
 
-    def ask(self, rounds: Sequence[PlaceholderValues], question: PlaceholderValues) -> Reals:
-        """Send a query to every round; return an answer for each, NaN where it is refused."""
-        return np.array(self._sender.each(lambda i: self._ask_one(rounds[i], question), len(rounds)))
+    def ask(self, rounds: Sequence[PlaceholderValues], question: PlaceholderValues) -> list[ServedAnswer]:
+        """Send a query to every round; return what each gave."""
+        served = self._sender.each(lambda i: self._ask_one(rounds[i], question), len(rounds))
+        faults = [one.fault for one in served if one.fault is not None]
+        if faults and len(faults) == len(served) and "ask.answer" not in self._understood:
+            raise ReleaseLost(faults[0])
+        return served
 
     def finish(self, rounds: Sequence[PlaceholderValues]) -> None:
         """Mark rounds as finished, so that they are closed later."""
@@ -95,7 +123,10 @@ class ServiceAdapter:
                 raise http_client.UnclearReply("a round without a name")
             return str(name)
 
-        name = self._send(template, table, interpret, repeatable=True)  # an unused round does no harm
+        try:
+            name = self._send(template, table, interpret, repeatable=True)  # an unused round does no harm
+        except http_client.FaultReply as error:
+            raise ReleaseLost(str(error)) from None
         with self._lock:
             if name in self._opened:
                 raise BadInput(
@@ -105,24 +136,56 @@ class ServiceAdapter:
             self._opened[name] = {**table, "round": name}
         return self._opened[name]
 
-    def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> float:
+    def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> ServedAnswer:
         template, refused = self.service.asking, self.service.refused
         assert refused is not None
+        n_faults = 0
 
-        def interpret(reply: http_client.HttpReply) -> float:
+        def interpret(reply: http_client.HttpReply) -> ServedAnswer:
+            nonlocal n_faults
+            try:
+                return read(reply)
+            except http_client.FaultReply:
+                n_faults += 1
+                raise
+
+        def read(reply: http_client.HttpReply) -> ServedAnswer:
             if http_client.is_refusal(reply, refused):
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
                         "of the service, or add open"
                     )
-                return math.nan
+                return ServedAnswer(math.nan, seconds=reply.seconds)
+            if self._is_fault(reply):
+                raise http_client.FaultReply(f"status {reply.status}")
             http_client.require_success(reply)
-            return http_client.finite_answer(self._field(reply, template.answer, "ask.answer"))
+            answer = http_client.finite_answer(self._field(reply, template.answer, "ask.answer"))
+            return ServedAnswer(answer, seconds=reply.seconds)
 
-        return self._send(
-            template, {**values, **question}, interpret, repeatable="request" in template.places
+        try:
+            served = self._send(
+                template, {**values, **question}, interpret, repeatable="request" in template.places
+            )
+        except http_client.FaultReply as error:
+            return self._count_fault(str(error), n_faults)
+        self._faults = 0
+        return replace(served, n_faults=n_faults)
+
+    def _is_fault(self, reply: http_client.HttpReply) -> bool:
+        """Whether a request is rejected without a reason in the plan, though others like it were answered."""
+        return (
+            400 <= reply.status < 500
+            and "ask.answer" in self._understood
+            and (reply.status not in (*NEVER_REFUSALS, TOO_MANY_REQUESTS))
         )
+
+    def _count_fault(self, problem: str, n_faults: int) -> ServedAnswer:
+        with self._lock:
+            self._faults += 1
+        if self._faults >= MOST_FAULTS:
+            raise ReleaseLost(f"{problem}, and so for {self._faults} questions in a row")
+        return ServedAnswer(math.nan, fault=problem, n_faults=n_faults)
 
     def _close(self, wanted: Sequence[PlaceholderValues], deadline: float) -> None:
         """Try to close rounds; if one cannot be closed, the others are left open too."""
@@ -137,7 +200,7 @@ class ServiceAdapter:
             if monotonic() < deadline:
                 self._send(template, rounds[i], _ignore, repeatable=False, tries=1)
 
-        with suppress(ReleaseLost, IncompleteRun, BadInput):
+        with suppress(ReleaseLost, IncompleteRun, BadInput, http_client.FaultReply):
             self._sender.each(close, len(rounds))
 
     def _send(
@@ -240,7 +303,8 @@ class HttpOracle:
     """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
     Rounds are opened by the first query. A query that the stated cache treats as repeated costs nothing if
-    its answer is the same; if the answer differs, it counts as fresh.
+    its answer is the same; if the answer differs, it counts as fresh. So does the same real number again, by
+    a cache that is better than the stated one.
     """
 
     def __init__(
@@ -249,7 +313,8 @@ class HttpOracle:
         self._adapter, self._table, self._rules = adapter, table, rules
         self._members, self._seeds = members, seeds
         self._ledger = Ledger(members, rules.epsilon)
-        self._given: dict[Hashable, Reals] = {}
+        self._first: Query | None = None  # question of the attack
+        self._recorder = TranscriptRecorder(members, real_valued=rules.real_valued)
 
     @property
     def n_rounds(self) -> int:
@@ -258,11 +323,49 @@ class HttpOracle:
     def ask(self, query: Query) -> Reals:
         resolved = self._table.ask(query)
         question = query_values(query, self._adapter.service, self._table.records.id_column)
-        answers = self._adapter.ask(self._rounds, question)
-        self._require_noise(answers, query)
-        answered = ~np.isnan(answers)
-        self._ledger.add(resolved, answered & ~self._repeated(resolved, answers))
-        return answers
+        served = self._adapter.ask(self._rounds, question)
+        self._ledger.add(resolved, self._record(resolved, served))
+        self._first = self._first or query
+        return np.array([one.answer for one in served])
+
+    def _record(self, resolved: ResolvedQuery, served: list[ServedAnswer]) -> Bits:
+        """Keep what rounds gave, all of them or the first ones; return where answers are fresh."""
+        return self._recorder.add(
+            resolved,
+            np.array([one.answer for one in served]),
+            key=cache_key(self._rules.cache, resolved),
+            errors=np.array([one.fault is not None for one in served]),
+            faults=np.array([one.n_faults for one in served]),
+            seconds=np.array([one.seconds for one in served]),
+        )
+
+    def transcript(self) -> Transcript:
+        """Ask the first round on, beyond its budget, and return all questions and answers."""
+        if self._first is not None and has_probe(self._rules, self.n_rounds, self._seeds[0]):
+            self._probe(self._first)
+            self._first = None
+        return self._recorder.columns
+
+    def _probe(self, first: Query) -> None:
+        """Ask one round until it refuses, or has answered more than its budget can pay for."""
+        beyond = answers_beyond(self._rules)
+        for _ in range(MOST_QUESTIONS):
+            if beyond is None or not self._is_answered(first, beyond):
+                break
+            if not self._recorder.fresh_last:
+                break
+        for query in islice(further_questions(first, self._table), MOST_QUESTIONS):
+            if beyond is None or not self._is_answered(query, beyond):
+                return
+
+    def _is_answered(self, query: Query, beyond: int) -> bool:
+        """Ask the first round a question; return whether it is worth to ask another."""
+        if self._recorder.most_fresh(0) >= beyond:
+            return False
+        question = query_values(query, self._adapter.service, self._table.records.id_column)
+        served = self._adapter.ask(self._rounds[:1], question)
+        self._record(self._table.ask(query), served)
+        return not math.isnan(served[0].answer)
 
     @property
     def obtained(self) -> Reals:
@@ -289,29 +392,6 @@ class HttpOracle:
             "world": self._adapter.service.worlds[int(self._members[i, 0])] if single else None,
             "seed": self._seeds[i],
         }
-
-    def _repeated(self, resolved: ResolvedQuery, answers: Reals) -> Bits:
-        """Return where the answer equals an earlier answer to the same query."""
-        key = cache_key(self._rules.cache, resolved)
-        if key is None:
-            return np.zeros(self.n_rounds, dtype=bool)
-        before = self._given.get(key, np.full(self.n_rounds, np.nan))
-        self._given[key] = np.where(np.isnan(answers), before, answers)
-        return answers == before
-
-    def _require_noise(self, answers: Reals, query: Query) -> None:
-        """Refuse rounds that share their noise: they would be one round counted many times."""
-        scale = getattr(self._rules.noise_of(query), "noise_scale", None)
-        if scale is None or not scale >= LEAST_NOISE:
-            return
-        for world in np.unique(self._members, axis=0):
-            same_world = answers[(self._members == world).all(axis=1)]
-            same_world = same_world[~np.isnan(same_world)]
-            if same_world.size >= MANY_ROUNDS and (same_world == same_world[0]).all():
-                raise BadInput(
-                    f"challenger.service: {same_world.size} rounds got the same answer to a query, which the "
-                    "stated noise rules out; rounds must not share answers: use one cache per round, or none"
-                )
 
 
 @dataclass(frozen=True, eq=False)

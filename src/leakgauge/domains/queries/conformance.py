@@ -1,0 +1,155 @@
+"""Compares the transcripts of an oracle with its statement: noise, cache, accountant, budget and promise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Transcript
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.queries import plan_tables
+from leakgauge.domains.queries.gathered_answers import GatheredAnswers, gather_answers
+from leakgauge.domains.queries.guarantee import least_epsilon, oracle_guarantee
+from leakgauge.domains.queries.noise_conformance import NoiseComparison
+from leakgauge.domains.queries.oracle import ROUNDING, AnswerCache, OracleRules
+from leakgauge.domains.queries.side_channels import side_channel_tests
+from leakgauge.domains.queries.transcript import Outcome
+from leakgauge.referee.conformance import Conformance
+
+TOO_MANY_QUESTIONS = (
+    " A service without sessions cannot refuse: let attacks ask fewer questions (queries), or state a "
+    "promise for all of them."
+)
+
+
+def compare_transcripts(
+    transcripts: Sequence[Transcript], *, challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path
+) -> Conformance:
+    """Compare what one attacker was given in all blocks with the tables of a plan; no data are needed."""
+    table = plan_tables.read_challenger_table(challenger)
+    rules = plan_tables.read_oracle_rules(mechanism, table, folder)
+    guarantee = oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions)
+    answers = gather_answers(transcripts)
+    channels = side_channel_tests(answers, rules, guarantee)
+    if (unanswered := _unanswered(answers)) is not None:
+        return Conformance(unanswered=unanswered, tests=tuple(channels))
+    noise = NoiseComparison(answers, rules)
+    accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
+    return Conformance(
+        certain=(*accounts.violations, *noise.violations),
+        departures=accounts.departures,
+        tests=(*noise.tests, *channels) if noise.dependent is None else (),  # they need independent rounds
+        dependent=noise.dependent,
+    )
+
+
+def _unanswered(answers: GatheredAnswers) -> str | None:
+    """What was refused and the way out, where nothing was answered; None if something was."""
+    if (answers.outcomes == Outcome.ANSWERED).any():
+        return None
+    n_refused = int((answers.outcomes == Outcome.REFUSED).sum())
+    n_errors = int((answers.outcomes == Outcome.ERROR).sum())
+    what = f"all {n_refused:,} questions were refused"
+    if n_errors:
+        what = f"of {n_refused + n_errors:,} questions {n_refused:,} were refused and {n_errors:,} failed"
+    way_out = (
+        "ask about more records at once (at_least in an attack), raise the budget of the service, or check "
+        "how the plan recognises refusals"
+    )
+    return f"nothing was answered in any session: {what}; {way_out}"
+
+
+@dataclass(frozen=True, eq=False)
+class _AccountComparison:
+    """Budget, accountant and cache: what was answered and refused, beside what should have been."""
+
+    transcripts: Sequence[Transcript]
+    answers: GatheredAnswers
+    rules: OracleRules
+    guarantee: Guarantee | None
+    without_sessions: bool
+
+    @cached_property
+    def violations(self) -> tuple[str, ...]:
+        """Answers about one record that cost more than is promised, and how a cache took part in it."""
+        beyond = self._beyond("fresh_about_targets")
+        return () if beyond is None else (beyond, *self._redrawn)
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """What else is not as stated."""
+        if self.violations:
+            return ()
+        return (*self._beyond_accountant(), *self._redrawn, *self._refused_early())
+
+    @cached_property
+    def _allowed(self) -> float | None:
+        """The epsilon that all answers about one record may reach together."""
+        if self.rules.bounded:
+            return self.rules.budget
+        return None if self.guarantee is None else self.guarantee.epsilon
+
+    def _beyond(self, column: str) -> str | None:
+        """Say that answers cost more than allowed, however tightly they are composed."""
+        if self._allowed is None:
+            return None
+        n_answers = self._most(column)
+        delta = self.rules.noise.guarantee.delta
+        spent = least_epsilon(self.rules.noise, n_answers, delta)
+        if not spent > self._allowed * (1 + ROUNDING):
+            return None
+        at_delta = f" at delta = {delta:g}" if delta else ""
+        said = "budget" if self.rules.bounded else "stated promise"
+        whose = "about one record" if column == "fresh_about_targets" else "in all"
+        return (
+            f"In a single session {n_answers:,} different answers {whose} were given. However tightly they "
+            f"are composed, they cost ε = {spent:.4g}{at_delta}, and the {said} is {self._allowed:g}."
+            f"{TOO_MANY_QUESTIONS if self.without_sessions else ''}"
+        )
+
+    def _beyond_accountant(self) -> list[str]:
+        """An accountant that charges every answer must refuse, whomever the answers are about."""
+        if self.rules.accountant != "sequential" or not self.rules.bounded:
+            return []
+        beyond = self._beyond("fresh_answers")
+        return [] if beyond is None else [f"{beyond} The stated accountant charges every answer."]
+
+    @cached_property
+    def _redrawn(self) -> list[str]:
+        """A repeated question whose answer has new noise, though a cache is stated."""
+        if self.rules.cache is AnswerCache.NONE:
+            return []
+        n_redrawn = sum(int(part["redrawn"].sum()) for part in self.transcripts)
+        n_repeats = sum(int(part["repeats"].sum()) for part in self.transcripts)
+        if not n_redrawn:
+            return []
+        text = (
+            f"A repeated question got a different answer {n_redrawn:,} of {n_repeats:,} times, although the "
+            f'service states a cache of answers (cache = "{self.rules.cache}").'
+        )
+        return [text]
+
+    def _refused_early(self) -> list[str]:
+        """Questions that are refused though the stated budget pays for them."""
+        if self.rules.accountant not in ("sequential", "none"):
+            return []  # others depend on which records a question could select
+        outcomes = self.answers.outcomes
+        before = np.cumsum(outcomes == Outcome.ANSWERED, axis=1)
+        most = self.rules.most_answers
+        affordable = np.ones(before.shape, dtype=bool) if most is None else before < most
+        if self.guarantee is not None and most is None:
+            return []  # the owner states a promise and no budget: any accountant may keep it
+        n_early = int(((outcomes == Outcome.REFUSED) & affordable).sum())
+        if not n_early:
+            return []
+        text = (
+            f"{n_early:,} questions were refused although the stated budget pays for them. Refusals that "
+            "depend on anything but the number of answers may tell who is in the table."
+        )
+        return [text]
+
+    def _most(self, column: str) -> int:
+        return max(int(np.max(part[column], initial=0)) for part in self.transcripts)

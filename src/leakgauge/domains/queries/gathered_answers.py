@@ -1,0 +1,75 @@
+"""The answers of all blocks of an attacker in one table: rows are rounds, columns are questions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.domains.queries.transcript import Outcome, true_answers
+
+MOST_ENTRIES = 2**21  # rounds times questions; further blocks are not gathered
+
+
+@dataclass(frozen=True, eq=False)
+class GatheredAnswers:
+    """Rounds x questions, where blocks with fewer questions are filled up with questions not asked."""
+
+    members: Bits  # rounds x targets
+    answers: Reals
+    truths: Reals
+    independent: Bits  # whether the noise is stated to be independent of all earlier answers
+    outcomes: npt.NDArray[np.uint8]
+    faults: npt.NDArray[np.uint8]
+    seconds: npt.NDArray[np.float32]
+    sensitivities: Reals
+    questions: npt.NDArray[np.uint64]  # the same number for the same question
+    selected: Bits  # rounds x questions x targets
+
+    @property
+    def asked_of_all(self) -> Bits:
+        """Which questions were asked in most rounds, as those of an attack are; one session is asked on."""
+        return (self.outcomes != Outcome.NOT_ASKED).mean(axis=0) > 0.5
+
+    @property
+    def residuals(self) -> Reals:
+        """Answers minus true answers, where the noise should be fresh."""
+        return np.where(self.independent, self.answers - self.truths, np.nan)
+
+
+def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
+    """Put the transcripts of blocks below one another."""
+    kept: list[Transcript] = []
+    for part in transcripts:
+        if kept and sum(one["answers"].size for one in kept) + part["answers"].size > MOST_ENTRIES:
+            break
+        kept.append(part)
+    width = max(part["answers"].shape[1] for part in kept)
+
+    def stack(columns: list[npt.NDArray[Any]], fill: Any) -> npt.NDArray[Any]:
+        wide = []
+        for column in columns:
+            missing = [(0, 0), (0, width - column.shape[1]), *[(0, 0)] * (column.ndim - 2)]
+            wide.append(np.pad(column, missing, constant_values=fill))
+        return np.concatenate(wide)
+
+    def per_round(name: str) -> list[npt.NDArray[Any]]:
+        return [np.broadcast_to(part[name], (len(part["members"]), *part[name].shape)) for part in kept]
+
+    def served(name: str, absent: Any) -> list[npt.NDArray[Any]]:
+        return [part.get(name, np.full(part["answers"].shape, absent)) for part in kept]
+
+    return GatheredAnswers(
+        members=np.concatenate([part["members"] for part in kept]),
+        answers=stack([part["answers"] for part in kept], np.nan),
+        truths=stack([true_answers(part) for part in kept], np.nan),
+        independent=stack([part["independent"] for part in kept], False),
+        outcomes=stack([part["outcomes"] for part in kept], Outcome.NOT_ASKED),
+        faults=stack(served("faults", 0), 0),
+        seconds=stack(served("seconds", np.nan), np.nan),
+        sensitivities=stack(per_round("sensitivities"), np.nan),
+        questions=stack(per_round("questions"), 0),
+        selected=stack(per_round("selected"), False),
+    )

@@ -1,0 +1,116 @@
+"""What a service tells besides its answers: refusals, errors and response times, by who is in the table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from leakgauge.core.game import Bits, Reals
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.queries.gathered_answers import GatheredAnswers
+from leakgauge.domains.queries.oracle import OracleRules
+from leakgauge.domains.queries.transcript import Outcome
+from leakgauge.referee.noise_tests import NoiseTest
+from leakgauge.referee.side_channels import low_order_bits, told_by
+
+FEWEST_ROUNDS = 20  # fewer are not tested
+MOST_TARGETS = 3  # whose channels are tested
+NOTICEABLE_TIME = log(3)  # epsilon of times that tell the bit in 75 % of rounds; less is not reported
+
+
+@dataclass(frozen=True, eq=False)
+class _Channel:
+    """A number for each round that should not tell who is in the table."""
+
+    name: str
+    subject: str  # of a sentence
+    signal: Reals
+    allowed: float  # epsilon up to which it is taken to be as stated
+
+
+def side_channel_tests(
+    answers: GatheredAnswers, rules: OracleRules, guarantee: Guarantee | None
+) -> list[NoiseTest]:
+    """Test whether refusals, errors, times or the last bits of answers tell who is in the table.
+
+    Beyond the promise that is a violation. Below it the service is only not as stated, since what an
+    accountant that charges every answer refuses depends on nobody.
+    """
+    tests: list[NoiseTest] = []
+    n_rounds, n_targets = answers.members.shape
+    if n_rounds < FEWEST_ROUNDS:
+        return tests
+    for target in range(min(n_targets, MOST_TARGETS)):
+        members, asked = answers.members[:, target], answers.selected[:, :, target]
+        asked = asked & answers.asked_of_all
+        for channel in _channels(answers, asked, rules):
+            if guarantee is not None:
+                tests.append(
+                    told_by(
+                        channel.signal,
+                        members,
+                        guarantee.epsilon,
+                        guarantee.delta,
+                        name=f"{channel.name}_beyond_promise",
+                        finding=f"{channel.subject} whether the target is in the table, more often than "
+                        "the promise allows",
+                    )
+                )
+            test = told_by(
+                channel.signal,
+                members,
+                channel.allowed,
+                0.0,
+                name=channel.name,
+                finding=f"{channel.subject} whether the target is in the table",
+            )
+            tests.append(_only_not_as_stated(test))
+        tests += _low_bits(answers, members, asked, rules)
+    return tests
+
+
+def _channels(answers: GatheredAnswers, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:
+    """The channels that carry anything: one that is the same in all rounds tells nothing."""
+    counted = [
+        _Channel("errors", "errors of the service tell", _per_round(answers.faults, asked), 0.0),
+        _Channel("response_times", "response times tell", _mean_seconds(answers, asked), NOTICEABLE_TIME),
+    ]
+    if rules.accountant != "per_row":  # whose refusals depend on who is in the table, by its definition
+        refused = answers.outcomes == Outcome.REFUSED
+        counted.append(_Channel("refusals", "refusals tell", _per_round(refused, asked), 0.0))
+    for channel in counted:
+        seen = channel.signal[np.isfinite(channel.signal)]
+        if seen.size and seen.min() < seen.max():
+            yield channel
+
+
+def _per_round(counts: Reals, asked: Bits) -> Reals:
+    return np.where(asked, counts, 0).sum(axis=1).astype(np.float64)
+
+
+def _mean_seconds(answers: GatheredAnswers, asked: Bits) -> Reals:
+    seconds = np.where(asked, answers.seconds, np.nan)
+    known = np.isfinite(seconds)
+    total = np.where(known, seconds, 0.0).sum(axis=1)
+    return np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
+
+
+def _low_bits(answers: GatheredAnswers, members: Bits, asked: Bits, rules: OracleRules) -> list[NoiseTest]:
+    """Whether the last bits of the first answer about a target tell more than one answer may."""
+    if not rules.real_valued:
+        return []
+    usable = asked & answers.independent
+    often = usable.sum(axis=0) >= max(FEWEST_ROUNDS, len(members) // 2)
+    if not often.any():
+        return []
+    column = int(np.argmax(often))
+    rows = usable[:, column]
+    one_answer = rules.noise.guarantee
+    return [
+        low_order_bits(answers.answers[rows, column], members[rows], one_answer.epsilon, one_answer.delta)
+    ]
+
+
+def _only_not_as_stated(test: NoiseTest) -> NoiseTest:
+    return NoiseTest(name=test.name, p_value=test.p_value, finding=test.finding, violates=False, n=test.n)

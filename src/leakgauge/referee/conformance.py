@@ -1,0 +1,69 @@
+"""What transcripts show besides the game: how it is divided into certain findings and tests, and decided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leakgauge.referee.noise_tests import CERTAIN, NoiseTest, holm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conformance:
+    """How the transcripts of one attacker compare with the statement; sentences hold no personal value.
+
+    Attributes:
+        certain: Violations whose probability under the statement is below 1e-12.
+        departures: What is not as stated with the same certainty, though it shows no larger epsilon.
+        tests: Tests whose rejection has a small probability under the statement.
+        dependent: Why the rounds are not independent, so that the game says nothing; None if they are.
+        unanswered: What was refused and the way out, where nothing was answered; else None.
+    """
+
+    certain: tuple[str, ...] = ()
+    departures: tuple[str, ...] = ()
+    tests: tuple[NoiseTest, ...] = ()
+    dependent: str | None = None
+    unanswered: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConformanceResult:
+    """What is decided at an error: sentences on violations, and on what else is not as stated."""
+
+    certain: bool  # whether a violation needs no statistics
+    violations: tuple[str, ...]
+    departures: tuple[str, ...]
+    rows: list[dict[str, Any]]  # one for each test
+
+
+def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
+    """Decide all tests together, with Holm's correction."""
+    rejections = _rejections(found.tests, error)
+    rejected = [test for test, reject in zip(found.tests, rejections) if reject]
+    return ConformanceResult(
+        certain=bool(found.certain) or any(test.violates and test.p_value < CERTAIN for test in rejected),
+        violations=(*found.certain, *(_sentence(test) for test in rejected if test.violates)),
+        departures=(*found.departures, *(_sentence(test) for test in rejected if not test.violates)),
+        rows=[
+            {
+                "name": test.name,
+                "p_value": float(test.p_value),
+                "n": int(test.n),
+                "rejected": reject,
+                "violates": test.violates,
+            }
+            for test, reject in zip(found.tests, rejections)
+        ],
+    )
+
+
+def _rejections(tests: Sequence[NoiseTest], error: float) -> list[bool]:
+    if not tests or error <= 0:
+        return [False] * len(tests)
+    return [bool(reject) for reject in holm([test.p_value for test in tests], error)]
+
+
+def _sentence(test: NoiseTest) -> str:
+    """What a rejection says, with how improbable the values are under the statement."""
+    chance = f"p = {test.p_value:.2g}" if test.p_value > 0 else "impossible as stated"
+    return f"{test.finding[:1].upper()}{test.finding[1:]} ({chance}, {test.n:,} values)."

@@ -1,0 +1,67 @@
+"""Whether noise that should be independent is exactly the same: in two questions, or in two sessions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binom
+
+from leakgauge.core.game import Bits, Reals
+from leakgauge.referee.stated_noise import StatedNoise
+
+_FINEST = 2.0**-40  # of the noise scale: what finer answers could tell does not matter
+_CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
+_DECIMALS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualNoise:
+    """How many of some pairs of residuals are equal, and the chance of so many under the stated noise."""
+
+    n_equal: int
+    n_pairs: int
+    p_value: float
+
+
+def equal_noise(first: Reals, second: Reals, noise: StatedNoise, answers: Reals) -> EqualNoise:
+    """Count equal residuals in pairs that are independent of each other; NaN is a pair that is missing.
+
+    Two independent residuals are equal with at most the largest probability of one value. Answers that are
+    all multiples of a step, by rounding that was stated or not, take as many values as there are steps.
+    """
+    seen = np.isfinite(first) & np.isfinite(second)
+    gap = np.abs(first[seen] - second[seen])
+    close = _CLOSE * noise.noise_scale
+    n_equal, n_pairs = int((gap <= close).sum()), int(seen.sum())
+    chance = largest_chance(noise, max(grid_step(answers, noise.noise_scale), 4 * close))
+    return EqualNoise(
+        n_equal=n_equal,
+        n_pairs=n_pairs,
+        p_value=float(binom.sf(n_equal - 1, n_pairs, chance)) if n_pairs else 1.0,
+    )
+
+
+def largest_chance(noise: StatedNoise, step: float) -> float:
+    """The most that the chance of one value can be: noise is symmetric, and most likely about zero."""
+    if noise.lattice:
+        step = max(step, 1.0)
+        beyond = np.exp(noise.log_sf(np.array([(step - 1) // 2])))[0]
+        return float(1 - 2 * beyond)
+    return float(1 - 2 * np.exp(noise.log_sf(np.array([step / 2])))[0])
+
+
+def grid_step(answers: Reals, scale: float) -> float:
+    """The largest power of ten, or else of two, up to 1, of which all answers are multiples."""
+    answers = answers[np.isfinite(answers)]
+    for step in (*10.0 ** -np.arange(_DECIMALS), *2.0 ** -np.arange(1.0, 41.0)):
+        multiples = answers / step
+        if np.allclose(multiples, np.round(multiples), rtol=0.0, atol=1e-4):
+            return float(step)
+    return _FINEST * scale
+
+
+def off_extremes(answers: Reals) -> Bits:
+    """Which answers are not the smallest or largest of all: many are equal there if a service clamps."""
+    seen = answers[np.isfinite(answers)]
+    if not seen.size:
+        return np.zeros(answers.shape, dtype=bool)
+    return np.isfinite(answers) & (answers > seen.min()) & (answers < seen.max())

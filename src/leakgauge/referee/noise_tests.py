@@ -1,0 +1,224 @@
+"""Tests of the noise itself: answers minus true values that the auditor knows, against the stated noise.
+
+All p-values are exact or too large, never too small, where answers are made as stated: true value plus
+independent noise, then the stated rounding and clamping. Residuals are an array whose last axis is questions;
+``noise`` is one distribution, or one for each question. NaN is an answer that is missing. ``truths`` (of the
+shape of the residuals, or one for each question) are needed where answers are clamped, or rounded while true
+values are not multiples of the step.
+
+A rejection by a test that ``violates`` means a larger epsilon. All others say only that the mechanism is not
+the stated one.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import kstwo
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Ints, Reals
+from leakgauge.referee.score_sum import chance_at_least, chance_at_most
+from leakgauge.referee.stated_noise import (
+    Noises,
+    Residuals,
+    Rounding,
+    RoundingMode,
+    StatedNoise,
+    decimal_step,
+    stated_residuals,
+)
+
+CERTAIN = 1e-12  # a smaller p-value needs no error rate
+_LEVELS = 16  # points of a score at most
+_PER_UNIT = 4  # points for each factor e in the chance to exceed a residual
+_VISIBLE = 1e-4  # of the noise scale: finer rounding does not matter
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseTest:
+    """The result of one test: its p-value, and in plain words what a rejection says."""
+
+    name: str
+    p_value: float
+    finding: str  # a clause without personal values
+    violates: bool  # whether a rejection means a larger epsilon, not only another mechanism
+    n: int  # residuals or rounds that were counted
+
+
+def too_little_noise(
+    residuals: npt.ArrayLike,
+    noise: Noises,
+    *,
+    truths: npt.ArrayLike | None = None,
+    rounding: Rounding | None = None,
+    clamp: tuple[float, float] | None = None,
+) -> NoiseTest:
+    """Test whether residuals are smaller than the stated noise makes them.
+
+    Each residual gets a score that rises with its size; the sum has an exact distribution. Rounding to
+    decimals and clamping that were not stated reveal nothing, so they are allowed for where the answers look
+    like it: all multiples of a power of ten, and clamped at the smallest and the largest answer. The latter
+    only raises the p-value.
+    """
+    stated = stated_residuals(residuals, noise, truths, rounding, clamp)
+    if truths is not None:
+        stated = replace(stated, clamp=_seen_range(stated))
+    stated = _with_seen_rounding(stated)
+    scores, chances, counts = _size_scores(stated, least=True)
+    return NoiseTest(
+        name="too_little_noise",
+        p_value=chance_at_most(chances, counts, scores),
+        finding="the answers are closer to the true values than the stated noise allows",
+        violates=True,
+        n=int(counts.sum()),
+    )
+
+
+def too_much_noise(
+    residuals: npt.ArrayLike,
+    noise: Noises,
+    *,
+    truths: npt.ArrayLike | None = None,
+    rounding: Rounding | None = None,
+    clamp: tuple[float, float] | None = None,
+) -> NoiseTest:
+    """Test whether residuals are larger than the stated noise makes them; see ``too_little_noise``."""
+    stated = _with_seen_rounding(stated_residuals(residuals, noise, truths, rounding, clamp))
+    scores, chances, counts = _size_scores(stated, least=False)
+    return NoiseTest(
+        name="too_much_noise",
+        p_value=chance_at_least(chances, counts, scores),
+        finding="the answers are farther from the true values than the stated noise explains",
+        violates=False,
+        n=int(counts.sum()),
+    )
+
+
+def other_shape(
+    residuals: npt.ArrayLike,
+    noise: Noises,
+    *,
+    truths: npt.ArrayLike | None = None,
+    rounding: Rounding | None = None,
+    clamp: tuple[float, float] | None = None,
+) -> NoiseTest:
+    """Test whether residuals have the stated distribution at all (Kolmogorov 1933, exact for every n).
+
+    Answers that are impossible as stated (fractions under whole noise, off the step of rounding, outside the
+    clamp) have the p-value 0. Where residuals take few values the test is conservative: each stands for an
+    interval of probabilities, and the least deviation within all of them counts.
+    """
+    stated = stated_residuals(residuals, noise, truths, rounding, clamp)
+    n = int(stated.seen.sum())
+    if (reason := _impossible(stated)) is not None:
+        return NoiseTest(name="other_shape", p_value=0.0, finding=reason, violates=False, n=n)
+    at_most, below = np.empty((2, *stated.values.shape))
+    for answer, here in stated.groups():
+        values = stated.values[here]
+        margin = 1e-9 * answer.noise.noise_scale + 1e-12 * np.abs(values + stated.truths[here])
+        at_most[here] = answer.at_most(values + margin)[1]
+        below[here] = 1 - answer.at_least(values - margin)[1]
+    ranks = np.arange(1, n + 1)
+    up = np.max(ranks / n - np.sort(at_most[stated.seen]))
+    down = np.max(np.sort(below[stated.seen]) - (ranks - 1) / n)
+    deviation = max(float(up), float(down), 0.0)
+    return NoiseTest(
+        name="other_shape",
+        p_value=float(kstwo.sf(deviation, n)),
+        finding="the noise does not have the stated distribution",
+        violates=False,
+        n=n,
+    )
+
+
+def holm(p_values: npt.ArrayLike, alpha: float) -> Bits:
+    """Which of several tests reject, with at most ``alpha`` chance that any of them errs (Holm 1979).
+
+    >>> holm([0.03, 0.001, 0.02], 0.05).tolist()
+    [True, True, True]
+    >>> holm([0.04, 0.001, 0.03], 0.05).tolist()
+    [False, True, False]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise BadInput(f"p-values must be in [0, 1], got {p.tolist()}")
+    order = np.argsort(p, kind="stable")
+    passed = np.logical_and.accumulate(p[order] <= alpha / (p.size - np.arange(p.size)))
+    rejected = np.zeros(p.size, dtype=bool)
+    rejected[order] = passed
+    return rejected
+
+
+def rejected_tests(tests: list[NoiseTest], alpha: float) -> list[NoiseTest]:
+    """The tests that reject after Holm's correction, in their order."""
+    return [test for test, out in zip(tests, holm([test.p_value for test in tests], alpha)) if out]
+
+
+def _size_scores(stated: Residuals, *, least: bool) -> tuple[int, Reals, Ints]:
+    """The sum of scores, and the probabilities of each score with the number of residuals.
+
+    A score counts how many of 16 distances a residual reaches. Unrounded noise exceeds them with probability
+    e^(-1/4), e^(-2/4), ...: so for Laplace noise scores are almost proportional to sizes, which is the most
+    powerful test of its scale. ``least`` makes scores as small as ambiguous rounding permits, so that a small
+    sum is no surprise; otherwise as large.
+    """
+    total, chances, counts = 0, [], []
+    for answer, here in stated.groups():
+        distances = _score_places(answer.noise)
+        sizes = np.abs(stated.values[here])
+        total += int(np.searchsorted(distances, sizes, side="right").sum())
+        tails = answer.away(distances)[0 if least else 1]
+        chances.append(-np.diff(tails, prepend=1.0, append=0.0))
+        counts.append(sizes.size)
+    return total, np.maximum(np.array(chances), 0.0), np.array(counts)
+
+
+@lru_cache(maxsize=1024)
+def _score_places(noise: StatedNoise) -> Reals:
+    """Distances that noise exceeds with probability e^(-k/4); half-way between whole ones on a lattice."""
+    levels = -np.arange(1, _LEVELS + 1) / _PER_UNIT - np.log(2)  # of one side
+    low, high = np.zeros(_LEVELS), np.full(_LEVELS, noise.noise_scale)
+    while (above := noise.log_sf(high) > levels).any():
+        high = np.where(above, 2 * high, high)
+    for _ in range(80):
+        middle = (low + high) / 2
+        above = noise.log_sf(middle) > levels
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.floor(high + 1e-9) + 0.5 if noise.lattice else high
+
+
+def _seen_range(stated: Residuals) -> tuple[float, float]:
+    """The range of all answers and true values, within the stated one."""
+    both = np.concatenate([stated.answers[stated.seen], stated.truths[stated.seen]])
+    low, high = float(both.min()), float(both.max())
+    least, most = stated.clamp or (-np.inf, np.inf)
+    return max(low, least) if low <= high else least, min(high, most)
+
+
+def _with_seen_rounding(stated: Residuals) -> Residuals:
+    """Answers under real-valued noise that are all multiples of a power of ten are taken as rounded."""
+    if stated.rounding is not None or stated.lattice:
+        return stated
+    step = decimal_step(stated.answers, _VISIBLE * stated.least_scale)
+    return stated if step is None else replace(stated, rounding=Rounding(step, RoundingMode.ANY))
+
+
+def _impossible(stated: Residuals) -> str | None:
+    answers, truths = stated.answers[stated.seen], stated.truths[stated.seen]
+    margin = 1e-9 * max(float(np.abs(answers).max()), float(np.abs(truths).max()), stated.least_scale)
+    if stated.clamp is not None:
+        low, high = stated.clamp
+        if (answers < low - margin).any() or (answers > high + margin).any():
+            return "some answers are outside the stated range"
+    if stated.rounding is not None and _off_grid(answers / stated.rounding.step, margin):
+        return "some answers are not rounded as stated"
+    whole = not _off_grid(truths, margin)
+    if stated.lattice and stated.rounding is None and whole and _off_grid(answers, margin):
+        return "some answers are fractions, while the stated noise takes whole numbers only"
+    return None
+
+
+def _off_grid(multiples: Reals, margin: float) -> bool:
+    return bool((np.abs(multiples - np.round(multiples)) > max(1e-6, margin)).any())

@@ -1,0 +1,68 @@
+"""Equal noise: chances against simulation, and defects that must be found."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
+from leakgauge.mechanisms.geometric import Mechanism as Geometric
+from leakgauge.mechanisms.laplace import Mechanism as Laplace
+from leakgauge.referee.equal_noise import equal_noise, grid_step, largest_chance, off_extremes
+
+NOISES = {
+    "laplace": Laplace(epsilon=0.5),
+    "gaussian": Gaussian(sigma=3.0, delta=1e-5),
+    "geometric": Geometric(epsilon=0.5),
+}
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1])
+@pytest.mark.parametrize("noise", NOISES)
+def test_independent_noise_is_equal_at_most_as_often_as_allowed(noise, step):
+    rng, law = np.random.default_rng(3), NOISES[noise]
+    values = np.round(law.draw((2, 200_000), rng) / step) * step
+    share = float((np.abs(values[0] - values[1]) < 1e-9).mean())
+    allowed = largest_chance(law, step)
+    assert share <= allowed + 4 * np.sqrt(allowed / 200_000)
+    assert allowed < 3.1 * share + 1e-3  # and the bound is not empty
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_p_values_are_not_too_small(noise):
+    rng, law = np.random.default_rng(4), NOISES[noise]
+    values = law.draw((300, 2, 40), rng)
+    p = [equal_noise(*pair, law, pair).p_value for pair in values]
+    assert np.mean(np.array(p) <= 0.05) <= binom.ppf(0.9999, 300, 0.05) / 300
+
+
+def test_a_few_equal_real_numbers_are_certain():
+    rng, law = np.random.default_rng(5), NOISES["laplace"]
+    first, second = law.sample(np.full((2, 50), 7.0), rng) - 7.0
+    assert equal_noise(first, second, law, first + 7).p_value == 1.0
+    second[:3] = first[:3]
+    found = equal_noise(first, second, law, first + 7)
+    assert (found.n_equal, found.n_pairs) == (3, 50)
+    assert found.p_value < 1e-12
+
+
+def test_rounded_answers_are_equal_by_chance():
+    rng, law = np.random.default_rng(6), NOISES["laplace"]
+    first, second = np.round(law.draw((2, 100), rng))
+    assert equal_noise(first, second, law, first).p_value > 0.01
+
+
+def test_missing_pairs_do_not_count():
+    law = NOISES["laplace"]
+    found = equal_noise(np.array([np.nan, 1.0]), np.array([1.0, np.nan]), law, np.array([1.0, np.nan]))
+    assert (found.n_equal, found.n_pairs, found.p_value) == (0, 0, 1.0)
+
+
+def test_grid_of_answers():
+    assert grid_step(np.array([3.0, 4.0, np.nan]), 1.0) == 1.0
+    assert grid_step(np.array([0.25, 3.0]), 1.0) == pytest.approx(0.01)
+    assert grid_step(np.array([2.0**-11, 3.0]), 1.0) in (2.0**-11, pytest.approx(1e-9, rel=1))
+    assert grid_step(np.array([np.pi, np.e]), 2.0) == 2.0**-39
+
+
+def test_ends_of_the_range_are_left_out():
+    assert off_extremes(np.array([0.0, 0.0, 3.0, 5.0, np.nan])).tolist() == [False, False, True, False, False]

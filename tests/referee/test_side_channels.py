@@ -1,0 +1,90 @@
+"""What is seen beside the answers: seldom accused where the promise is kept, found where it is not."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leakgauge.core.errors import BadInput
+from leakgauge.mechanisms.laplace import Mechanism as Laplace
+from leakgauge.referee.one_run_delta import fixed_count_p_value
+from leakgauge.referee.side_channels import low_order_bits, promise_p_value, told_by
+
+
+def seldom(p_values, n):
+    return all(
+        np.mean(np.array(p_values) <= level) <= stats.binom.ppf(0.9995, n, level) / n
+        for level in (0.01, 0.05, 0.2)
+    )
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+def test_the_worst_release_that_keeps_the_promise_is_seldom_accused(delta):
+    """It shows the bit with probability delta, and is a randomized response otherwise."""
+    rng = np.random.default_rng([41, int(100 * delta)])
+    members = rng.random((1_000, 120)) < 0.5
+    signal = np.where(rng.random(members.shape) < np.e / (1 + np.e), members, ~members) * 1.0
+    signal = np.where(rng.random(members.shape) < delta, np.where(members, 9.0, -9.0), signal)
+    p_values = [told_by(*pair, 1.0, delta).p_value for pair in zip(signal, members)]
+    assert seldom(p_values, 1_000)
+    weaker = [told_by(*pair, 0.3, delta).p_value for pair in zip(signal[:200], members[:200])]
+    assert np.mean(np.array(weaker) <= 0.05) > 0.3
+
+
+def test_many_signals_without_information_are_seldom_accused():
+    rng = np.random.default_rng(42)
+    signals, members = rng.exponential(size=(500, 80, 4)), rng.random((500, 80)) < 0.5
+    signals[rng.random(signals.shape) < 0.1] = np.nan
+    assert seldom([told_by(*pair, 0.0, 0.0).p_value for pair in zip(signals, members)], 500)
+
+
+def test_errors_only_where_the_target_is_in_are_found():
+    rng = np.random.default_rng(43)
+    members = rng.random(400) < 0.5
+    errors = members & (rng.random(400) < 0.25)
+    assert told_by(errors, members, 0.5, 1e-6).p_value < 1e-3
+    refused = np.where(errors, np.nan, rng.normal(size=400))
+    assert told_by(refused, members, 0.5, 1e-6).p_value < 1e-3
+    assert told_by(rng.permutation(errors), members, 0.5, 1e-6).p_value > 0.01
+
+
+def test_a_slow_answer_is_found_whichever_world_it_belongs_to():
+    rng = np.random.default_rng(44)
+    members = rng.random(300) < 0.5
+    for slow in (members, ~members):
+        latency = rng.exponential(0.01, 300) + 0.05 * slow
+        assert told_by(latency, members, 1.0, 1e-6).p_value < 1e-4
+
+
+def test_low_bits_of_floating_point_noise_are_found_and_those_of_a_grid_are_not():
+    """One answer with epsilon 0.86: the distribution allows 67.5 %, the promise 70 %, the bits more."""
+    rng, found, accused = np.random.default_rng(45), [], []
+    for _ in range(60):
+        members = rng.random(1_000) < 0.5
+        values = members[:, None].astype(float)
+        raw = values + rng.laplace(scale=1 / 0.86, size=(1_000, 1))
+        found.append(low_order_bits(raw, members, 0.86, 0.0).p_value)
+        accused.append(low_order_bits(Laplace(epsilon=0.86).sample(values, rng), members, 0.86, 0.0).p_value)
+    assert np.mean(np.array(found) < 0.025 / 6) >= 0.95
+    assert seldom(accused, 60)
+
+
+def test_low_bits_are_found_where_noise_is_a_multiple_of_a_power_of_two_in_one_world():
+    """The bits tell 81 %, where the distribution of the noise allows 67.5 %."""
+    rng = np.random.default_rng(46)
+    members = rng.random(1_000) < 0.5
+    noise = rng.laplace(scale=1 / 0.86, size=1_000) + members
+    coarse = np.where(rng.random(1_000) < 0.81, members, ~members)
+    answers = np.where(coarse, np.round(noise * 2**40) / 2**40, noise)
+    assert low_order_bits(answers[:, None], members, 0.86, 0.0).p_value < 0.025 / 6
+
+
+def test_p_value_is_binomial_without_delta_and_never_below_the_exact_one():
+    assert promise_p_value(50, 20, 15, epsilon=0.0, delta=0.0) == pytest.approx(stats.binom.sf(14, 20, 0.5))
+    for right in (30, 40, 50):
+        exact = fixed_count_p_value(60, 50, right, epsilon=0.4, delta=0.01)
+        assert exact <= promise_p_value(60, 50, right, epsilon=0.4, delta=0.01) <= 1
+
+
+def test_a_signal_needs_one_row_for_each_round():
+    with pytest.raises(BadInput, match="one row for each round"):
+        told_by(np.zeros((3, 2)), np.zeros(4, bool), 1.0, 0.0)
