@@ -160,6 +160,11 @@ class AccountedOracle(Oracle, Protocol):
         """The cost of the answers of each round according to each accountant, by name."""
         ...
 
+    @property
+    def reported(self) -> Reals | None:
+        """What a service says it has spent in each round; None if it says nothing."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class _GivenAnswers:
@@ -221,3 +226,12 @@ class LocalOracle:
     @property
     def believed(self) -> dict[str, Reals]:
         return {name: epsilon[self._world_of] for name, epsilon in self._ledger.believed.items()}
+
+    @property
+    def reported(self) -> None:
+        return None
+
+    @property
+    def recorded(self) -> Reals:
+        """The cost of the answers of each round according to the accountant in charge."""
+        return self._rules.epsilon * self._account.spent[self._world_of]

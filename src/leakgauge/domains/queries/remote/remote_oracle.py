@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from threading import Lock
 from time import monotonic
 from typing import TypeVar
@@ -24,6 +25,7 @@ from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
@@ -48,6 +50,7 @@ class ServiceAdapter:
         self._finished: list[PlaceholderValues] = []
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
+        self._spending = None if service.spent is None else ReportedSpending(service.spent)
 
     def require_token(self) -> None:
         """Refuse to start without the token that the plan names; a dry run needs none."""
@@ -69,6 +72,12 @@ class ServiceAdapter:
     def ask(self, rounds: Sequence[PlaceholderValues], question: PlaceholderValues) -> Reals:
         """Send a query to every round; return an answer for each, NaN where it is refused."""
         return np.array(self._sender.each(lambda i: self._ask_one(rounds[i], question), len(rounds)))
+
+    def reported(self, rounds: Sequence[PlaceholderValues]) -> Reals | None:
+        """Return the epsilon that the service says it has spent in each round; None if it says nothing."""
+        if self._spending is None:
+            return None
+        return np.array([self._spending.of(values["round"]) for values in rounds])
 
     def finish(self, rounds: Sequence[PlaceholderValues]) -> None:
         """Mark rounds as finished, so that they are closed later."""
@@ -110,7 +119,10 @@ class ServiceAdapter:
         assert refused is not None
 
         def interpret(reply: http_client.HttpReply) -> float:
-            if http_client.is_refusal(reply, refused):
+            is_refused = http_client.is_refusal(reply, refused)
+            if self._spending is not None and (is_refused or 200 <= reply.status < 300):
+                self._spending.read(reply, values["round"], refused=is_refused)
+            if is_refused:
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
@@ -129,6 +141,8 @@ class ServiceAdapter:
         rounds = [values for values in wanted if self._opened.get(values.get("round", "")) is values]
         for values in rounds:
             del self._opened[values["round"]]
+            if self._spending is not None:
+                self._spending.forget(values["round"])
         template = self.service.close
         if template is None or not rounds:
             return
@@ -236,11 +250,18 @@ def _require_template_selects(query: Query, service: QueriesServiceTable) -> Non
         )
 
 
+def _selection_key(resolved: ResolvedQuery) -> Hashable:
+    """What a query computes, over which records: equal for all wordings of a question."""
+    query, rows = resolved.query, sha256(resolved.others.tobytes()).digest()
+    return "records", query.kind, query.column, query.bound, rows, resolved.targets.tobytes()
+
+
 class HttpOracle:
     """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
-    Rounds are opened by the first query. A query that the stated cache treats as repeated costs nothing if
-    its answer is the same; if the answer differs, it counts as fresh.
+    Rounds are opened by the first query. A query costs nothing where its answer is that of an earlier query
+    which the stated cache treats as equal, or which selects the same records: the service may recognize more
+    than is stated. If the answer differs, it counts as fresh.
     """
 
     def __init__(
@@ -272,6 +293,13 @@ class HttpOracle:
     def believed(self) -> dict[str, Reals]:
         return self._ledger.believed
 
+    @property
+    def reported(self) -> Reals | None:
+        """What the service says it has spent in each round; None if the plan does not say where."""
+        if not self._given:  # nothing was asked, and no round is open
+            return None if self._adapter.service.spent is None else np.zeros(self.n_rounds)
+        return self._adapter.reported(self._rounds)
+
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
         rounds = self._adapter.open([self._table_values(i) for i in range(self.n_rounds)])
@@ -292,12 +320,23 @@ class HttpOracle:
 
     def _repeated(self, resolved: ResolvedQuery, answers: Reals) -> Bits:
         """Return where the answer equals an earlier answer to the same query."""
-        key = cache_key(self._rules.cache, resolved)
-        if key is None:
-            return np.zeros(self.n_rounds, dtype=bool)
+        stated = cache_key(self._rules.cache, resolved)
+        repeated = np.zeros(self.n_rounds, dtype=bool) if stated is None else self._equal(stated, answers)
+        same_records = self._equal(_selection_key(resolved), answers)
+        return repeated | same_records if self._no_chance(resolved.query, same_records) else repeated
+
+    def _equal(self, key: Hashable, answers: Reals) -> Bits:
+        """Return where the answer equals the last one under a key, and keep it for the next."""
         before = self._given.get(key, np.full(self.n_rounds, np.nan))
         self._given[key] = np.where(np.isnan(answers), before, answers)
         return answers == before
+
+    def _no_chance(self, query: Query, equal: Bits) -> bool:
+        """Whether fresh noise would not make answers equal: real-valued noise, or many rounds at once."""
+        if not self._rules.whole:
+            return True
+        scale = getattr(self._rules.noise_of(query), "noise_scale", None)
+        return scale is not None and scale >= LEAST_NOISE and equal.size >= MANY_ROUNDS and bool(equal.all())
 
     def _require_noise(self, answers: Reals, query: Query) -> None:
         """Refuse rounds that share their noise: they would be one round counted many times."""
