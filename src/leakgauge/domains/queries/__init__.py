@@ -37,6 +37,7 @@ DOMAIN = Domain(
             title="Obtained", meaning="the ε of all answers whose questions were about a target, added up"
         ),
         "believed": Term(title="Recorded", meaning="what the accountant of the service had recorded by then"),
+        "reported": Term(title="Reported", meaning="what the service itself says in its replies"),
         "none": Term(title="None", meaning="nothing is counted, and nothing is ever refused"),
         "per_predicate": Term(
             title="Per predicate",
@@ -57,8 +58,8 @@ DOMAIN = Domain(
         "an attacker obtained is the ε of all answers about a target, added up: this is what matters to that "
         "target. What was recorded is what the accountant of the service had counted by then. Where an "
         "attacker obtained more in some simulated release than the accountant ever recorded, the accounting "
-        "is wrong, and the number is marked. The other columns show what each accountant would have recorded "
-        "for the same answers."
+        "is wrong, and the number is marked. What was reported is what the service says in its replies, if "
+        "it says so. The other columns show what each accountant would have recorded for the same answers."
     ),
     spending_check=("obtained", "believed"),
 )

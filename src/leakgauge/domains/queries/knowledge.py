@@ -44,11 +44,13 @@ class KnownRecords:
     def spent(self, view: QueriesView) -> dict[str, Reals]:
         """Return the epsilon obtained about each target, and the epsilon that accountants record.
 
-        ``believed`` is that of the accountant in charge; all accountants follow by name.
+        ``believed`` is that of the accountant in charge; all accountants follow by name. ``reported`` is what
+        a service itself says, where it does.
         """
         oracle = view._oracle  # noqa: SLF001 (hidden from attacks, not from here)
         believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
-        return {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
+        reported = {} if oracle.reported is None else {"reported": oracle.reported[:, None]}
+        return {"obtained": oracle.obtained, "believed": believed[self.accountant], **reported, **believed}
 
     def transcript(self, view: QueriesView) -> Transcript:
         """Return every question and answer, beside the true answers."""

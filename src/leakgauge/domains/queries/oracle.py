@@ -24,6 +24,8 @@ from leakgauge.mechanisms._additive import AdditiveNoise
 OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
 
 MOST_ANSWERS = 1_000_000
+MANY_ROUNDS = 64  # this many rounds do not get the same noise by chance
+LEAST_NOISE = 0.5  # noise scale below which rounded noise is often zero
 NOISE_SCALES = 20.0  # between the two worlds of a positive control
 ROUNDING = 1e-9  # so that a budget of 3 pays for ten answers at epsilon 0.3 in floating point
 
@@ -110,6 +112,12 @@ class OracleRules:
         """Whether two answers with fresh noise are practically never equal."""
         return not (self.whole or self.round)
 
+    @property
+    def rounds_never_equal(self) -> int | None:
+        """How many rounds do not all draw the same whole number twice; nothing where noise may be zero."""
+        scale = None if isinstance(self.noise, opendp.Mechanism) else self.noise.noise_scale
+        return MANY_ROUNDS if scale is not None and scale >= LEAST_NOISE else None
+
     def publish(self, noisy: Reals) -> Reals:
         """Return noisy answers as they are published."""
         rounded = np.rint(noisy) if self.round else noisy
@@ -175,6 +183,11 @@ class AccountedOracle(Oracle, Protocol):
 
     def transcript(self) -> Transcript:
         """What was asked and answered, beside the true answers; empty where it is not kept."""
+        ...
+
+    @property
+    def reported(self) -> Reals | None:
+        """What a service says it has spent in each round; None if it says nothing."""
         ...
 
 
@@ -243,3 +256,12 @@ class LocalOracle:
 
     def transcript(self) -> Transcript:
         return self._recorder.columns
+
+    @property
+    def reported(self) -> None:
+        return None
+
+    @property
+    def recorded(self) -> Reals:
+        """The cost of the answers of each round according to the accountant in charge."""
+        return self._rules.epsilon * self._account.spent[self._world_of]

@@ -48,11 +48,13 @@ class TranscriptRecorder:
 
     A question that the stated cache knows costs nothing if its answer is the same. The same real number twice
     for the same records is a repeated answer too, by a cache that is better than the stated one; a whole
-    number may be the same by chance. What is called certain counts neither.
+    number may be the same by chance, unless it is in many rounds at once. What is called certain counts
+    neither.
     """
 
     members: Bits
     real_valued: bool
+    never_by_chance: int | None = None  # this many rounds do not all get the same whole number again
     fresh_last: bool = field(default=False, init=False)  # whether the last question got a fresh answer
     _asked: list[AskedQuestion] = field(default_factory=list)
     _stated: dict[Hashable, Reals] = field(default_factory=dict)
@@ -83,7 +85,7 @@ class TranscriptRecorder:
         answered = ~np.isnan(answers)
         repeats, same = self._compare(self._stated, key, answers)
         known, again = self._compare(self._recognised, _selection(resolved), answers)
-        fresh = answered & ~same & ~(again & self.real_valued)
+        fresh = answered & ~same & ~(again & self._are_repeats(again, known))
         certain = answered & ~same & ~again
         independent = fresh if self.real_valued else answered & ~known
         self._n_fresh += np.outer(certain, resolved.targets)
@@ -104,6 +106,12 @@ class TranscriptRecorder:
                 )
             )
         return fresh
+
+    def _are_repeats(self, again: Bits, known: Bits) -> bool:
+        """Whether equal answers for the same records are repeats, and not equal by chance."""
+        n = np.count_nonzero(known)
+        all_again = self.never_by_chance is not None and n >= self.never_by_chance and again[known].all()
+        return self.real_valued or bool(all_again)
 
     def most_fresh(self, row: int) -> int:
         """How many fresh answers a round has given about one target."""

@@ -32,7 +32,7 @@ class SyntheticGenotypes:
                 raise BadInput(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.users * self.snps > MOST_GENOTYPES:
             raise BadInput(
-                f"{self.users} users x {self.snps} snps are too many genotypes; at most {MOST_GENOTYPES:,}, so "
+                f"{self.users} users x {self.snps} snps are too many genotypes; at most {MOST_GENOTYPES:,}: "
                 "lower one of them"
             )
         low, high = self.frequencies

@@ -202,6 +202,10 @@ class ControlOracle:
     def transcript(self) -> Transcript:
         return {}
 
+    @property
+    def reported(self) -> None:
+        return None
+
     def _require_answers(self, answers: Reals, n_added: int) -> None:
         """Refuse a service that does not answer the first question, before any budget can be used up."""
         answered = ~np.isnan(answers)

@@ -101,6 +101,23 @@ class RefusalRule:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpentRule:
+    """Where the replies to queries say what the service has spent in a round: in a field or in a header."""
+
+    field: str | None = None
+    header: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.field is None) == (self.header is None):
+            raise BadInput("the epsilon spent is read from a field or from a header; name one of the two")
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"field {self.field!r}" if self.header is None else f"header {self.header!r}"
+
+
 class ControlKind(StrEnum):
     """How the positive control makes the true answers of the two worlds differ by 20 noise scales."""
 
@@ -150,6 +167,7 @@ class QueriesServiceTable:
     ask: AskRequest | None = None
     close: CloseRequest | None = None
     refused: RefusalRule | None = None
+    spent: SpentRule | None = None
 
     def __post_init__(self) -> None:
         for name in ("rate", "timeout"):
@@ -223,6 +241,10 @@ class QueriesServiceTable:
             raise BadInput("ask: {round} needs an open round; add open = ...")
         if self.open is None and self.close is not None:
             raise BadInput("close: no round is ever opened; leave it out, or add open = ...")
+        if self.open is None and self.spent is not None:
+            raise BadInput(
+                "spent: without open, no round has an account of its own; leave it out, or add open = ..."
+            )
 
     def _require_question(self) -> None:
         if not self.asking.places & {"where", "predicate", "ids", "sql"}:

@@ -36,6 +36,7 @@ from leakgauge.domains.queries.remote.plan_tables import (
     OpenRequest,
     QueriesServiceTable,
 )
+from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 from leakgauge.domains.queries.transcript import TranscriptRecorder
@@ -72,6 +73,7 @@ class ServiceAdapter:
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
         self._faults = 0  # in a row
+        self._spending = None if service.spent is None else ReportedSpending(service.spent)
 
     def require_token(self) -> None:
         """Refuse to start without the token that the plan names; a dry run needs none."""
@@ -97,6 +99,12 @@ class ServiceAdapter:
         if faults and len(faults) == len(served) and "ask.answer" not in self._understood:
             raise ReleaseLost(faults[0])
         return served
+
+    def reported(self, rounds: Sequence[PlaceholderValues]) -> Reals | None:
+        """Return the epsilon that the service says it has spent in each round; None if it says nothing."""
+        if self._spending is None:
+            return None
+        return np.array([self._spending.of(values["round"]) for values in rounds])
 
     def finish(self, rounds: Sequence[PlaceholderValues]) -> None:
         """Mark rounds as finished, so that they are closed later."""
@@ -150,7 +158,10 @@ class ServiceAdapter:
                 raise
 
         def read(reply: http_client.HttpReply) -> ServedAnswer:
-            if http_client.is_refusal(reply, refused):
+            is_refused = http_client.is_refusal(reply, refused)
+            if self._spending is not None and (is_refused or 200 <= reply.status < 300):
+                self._spending.read(reply, values["round"], refused=is_refused)
+            if is_refused:
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
@@ -192,6 +203,8 @@ class ServiceAdapter:
         rounds = [values for values in wanted if self._opened.get(values.get("round", "")) is values]
         for values in rounds:
             del self._opened[values["round"]]
+            if self._spending is not None:
+                self._spending.forget(values["round"])
         template = self.service.close
         if template is None or not rounds:
             return
@@ -302,9 +315,9 @@ def _require_template_selects(query: Query, service: QueriesServiceTable) -> Non
 class HttpOracle:
     """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
-    Rounds are opened by the first query. A query that the stated cache treats as repeated costs nothing if
-    its answer is the same; if the answer differs, it counts as fresh. So does the same real number again, by
-    a cache that is better than the stated one.
+    Rounds are opened by the first query. A query costs nothing where its answer is that of an earlier query
+    which the stated cache treats as equal, or which selects the same records: the service may recognise more
+    than is stated. If the answer differs, it counts as fresh.
     """
 
     def __init__(
@@ -314,7 +327,9 @@ class HttpOracle:
         self._members, self._seeds = members, seeds
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
-        self._recorder = TranscriptRecorder(members, real_valued=rules.real_valued)
+        self._recorder = TranscriptRecorder(
+            members, real_valued=rules.real_valued, never_by_chance=rules.rounds_never_equal
+        )
 
     @property
     def n_rounds(self) -> int:
@@ -342,6 +357,7 @@ class HttpOracle:
     def transcript(self) -> Transcript:
         """Ask the first round on, beyond its budget, and return all questions and answers."""
         if self._first is not None and has_probe(self._rules, self.n_rounds, self._seeds[0]):
+            _ = self.reported  # before the probe, which no attacker sent
             self._probe(self._first)
             self._first = None
         return self._recorder.columns
@@ -374,6 +390,13 @@ class HttpOracle:
     @property
     def believed(self) -> dict[str, Reals]:
         return self._ledger.believed
+
+    @cached_property
+    def reported(self) -> Reals | None:
+        """What the service says it has spent in each round; None if the plan does not say where."""
+        if self._first is None:  # nothing was asked, and no round is open
+            return None if self._adapter.service.spent is None else np.zeros(self.n_rounds)
+        return self._adapter.reported(self._rounds)
 
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
