@@ -9,7 +9,7 @@ from domains.queries.small_table import game, known, oracle, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.oracle import AnswerCache, OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
-from leakgauge.domains.queries.query_splitting import split_query
+from leakgauge.domains.queries.target_questions import split_query
 from leakgauge.mechanisms import gaussian, geometric, laplace
 
 COUNT = Query(where="age > 30 AND smoker")

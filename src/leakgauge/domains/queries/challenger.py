@@ -169,7 +169,9 @@ class Challenger(ChallengerDefaults):
         targets, rules = self.table.targets[:1], self.rules
         table = OracleTable(self.table.records, targets)
         shift = float(self.table.records.values(self.query, targets)[0])
-        settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
+        settings = [rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift]
+        if rules.at_least is not None:
+            settings += [rules.at_least, rules.suppress_by]
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
         questions = None
         if self.adapter is not None:
@@ -191,6 +193,8 @@ class Challenger(ChallengerDefaults):
                 accountant=rules.accountant,
                 cache=rules.cache,
                 budget=rules.budget,
+                at_least=rules.at_least,
+                suppress_by=rules.suppress_by,
                 shift=shift,
             ),
             guarantee=None,
@@ -252,7 +256,8 @@ def _require_an_answer(control: Challenger) -> None:
     oracle = control.release(np.array([[False], [True]]), np.random.default_rng(0)).oracle()
     if np.isnan(oracle.ask(control.query)).all():
         raise BadInput(
-            "challenger: the service answers nothing, not even the query of the plan asked once; raise budget"
+            "challenger: the service answers nothing, not even the query of the plan asked once; raise "
+            "budget, or lower at_least"
         )
 
 

@@ -40,6 +40,18 @@ class AnswerCache(StrEnum):
     CANONICAL = "canonical"
 
 
+class SuppressBy(StrEnum):
+    """Which number is compared with ``at_least``.
+
+    ``records`` is the true number of selected records: whether an answer is given then depends on the data,
+    which no noise protects. ``answer`` is the noisy count itself, after it was charged: this reveals no more
+    than the noisy count would.
+    """
+
+    RECORDS = "records"
+    ANSWER = "answer"
+
+
 def cache_key(cache: AnswerCache, resolved: ResolvedQuery) -> Hashable | None:
     """Return the key by which a cache recognizes a query; nothing without a cache."""
     match cache:
@@ -60,9 +72,13 @@ class OracleRules:
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
     budget: float | None = None  # none: nothing is refused
+    at_least: int | None = None  # smaller counts are not answered
+    suppress_by: SuppressBy = SuppressBy.RECORDS
 
     def __post_init__(self) -> None:
         find_accountant(self.accountant)
+        if self.at_least is not None and not self.at_least >= 1:
+            raise BadInput(f"at_least must be >= 1, got {self.at_least}; leave it out to answer small counts")
         if self.budget is None:
             return
         if not 0 < self.budget < math.inf:
@@ -93,7 +109,16 @@ class OracleRules:
     @property
     def bounded(self) -> bool:
         """Whether refusals bound the privacy loss of every record."""
-        return self.budget is not None and find_accountant(self.accountant).sound
+        return (
+            self.budget is not None
+            and find_accountant(self.accountant).sound
+            and not self.refuses_by_true_count
+        )
+
+    @property
+    def refuses_by_true_count(self) -> bool:
+        """Whether small counts are refused by the number of records, which reveals that number."""
+        return self.at_least is not None and self.suppress_by is SuppressBy.RECORDS
 
     @property
     def whole(self) -> bool:
@@ -201,7 +226,9 @@ class LocalOracle:
 
     def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
         """Answer in the worlds without an earlier answer, where the budget allows it."""
-        new = np.ones(len(self._worlds), dtype=bool) if before is None else ~before.worlds
+        new = self._large_enough(resolved)
+        if before is not None:
+            new &= ~before.worlds
         if (most := self._rules.most_answers) is not None and new.any():
             new &= self._account.after(resolved) <= most
         old = np.full(self.n_rounds, np.nan) if before is None else before.answers
@@ -211,8 +238,17 @@ class LocalOracle:
         self._ledger.add(resolved, new)
         true = resolved.total + self._members @ resolved.shifts
         noisy = self._rules.noise_of(resolved.query).sample(true, self._rng)
+        if self._rules.at_least is not None and self._rules.suppress_by is SuppressBy.ANSWER:
+            noisy = np.where(noisy < self._rules.at_least, np.nan, noisy)
         answers = np.where(new[self._world_of], noisy, old)
         return answers, new if before is None else new | before.worlds
+
+    def _large_enough(self, resolved: ResolvedQuery) -> Bits:
+        """Return the worlds in which enough records are selected; a refusal of the others costs nothing."""
+        if self._rules.at_least is None or self._rules.suppress_by is not SuppressBy.RECORDS:
+            return np.ones(len(self._worlds), dtype=bool)
+        n_selected = resolved.others.size + self._worlds @ resolved.targets.astype(np.int64)
+        return np.asarray(n_selected >= self._rules.at_least)
 
     @property
     def obtained(self) -> Reals:

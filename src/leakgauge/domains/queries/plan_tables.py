@@ -9,8 +9,8 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.opendp_noise import read_opendp
-from leakgauge.domains.queries.oracle import AnswerCache, OracleNoise, OracleRules
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.oracle import AnswerCache, OracleNoise, OracleRules, SuppressBy
+from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
@@ -47,8 +47,8 @@ class QueriesTargetsTable(target_choice.TargetChoice):
 class QueriesChallengerTable:
     """The query of the audit, the targets, and the accounting of the oracle.
 
-    ``promise`` is an epsilon stated by the owner, for oracles whose refusals give no guarantee. With a
-    ``service``, the accounting keys describe that service.
+    ``promise`` is an epsilon stated by the owner, for oracles whose refusals give no guarantee. Counts below
+    ``at_least`` are not answered. With a ``service``, the accounting keys describe that service.
     """
 
     targets: QueriesTargetsTable = QueriesTargetsTable()
@@ -56,6 +56,8 @@ class QueriesChallengerTable:
     budget: float | None = None
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
+    at_least: int | None = None
+    suppress_by: SuppressBy = SuppressBy.RECORDS
     promise: float | None = None
     service: QueriesServiceTable | None = None
     own_service: bool = False
@@ -65,8 +67,19 @@ class QueriesChallengerTable:
             raise BadInput("query.ids: attacks choose the ids; leave it out, or use query.where")
         if self.promise is not None and not 0 < self.promise < math.inf:
             raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
+        if self.suppress_by is SuppressBy.ANSWER:
+            self._require_noisy_threshold()
         if self.service is not None:
             self._require_fitting(self.service)
+
+    def _require_noisy_threshold(self) -> None:
+        if self.at_least is None:
+            raise BadInput('suppress_by = "answer": there is no smallest count; add at_least = ...')
+        if self.query.kind is not QueryKind.COUNT:
+            raise BadInput(
+                f'suppress_by = "answer": a {self.query.kind} is no count that could be compared with '
+                'at_least; use suppress_by = "records"'
+            )
 
     def _require_fitting(self, service: QueriesServiceTable) -> None:
         """Refuse a service that is not the owner's, or in which rounds would not be independent."""
@@ -102,7 +115,14 @@ def read_oracle_rules(
     """Read the noise of one answer, and combine it with the accounting in the challenger's table."""
     noise = _noise(mechanism, table.query.sensitivity, folder)
     try:
-        rules = OracleRules(noise=noise, accountant=table.accountant, cache=table.cache, budget=table.budget)
+        rules = OracleRules(
+            noise=noise,
+            accountant=table.accountant,
+            cache=table.cache,
+            budget=table.budget,
+            at_least=table.at_least,
+            suppress_by=table.suppress_by,
+        )
     except BadInput as error:
         message = str(error)
         prefixed = message if message.startswith("challenger.") else f"challenger: {message}"
@@ -163,3 +183,24 @@ class QueriesKnowledgeTable:
     def __post_init__(self) -> None:
         if self.records is not None and not self.records >= 0:
             raise BadInput(f"records must be >= 0, got {self.records}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesAttributesTable(QueriesKnowledgeTable):
+    """Whom an attacker knows and which columns of them; ids are never among them.
+
+    By default it knows all columns and everybody but the targets. ``where`` restricts whom it knows. With a
+    ``register`` it also knows which combinations of these columns other people of the table have, without
+    knowing those people; otherwise it takes for granted that nobody else has those of the people it knows.
+    """
+
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    register: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.columns is not None and not self.columns:
+            raise BadInput("columns: at least one is needed; leave it out for all columns")
+        if self.columns is not None and len(set(self.columns)) < len(self.columns):
+            raise BadInput("columns: a column is named twice; remove it")

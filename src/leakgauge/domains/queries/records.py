@@ -38,7 +38,7 @@ class OracleRecords:
         ids = self.columns[self.id_column]
         if ids.size == 0:
             raise BadInput("data: there is no record in the table; add at least one")
-        if (n_absent := int(_absent(ids).sum())) > 0:
+        if (n_absent := int(absent_values(ids).sum())) > 0:
             raise BadInput(f"data.id: {n_absent} records have no {self.id_column!r}; add their ids")
         if n_repeated := len(self) - len(self.row_of):
             raise BadInput(
@@ -118,7 +118,7 @@ class OracleRecords:
         if self.types[column] not in (conditions.ColumnType.WHOLE, conditions.ColumnType.REAL):
             raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
         values = self.columns[column]
-        bad = _absent(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
+        bad = absent_values(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
         if bad.any():
             raise BadInput(
                 f"query.column: {column!r} has no finite number in {int(bad.sum())} of {len(self)} records; "
@@ -136,7 +136,7 @@ class OracleRecords:
         connection = open_database()
         given: dict[str, npt.NDArray[Any]] = {"n": np.arange(len(self), dtype=np.int64)}
         for i, column in enumerate(self.columns.values()):
-            given |= {f"c{i}": _filled(column), f"absent{i}": _absent(column)}
+            given |= {f"c{i}": _filled(column), f"absent{i}": absent_values(column)}
         connection.register("given", given)
         typed = ", ".join(
             f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END "
@@ -152,7 +152,8 @@ def _id_type_name(kind: type) -> str:
     return "texts" if kind is str else "whole numbers"
 
 
-def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def absent_values(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a column has no value."""
     if column.dtype == object:
         return np.array([value is None for value in column], dtype=bool) | np.ma.getmaskarray(column)
     return np.ma.getmaskarray(column)
@@ -161,7 +162,7 @@ def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 def _filled(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Fill missing values, because not every version of DuckDB respects masks."""
     data = np.ma.getdata(column)
-    return np.where(_absent(column), "", data) if data.dtype == object else data
+    return np.where(absent_values(column), "", data) if data.dtype == object else data
 
 
 @dataclass(frozen=True, eq=False)
