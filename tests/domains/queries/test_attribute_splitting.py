@@ -171,9 +171,9 @@ def test_refuses_where_nothing_can_be_asked():
     owner = game(targets=2)
     with pytest.raises(BadInput, match=r"any target.* target 1: \d+ others .* add columns"):
         split_questions(build("attributes", {"columns": ["region"], "records": 900}, owner, 1), 2, None)
-    with pytest.raises(BadInput, match=r"disjoint sets, each of 10 known people; .* separate 0"):
+    with pytest.raises(BadInput, match=r"disjoint sets of 10 known people, at least 1; .* separate 0"):
         split_questions(knows(game(at_least=10), records=9), 1, None)
-    with pytest.raises(BadInput, match="2 disjoint sets"):
+    with pytest.raises(BadInput, match="known people, at least 2"):
         split_t_test.Attack().study(knows(game(at_least=10), records=15), None)
 
 

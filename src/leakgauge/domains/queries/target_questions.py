@@ -229,7 +229,7 @@ def _by_attributes(
         )
     if len(sets) < least:
         raise BadInput(
-            f"needs {least} disjoint sets, each of {size} known people; predicates over {_listed(known)} "
+            f"needs disjoint sets of {size} known people, at least {least}; predicates over {_listed(known)} "
             f"separate {len(sets)} from others, of the {len(known.people)} people whom the attacker knows; "
             "raise records or add columns to its knowledge, or lower at_least"
         )

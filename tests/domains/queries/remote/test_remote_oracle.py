@@ -14,7 +14,7 @@ from leakgauge.core.game import Adversary, Scorer
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote.http_client import RateLimiter
-from leakgauge.domains.queries.remote.plan_tables import AskRequest
+from leakgauge.domains.queries.remote.plan_tables import AskRequest, RefusalRule
 from leakgauge.runner import play_block
 from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.play_block import PlayBlock
@@ -310,3 +310,15 @@ def test_refusal_without_rounds_stops_the_run():
         pytest.raises(BadInput, match="without open no round has its own budget"),
     ):
         oracle(adapter(service, ask=plain), [[True]]).ask(Query())
+
+
+def test_suppressed_counts_need_no_rounds():
+    plain = AskRequest(path="/{world}", json={"where": "{where}"})
+    small = RefusalRule(field="small")
+
+    def answer(handler):
+        reply(handler, 200, b'{"small": true}' if handler.path == "/without" else b'{"answer": 10.5}')
+
+    with running(lambda kind, n: answer) as service:
+        asked = oracle(adapter(service, ask=plain, suppressed=small), [[True], [False]])
+        np.testing.assert_array_equal(asked.ask(Query(where="age > 3")), [10.5, np.nan])

@@ -150,6 +150,7 @@ class QueriesServiceTable:
     ask: AskRequest | None = None
     close: CloseRequest | None = None
     refused: RefusalRule | None = None
+    suppressed: RefusalRule | None = None  # how a count below the smallest is reported, if not as refused
 
     def __post_init__(self) -> None:
         for name in ("rate", "timeout"):

@@ -106,10 +106,12 @@ class ServiceAdapter:
         return self._opened[name]
 
     def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> float:
-        template, refused = self.service.asking, self.service.refused
+        template, refused, suppressed = self.service.asking, self.service.refused, self.service.suppressed
         assert refused is not None
 
         def interpret(reply: http_client.HttpReply) -> float:
+            if suppressed is not None and http_client.is_refusal(reply, suppressed):
+                return math.nan
             if http_client.is_refusal(reply, refused):
                 if self.service.open is None:
                     raise BadInput(

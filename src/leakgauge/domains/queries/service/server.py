@@ -112,6 +112,13 @@ class ServiceRounds:
             if self._open.pop(name, None) is None:
                 raise UnknownRound(name)
 
+    @property
+    def refusal(self) -> str:
+        """Why an answer may be refused."""
+        if self._rules.at_least is None:
+            return "the budget of this round is used up"
+        return f"the count is below {self._rules.at_least}, or the budget of this round is used up"
+
     def _row(self, name: Id) -> int:
         row = self._table.records.row_of.get(name)
         if row is None or row not in self._with_group.targets:
@@ -223,7 +230,7 @@ def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
         question = read_dataclass(_Question, body, "query")
         answer = rounds.ask(name, question.query, question.request)
         if answer is None:
-            return JSONResponse({"refused": "the budget of this round is used up"}, 403)
+            return JSONResponse({"refused": rounds.refusal}, 403)
         return JSONResponse({"answer": answer})
 
     @app.delete("/rounds/{name}", status_code=204, dependencies=with_token)
