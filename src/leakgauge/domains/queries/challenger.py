@@ -18,7 +18,7 @@ from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
 from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
-from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.control_oracle import (
@@ -42,6 +42,8 @@ def choose_targets(
 ) -> Ints:
     """Draw or look up the targets: records that the query selects and that change its answer."""
     selected = records.rows(records.condition(query))
+    if query.group_by is not None:
+        selected = selected[records.groups(query, selected) >= 0]
     if wanted.names:
         return _named_targets(records, query, wanted.names, selected)
     values = records.values(query, selected)
@@ -178,6 +180,11 @@ class Challenger(ChallengerDefaults):
             kind = self.adapter.service.control or ControlKind.QUESTIONS
             if kind is ControlKind.NONE:
                 return NoControl(reason='the plan sets service.control = "none"')
+            if self.query.kind not in (QueryKind.COUNT, QueryKind.SUM) or self.query.group_by is not None:
+                return NoControl(
+                    reason="the service adds its own noise, and only counts and sums can be asked with more "
+                    "records"
+                )
             questions = ControlQuestions(table, self.table, self.query, rules, kind)
             if questions.scales < LEAST_SCALES:
                 return NoControl(
@@ -267,6 +274,8 @@ def _require_answers(records: OracleRecords, query: Query) -> None:
         records.condition(query)
         if query.column is not None:
             records.numbers(query.column)
+        if query.group_by is not None:
+            records.groups(query, np.arange(len(records)))
     except BadInput as error:
         raise BadInput(f"challenger.query.{str(error).removeprefix('query.')}") from None
 

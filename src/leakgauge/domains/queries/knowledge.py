@@ -14,7 +14,7 @@ from leakgauge.domains.queries.challenger import Challenger
 from leakgauge.domains.queries.data import KNOWN_STREAM
 from leakgauge.domains.queries.oracle import OracleNoise, SuppressBy
 from leakgauge.domains.queries.plan_tables import QueriesAttributesTable, QueriesKnowledgeTable
-from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import Ints
 from leakgauge.domains.queries.release import QueriesBlock, QueriesView
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -36,6 +36,9 @@ class OracleKnowledge:
     suppress_by: SuppressBy = SuppressBy.RECORDS
     values: Reals  # contribution of each known person
     shifts: Reals  # contribution of each target
+    groups: Ints | None = None  # of each known person, where the answer has groups
+    target_groups: Ints | None = None
+    count_noise: OracleNoise | None = None  # of the count that divides an average; ``noise`` is of its sum
     whole: bool  # whether everybody whom the query selects is known, except the targets
 
     @property
@@ -144,7 +147,12 @@ def _known_rows(
 def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
     """The fields that all attackers have."""
     rules, records, query = challenger.rules, challenger.table.records, challenger.query
+    targets = np.asarray(challenger.table.targets)
+    grouped = query.group_by is not None
     return {
+        "groups": records.groups(query, rows) if grouped else None,
+        "target_groups": records.groups(query, targets) if grouped else None,
+        "count_noise": rules.count_noise_of(query) if query.kind is QueryKind.AVERAGE else None,
         "query": query,
         "noise": rules.noise_of(query),
         "epsilon": rules.epsilon,
@@ -154,6 +162,6 @@ def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
         "at_least": rules.at_least,
         "suppress_by": rules.suppress_by,
         "values": records.values(query, rows),
-        "shifts": records.values(query, np.asarray(challenger.table.targets)),
+        "shifts": records.values(query, targets),
         "whole": rows.size == challenger.table.ask(query).others.size,
     }

@@ -15,15 +15,16 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query import WITH_COLUMN, Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
-from leakgauge.mechanisms import geometric, laplace, opendp
-from leakgauge.mechanisms._additive import AdditiveNoise
+from leakgauge.mechanisms import gaussian, geometric, laplace, opendp
+from leakgauge.mechanisms._additive import AdditiveNoise, Norm
 
 OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
 
 MOST_ANSWERS = 1_000_000
 NOISE_SCALES = 20.0  # between the two worlds of a positive control
+FAINT = 1e-6  # noise of the parts of an average in a positive control, in sensitivities
 ROUNDING = 1e-9  # so that a budget of 3 pays for ten answers at epsilon 0.3 in floating point
 
 
@@ -61,7 +62,8 @@ def cache_key(cache: AnswerCache, resolved: ResolvedQuery) -> Hashable | None:
             return resolved.query
         case AnswerCache.CANONICAL:
             query = resolved.query
-            return (query.kind, query.column, query.bound, resolved.condition)
+            groups = (query.group_by, query.groups, query.edges)
+            return (query.kind, query.column, query.bound, groups, resolved.condition)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +130,14 @@ class OracleRules:
         return self.noise.lattice
 
     def noise_of(self, query: Query) -> OracleNoise:
-        """Return the noise of an answer to a query."""
+        """Return the noise of an answer to a query; of an average, that of its sum."""
+        if query.kind is QueryKind.AVERAGE:
+            return _noise_of_part(self.noise, query.sensitivity)
         return _noise_for_sensitivity(self.noise, query.sensitivity)
+
+    def count_noise_of(self, query: Query) -> OracleNoise:
+        """Return the noise of the count by which the sum of an average is divided."""
+        return _noise_of_part(self.noise, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,10 +150,15 @@ class FaintNoiseRules(OracleRules):
     shift: float  # what the target adds to an answer
 
     def noise_of(self, query: Query) -> OracleNoise:
+        if query.kind is QueryKind.AVERAGE:
+            return laplace.Mechanism(scale=query.sensitivity * FAINT)
         scale = abs(self.shift) / NOISE_SCALES
         if not isinstance(self.noise, opendp.Mechanism):
             return self.noise.scaled_to(self.noise.sensitivity, scale)
         return geometric.Mechanism(scale=scale) if self.whole else laplace.Mechanism(scale=scale)
+
+    def count_noise_of(self, query: Query) -> OracleNoise:
+        return laplace.Mechanism(scale=FAINT)
 
 
 @lru_cache(maxsize=64)
@@ -161,6 +174,19 @@ def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNois
     return noise.scaled_to(sensitivity, noise.noise_scale * sensitivity / noise.sensitivity)
 
 
+@lru_cache(maxsize=64)
+def _noise_of_part(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+    """Return the noise of the sum or the count of an average, each of which gets half of the budget.
+
+    Two answers with twice the Laplace noise, or with sqrt 2 times the Gaussian noise, reveal no more than one
+    answer with that noise.
+    """
+    if not isinstance(noise, laplace.Mechanism | gaussian.Mechanism):
+        raise BadInput("mechanism: an average takes laplace or gaussian noise; change one of the two")
+    factor = 2.0 if noise.norm is Norm.L1 else math.sqrt(2.0)
+    return noise.scaled_to(sensitivity, factor * noise.noise_scale * sensitivity / noise.sensitivity)
+
+
 class Oracle(Protocol):
     """Answers queries about the tables of a block of rounds, within its budget."""
 
@@ -168,7 +194,7 @@ class Oracle(Protocol):
     def n_rounds(self) -> int: ...
 
     def ask(self, query: Query) -> Reals:
-        """Return one noisy answer for each round; NaN where it is refused."""
+        """Return one noisy answer for each round, or rounds x groups; NaN where it is refused."""
         ...
 
 
@@ -217,6 +243,8 @@ class LocalOracle:
 
     def ask(self, query: Query) -> Reals:
         resolved = self._table.ask(query)
+        if self._rules.suppress_by is SuppressBy.ANSWER and query.kind in WITH_COLUMN:
+            raise BadInput("only counts are answered where noisy counts are compared with at_least; ask one")
         key = cache_key(self._rules.cache, resolved)
         before = None if key is None else self._given.get(key)
         answers, answered = self._fresh(resolved, before)
@@ -231,17 +259,28 @@ class LocalOracle:
             new &= ~before.worlds
         if (most := self._rules.most_answers) is not None and new.any():
             new &= self._account.after(resolved) <= most
-        old = np.full(self.n_rounds, np.nan) if before is None else before.answers
+        shape = (self.n_rounds, *resolved.total.shape)
+        old = np.full(shape, np.nan) if before is None else before.answers
         if not new.any():
             return old, np.zeros_like(new) if before is None else before.worlds
         self._account.add(resolved, new)
         self._ledger.add(resolved, new)
-        true = resolved.total + self._members @ resolved.shifts
-        noisy = self._rules.noise_of(resolved.query).sample(true, self._rng)
-        if self._rules.at_least is not None and self._rules.suppress_by is SuppressBy.ANSWER:
-            noisy = np.where(noisy < self._rules.at_least, np.nan, noisy)
-        answers = np.where(new[self._world_of], noisy, old)
+        fresh = new[self._world_of].reshape(-1, *[1] * resolved.total.ndim)
+        answers = np.where(fresh, self._noisy(resolved), old)
         return answers, new if before is None else new | before.worlds
+
+    def _noisy(self, resolved: ResolvedQuery) -> Reals:
+        """Return an answer for every round, without small counts where those are withheld."""
+        rules, query = self._rules, resolved.query
+        total = resolved.total + self._members @ resolved.shifts
+        count = resolved.n_others + self._members @ resolved.n_targets
+        noisy = rules.noise_of(query).sample(total, self._rng)
+        if query.kind is QueryKind.AVERAGE:
+            noisy = noisy / np.maximum(rules.count_noise_of(query).sample(count, self._rng), 1.0)
+        if rules.at_least is None:
+            return noisy
+        compared = count if rules.suppress_by is SuppressBy.RECORDS else noisy
+        return np.where(compared < rules.at_least, np.nan, noisy)
 
     def _large_enough(self, resolved: ResolvedQuery) -> Bits:
         """Return the worlds in which enough records are selected; a refusal of the others costs nothing."""

@@ -12,7 +12,7 @@ from leakgauge.domains.queries.opendp_noise import read_opendp
 from leakgauge.domains.queries.oracle import AnswerCache, OracleNoise, OracleRules, SuppressBy
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
-from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms import gaussian, laplace, mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -69,6 +69,8 @@ class QueriesChallengerTable:
             raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
         if self.suppress_by is SuppressBy.ANSWER:
             self._require_noisy_threshold()
+        if self.query.group_by is not None and self.at_least is not None:
+            raise BadInput("at_least: attacks on grouped answers do not respect it; leave out query.group_by")
         if self.service is not None:
             self._require_fitting(self.service)
 
@@ -114,6 +116,10 @@ def read_oracle_rules(
 ) -> OracleRules:
     """Read the noise of one answer, and combine it with the accounting in the challenger's table."""
     noise = _noise(mechanism, table.query.sensitivity, folder)
+    if table.query.kind is QueryKind.AVERAGE and not isinstance(
+        noise, laplace.Mechanism | gaussian.Mechanism
+    ):
+        raise BadInput("mechanism: an average takes laplace or gaussian noise; change one of the two")
     try:
         rules = OracleRules(
             noise=noise,

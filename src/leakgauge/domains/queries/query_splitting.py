@@ -79,10 +79,10 @@ class TTestScore:
 
     test: TTest
     level: float
-    shifts: Reals  # of the targets; they give the side of one-sided tests
+    shifts: Reals  # of the targets, or x queries; they give the side of one-sided tests
 
     def __call__(self, samples: Reals) -> Reals:
-        p = self.test.p_values(samples * np.sign(self.shifts)[:, None])
+        p = self.test.p_values(samples * np.sign(_by_query(self.shifts)))
         scores = np.log(self.level) - np.log(np.maximum(p, _SMALLEST_P_VALUE))
         return np.where(np.isnan(p), 0.0, scores)
 
@@ -94,12 +94,17 @@ class MidpointScore:
     In log odds under normal noise of standard deviation ``unit``, so that targets can be compared.
     """
 
-    shifts: Reals
+    shifts: Reals  # of the targets, or x queries
     unit: float
 
     def __call__(self, samples: Reals) -> Reals:
-        beyond = samples - self.shifts[:, None] / 2
-        return np.where(np.isnan(samples), 0.0, beyond).sum(axis=2) * self.shifts / self.unit**2
+        shifts = _by_query(self.shifts)
+        beyond = (samples - shifts / 2) * shifts
+        return np.where(np.isnan(samples), 0.0, beyond).sum(axis=2) / self.unit**2
+
+
+def _by_query(shifts: Reals) -> Reals:
+    return shifts if shifts.ndim == 2 else shifts[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,15 +132,22 @@ class SplitQuery:
     """Queries about the target and disjoint sets of known records, and the contributions of the latter."""
 
     queries: tuple[Query, ...]
-    known: Reals  # contribution of the known records to each query
+    known: Reals  # answer to each query without the target and without noise
+    group: int | None = None  # of the target, where the answer has groups
+    shifts: Reals | None = None  # what the target adds to each answer, where that differs between queries
+    parts: tuple[Reals, Reals] | None = None  # of averages: sums and counts of the known records
 
     def ask(self, oracle: Oracle) -> Reals:
         """Return rounds x queries: the target's contribution plus noise; NaN where an answer is refused.
 
-        Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets.
+        Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets (not of averages).
         """
-        answers = [oracle.ask(query) for query in self.queries]
-        return np.column_stack(answers) - self.known
+        return np.column_stack([self.ask_one(oracle, i) for i in range(len(self.queries))])
+
+    def ask_one(self, oracle: Oracle, i: int) -> Reals:
+        """Return for each round what query ``i`` says about the target."""
+        answers = oracle.ask(self.queries[i])
+        return (answers if self.group is None else answers[:, self.group]) - self.known[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +160,16 @@ class TargetQuestions:
 
     splits: tuple[SplitQuery, ...]  # one for each target
 
+    def shifts(self, of_targets: Reals) -> Reals:
+        """Return what each target adds to an answer: one number for all queries, or targets x queries."""
+        if all(split.shifts is None for split in self.splits):
+            return of_targets
+        found = np.zeros((len(self.splits), max(len(split.queries) for split in self.splits)))
+        for target, split in enumerate(self.splits):
+            if split.shifts is not None:
+                found[target, : split.shifts.size] = split.shifts
+        return found
+
     def ask(self, oracle: Oracle) -> Reals:
         """Return rounds x targets x queries: contribution of a present target plus noise.
 
@@ -158,7 +180,7 @@ class TargetQuestions:
         for i in range(n):
             for target, split in enumerate(self.splits):
                 if i < len(split.queries):
-                    samples[target, i] = oracle.ask(split.queries[i]) - split.known[i]
+                    samples[target, i] = split.ask_one(oracle, i)
         return samples.transpose(2, 0, 1)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.queries.query import Id, Query, QueryKind
+from leakgauge.domains.queries.query import WITH_COLUMN, Id, Query
 from leakgauge.domains.queries.sql import conditions
 from leakgauge.domains.queries.sql.parser import parse_predicate
 from leakgauge.support.table_reader import require_known
@@ -97,11 +97,30 @@ class OracleRecords:
 
     def values(self, query: Query, rows: Ints) -> Reals:
         """Return the contribution of each of these records to the answer."""
-        if query.kind is QueryKind.COUNT:
+        if query.kind not in WITH_COLUMN:
             return np.ones(rows.size)
         assert query.column is not None
         assert query.bound is not None
         return np.clip(self.numbers(query.column)[rows], -query.bound, query.bound)
+
+    def groups(self, query: Query, rows: Ints) -> Ints:
+        """Return the group of each of these records, -1 for those that are in none."""
+        assert query.group_by is not None
+        require_known(query.group_by, list(self.types), "query.group_by: no column")
+        kind, column = self.types[query.group_by], self.columns[query.group_by][rows]
+        present = ~absent_values(column)
+        found = np.full(rows.size, -1, dtype=np.int64)
+        if query.edges is not None:
+            if kind not in (conditions.ColumnType.WHOLE, conditions.ColumnType.REAL):
+                raise BadInput(f"query.edges: {query.group_by!r} is {kind}; only numbers have intervals")
+            places = np.searchsorted(np.array(query.edges), np.ma.getdata(column)[present], side="right") - 1
+            found[present] = np.where(places < len(query.edges) - 1, places, -1)
+            return found
+        for group, value in enumerate(query.groups or ()):
+            if (kind is conditions.ColumnType.TEXT) != isinstance(value, str):
+                raise BadInput(f"query.groups: {value!r} is no value of {query.group_by!r}, which is {kind}")
+            found[present & (np.ma.getdata(column) == value)] = group
+        return found
 
     def numbers(self, column: str) -> Reals:
         """Return a column that can be summed: it has a finite number for every record."""
@@ -174,8 +193,10 @@ class ResolvedQuery:
     id_operand: conditions.Operand
     others: Ints  # rows
     targets: Bits  # one for each target
-    total: float  # contribution of the others
-    shifts: Reals  # contribution of each target if present; 0 where it is not selected
+    total: Reals  # contribution of the others: a number, or one for each group
+    shifts: Reals  # contribution of each target if present; 0 where it is not selected (x groups)
+    n_others: Reals  # how many others there are, as a number or in each group
+    n_targets: Reals  # 1 where a target is selected (x groups)
 
     @cached_property
     def spans(self) -> dict[conditions.Operand, conditions.ValueRange]:
@@ -212,14 +233,25 @@ class OracleTable:
     def _resolve(self, query: Query) -> ResolvedQuery:
         condition = self.records.condition(query)
         rows = self.records.rows(condition)
+        if query.group_by is not None:
+            rows = rows[self.records.groups(query, rows) >= 0]
         selected = np.isin(self.targets, rows)
         others = np.setdiff1d(rows, self.targets, assume_unique=True)
+        shifts = np.where(selected, self.records.values(query, self.targets), 0.0)
         return ResolvedQuery(
             query=query,
             condition=condition,
             id_operand=self.records.id_operand,
             others=others,
             targets=selected,
-            total=float(self.records.values(query, others).sum()),
-            shifts=np.where(selected, self.records.values(query, self.targets), 0.0),
+            total=np.asarray(self._by_group(query, others, self.records.values(query, others)).sum(axis=0)),
+            shifts=self._by_group(query, self.targets, shifts),
+            n_others=np.asarray(self._by_group(query, others, np.ones(others.size)).sum(axis=0)),
+            n_targets=self._by_group(query, self.targets, selected.astype(np.float64)),
         )
+
+    def _by_group(self, query: Query, rows: Ints, values: Reals) -> Reals:
+        """Return the values of some rows: as they are, or rows x groups with each value in its group."""
+        if query.n_groups is None:
+            return values
+        return values[:, None] * (self.records.groups(query, rows)[:, None] == np.arange(query.n_groups))

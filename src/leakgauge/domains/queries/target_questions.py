@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attribute_sets import AttributeSets, KnownSet, TargetCell
 from leakgauge.domains.queries.knowledge import KnownAttributes, KnownRecords, OracleKnowledge
 from leakgauge.domains.queries.oracle import SuppressBy
-from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.query_splitting import SplitQuery, TargetQuestions
 from leakgauge.domains.queries.records import Ints
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
@@ -114,7 +114,7 @@ def threshold_questions(knowledge: OracleKnowledge, by: SelectBy | None) -> Aske
                     )
                     if found is None:
                         obstacles[target] = f"no set of exactly {n_others} known people has its own predicate"
-                splits.append(NO_QUESTIONS if found is None else _split(attributes, cell, [found]))
+                splits.append(NO_QUESTIONS if found is None else _split(attributes, target, cell, [found]))
             _require_some(splits, obstacles)
             return AskedTargets(
                 TargetQuestions(tuple(splits)),
@@ -144,7 +144,7 @@ def single_questions(knowledge: OracleKnowledge) -> AskedTargets:
             cells = AttributeSets(attributes).target_cells()
             obstacles, alone = _obstacles(cells), KnownSet((), np.zeros(0, dtype=np.int64))
             splits = [
-                NO_QUESTIONS if i in obstacles else _split(attributes, cell, [alone])
+                NO_QUESTIONS if i in obstacles else _split(attributes, i, cell, [alone])
                 for i, cell in enumerate(cells)
             ]
             _require_some(splits, obstacles)
@@ -191,7 +191,24 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy |
 def _split_by_ids(known: KnownRecords, sets: list[Ints], target: int, by: SelectBy | None) -> SplitQuery:
     name = known.targets[target]
     queries = tuple(_about(known, (*(known.ids[row] for row in rows), name), by) for rows in sets)
-    return SplitQuery(queries, np.array([known.values[rows].sum() for rows in sets]))
+    return _without_known_part(known, target, queries, sets)
+
+
+def _without_known_part(
+    known: OracleKnowledge, target: int, queries: tuple[Query, ...], sets: list[Ints]
+) -> SplitQuery:
+    """Compute what the answers would be without the target: the known people in the target's group."""
+    group = None
+    if known.groups is not None and known.target_groups is not None:
+        group = int(known.target_groups[target])
+        sets = [rows[known.groups[rows] == group] for rows in sets]
+    sums = np.array([known.values[rows].sum() for rows in sets])
+    if known.query.kind is not QueryKind.AVERAGE:
+        return SplitQuery(queries, sums, group)
+    counts = np.array([float(rows.size) for rows in sets])
+    without = sums / np.maximum(counts, 1.0)
+    shifts = (sums + known.shifts[target]) / (counts + 1.0) - without
+    return SplitQuery(queries, without, group, shifts, (sums, counts))
 
 
 def _about(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy | None) -> Query:
@@ -237,7 +254,7 @@ def _by_attributes(
     for i, cell in enumerate(cells):
         places = (i * n + np.arange(n)) % len(sets)
         chosen = [sets[place] for place in places.tolist()]
-        splits.append(NO_QUESTIONS if i in obstacles else _split(known, cell, chosen))
+        splits.append(NO_QUESTIONS if i in obstacles else _split(known, i, cell, chosen))
     sizes = [one.rows.size for one in sets]
     about = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     return AskedTargets(
@@ -247,15 +264,15 @@ def _by_attributes(
     )
 
 
-def _split(known: KnownAttributes, cell: TargetCell, sets: list[KnownSet]) -> SplitQuery:
+def _split(known: KnownAttributes, target: int, cell: TargetCell, sets: list[KnownSet]) -> SplitQuery:
     """Build the questions that select a target by its attributes together with each set."""
-    queries, values = [], []
+    queries = []
     for one in sets:
         either = " OR ".join(f"({box})" for box in (cell.box, *one.boxes))
         where = either if known.query.where is None else f"({known.query.where}) AND ({either})"
         queries.append(known.query.such_that(where))
-        values.append(known.values[cell.known].sum() + known.values[one.rows].sum())
-    return SplitQuery(tuple(queries), np.array(values))
+    rows = [np.concatenate([cell.known, one.rows]) for one in sets]
+    return _without_known_part(known, target, tuple(queries), rows)
 
 
 def _obstacles(cells: tuple[TargetCell, ...]) -> dict[int, str]:

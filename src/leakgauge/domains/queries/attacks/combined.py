@@ -12,6 +12,7 @@ from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.attacks.refusal import refusal_scores, threshold_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
 from leakgauge.domains.queries.knowledge import OracleKnowledge
+from leakgauge.domains.queries.question_scores import likelihood_score, midpoint_score
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.target_questions import split_questions, threshold_questions
 
@@ -42,23 +43,25 @@ class Attack(TTestOptions):
         elif knowledge.accountant == "per_row" and knowledge.budget is not None:
             asked = split_questions(knowledge, self.queries, self.by, own_people=True)
             enough = self.queries * knowledge.epsilon > knowledge.budget * _ROUNDING
-            decide = _Cases(self._decide(knowledge), enough)
+            decide = _Cases(self._decide(knowledge, asked.questions), enough)
         else:
             asked = split_questions(knowledge, self.queries, self.by, least=2 if self.test == "t_test" else 1)
-            decide = self._decide(knowledge)
+            decide = self._decide(knowledge, asked.questions)
         return Scorer(
             query_splitting.AskAndScore(asked.questions, decide),
             Reading(threshold=0.0, signed=self.test != "t_test", event=asked.event, studied=asked.studied),
         )
 
-    def _decide(self, knowledge: OracleKnowledge) -> query_splitting.ScoreAnswers:
+    def _decide(
+        self, knowledge: OracleKnowledge, questions: query_splitting.TargetQuestions
+    ) -> query_splitting.ScoreAnswers:
         match self.test:
             case "t_test":
-                return self.t_test(knowledge)
+                return self.t_test(knowledge, questions)
             case "midpoint":
-                return query_splitting.MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+                return midpoint_score(knowledge, questions)
             case "likelihood":
-                return query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+                return likelihood_score(knowledge, questions)
             case _:
                 raise BadInput(f"no test is called {self.test!r}; known: t_test, midpoint, likelihood")
 

@@ -12,6 +12,7 @@ from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.attributes import largest_value
 from leakgauge.domains.queries.knowledge import KnownAttributes, KnownRecords, OracleKnowledge
+from leakgauge.domains.queries.question_scores import midpoint_score
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import Value, quote_identifier, quote_literal
 from leakgauge.domains.queries.target_questions import single_questions
@@ -42,9 +43,10 @@ class Attack:
         asked = single_questions(knowledge)
         never = unused_value(knowledge) if self.wording == "equivalent" else ("", 0)
         splits = tuple(self._repeated(split, never) for split in asked.questions.splits)
-        decide = query_splitting.MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+        questions = query_splitting.TargetQuestions(splits)
+        decide = midpoint_score(knowledge, questions)
         return Scorer(
-            query_splitting.AskAndScore(query_splitting.TargetQuestions(splits), decide),
+            query_splitting.AskAndScore(questions, decide),
             Reading(threshold=0.0, signed=True, event=asked.event, studied=asked.studied),
         )
 
@@ -56,7 +58,9 @@ class Attack:
         for query in split.queries:
             assert query.where is not None
             queries += [query.such_that(text) for text in self._texts(query.where, never)]
-        return query_splitting.SplitQuery(tuple(queries), np.repeat(split.known, self.queries))
+        shifts = None if split.shifts is None else np.repeat(split.shifts, self.queries)
+        known = np.repeat(split.known, self.queries)
+        return query_splitting.SplitQuery(tuple(queries), known, split.group, shifts)
 
     def _texts(self, where: str, never: tuple[str, Value]) -> list[str]:
         match self.wording:

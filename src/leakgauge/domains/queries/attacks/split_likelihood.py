@@ -8,6 +8,7 @@ from numpy.random import Generator
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import OracleKnowledge
+from leakgauge.domains.queries.question_scores import likelihood_score
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.target_questions import SelectBy, split_questions
 
@@ -30,7 +31,7 @@ class Attack:
 
     def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
         asked = split_questions(knowledge, self.queries, self.by)
-        decide = query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+        decide = likelihood_score(knowledge, asked.questions)
         return Scorer(
             query_splitting.AskAndScore(asked.questions, decide),
             Reading(threshold=0.0, signed=True, event=asked.event, studied=asked.studied),

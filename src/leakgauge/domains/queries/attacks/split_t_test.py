@@ -33,9 +33,11 @@ class TTestOptions:
     def _test(self) -> query_splitting.TTest:
         return query_splitting.TTest(form=self.form, sides=self.sides)
 
-    def t_test(self, knowledge: OracleKnowledge) -> query_splitting.TTestScore:
+    def t_test(
+        self, knowledge: OracleKnowledge, questions: query_splitting.TargetQuestions
+    ) -> query_splitting.TTestScore:
         """Return the score of the test."""
-        return query_splitting.TTestScore(self._test(), self.level, knowledge.shifts)
+        return query_splitting.TTestScore(self._test(), self.level, questions.shifts(knowledge.shifts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,6 @@ class Attack(TTestOptions):
     def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
         asked = split_questions(knowledge, self.queries, self.by, least=2)
         return Scorer(
-            query_splitting.AskAndScore(asked.questions, self.t_test(knowledge)),
+            query_splitting.AskAndScore(asked.questions, self.t_test(knowledge, asked.questions)),
             Reading(threshold=0.0, event=asked.event, studied=asked.studied),
         )

@@ -140,7 +140,7 @@ class ControlQuestions:
 
     def _true(self, query: Query, present: bool) -> float:
         resolved = self.rounds.ask(query)
-        return resolved.total + float(self.members(present) @ resolved.shifts)
+        return float(resolved.total + self.members(present) @ resolved.shifts)
 
     @cached_property
     def _shift(self) -> float:
