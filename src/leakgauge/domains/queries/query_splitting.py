@@ -140,7 +140,7 @@ class SplitQuery:
     def ask(self, oracle: Oracle) -> Reals:
         """Return rounds x queries: the target's contribution plus noise; NaN where an answer is refused.
 
-        Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets (not of averages).
+        Theorem 1 of Huang et al.: whatever the sets, they are independent, and but for averages alike.
         """
         return np.column_stack([self.ask_one(oracle, i) for i in range(len(self.queries))])
 

@@ -20,12 +20,12 @@ from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.accounting import Ledger
 from leakgauge.domains.queries.oracle import OracleRules, cache_key
-from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
-from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
 Result = TypeVar("Result")
 
@@ -67,7 +67,7 @@ class ServiceAdapter:
         return self._sender.each(lambda i: self._open_one(template, tables[i]), len(tables))
 
     def ask(self, rounds: Sequence[PlaceholderValues], question: PlaceholderValues) -> Reals:
-        """Send a query to every round; return an answer for each, NaN where it is refused."""
+        """Send a query to every round; return an answer for each (x groups), NaN where it is refused."""
         return np.array(self._sender.each(lambda i: self._ask_one(rounds[i], question), len(rounds)))
 
     def finish(self, rounds: Sequence[PlaceholderValues]) -> None:
@@ -105,22 +105,26 @@ class ServiceAdapter:
             self._opened[name] = {**table, "round": name}
         return self._opened[name]
 
-    def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> float:
+    def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> float | list[float]:
         template, refused, suppressed = self.service.asking, self.service.refused, self.service.suppressed
         assert refused is not None
 
-        def interpret(reply: http_client.HttpReply) -> float:
+        grouped = question.get("group_by") is not None
+        refusal = grouped_answer({}, question) if grouped else math.nan
+
+        def interpret(reply: http_client.HttpReply) -> float | list[float]:
             if suppressed is not None and http_client.is_refusal(reply, suppressed):
-                return math.nan
+                return refusal
             if http_client.is_refusal(reply, refused):
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
                         "of the service, or add open"
                     )
-                return math.nan
+                return refusal
             http_client.require_success(reply)
-            return http_client.finite_answer(self._field(reply, template.answer, "ask.answer"))
+            answer = self._field(reply, template.answer, "ask.answer")
+            return grouped_answer(answer, question) if grouped else http_client.finite_answer(answer)
 
         return self._send(
             template, {**values, **question}, interpret, repeatable="request" in template.places
@@ -183,61 +187,6 @@ def _ignore(_: http_client.HttpReply) -> None:
     pass
 
 
-def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> PlaceholderValues:
-    """Return the values of the placeholders of a query."""
-    _require_template_selects(query, service)
-    where = as_predicate(query, id_column)
-    return {
-        "kind": query.kind.value,
-        "column": query.column,
-        "bound": query.bound,
-        "where": where,
-        "predicate": query.where,
-        "ids": None if query.ids is None else list(query.ids),
-        "sql": f"SELECT {_aggregate_sql(query)} FROM {service.table} WHERE {where}",
-    }
-
-
-def as_predicate(query: Query, id_column: str) -> str:
-    """Return what follows WHERE in SQL.
-
-    >>> as_predicate(Query(ids=(3, 1)), "id"), as_predicate(Query(), "id")
-    ('"id" IN (3, 1)', 'TRUE')
-    """
-    if query.ids is not None:
-        return (
-            f"{quote_identifier(id_column)} IN ({', '.join(map(quote_literal, query.ids))})"
-            if query.ids
-            else "FALSE"
-        )
-    return "TRUE" if query.where is None else query.where
-
-
-def _aggregate_sql(query: Query) -> str:
-    if query.kind is QueryKind.COUNT:
-        return "COUNT(*)"
-    assert query.column is not None
-    column, bound = quote_identifier(query.column), query.sensitivity
-    return f"SUM(LEAST(GREATEST({column}, {-bound!r}), {bound!r}))"
-
-
-def _require_template_selects(query: Query, service: QueriesServiceTable) -> None:
-    """Refuse a template that does not contain the selection of a query."""
-    places = service.asking.places
-    if places & {"where", "sql"}:
-        return
-    if query.ids is not None and "ids" not in places:
-        raise BadInput(
-            "challenger.service.ask: an attack selects records by ids, which {predicate} does not contain; "
-            'use {where} instead, or set by = "predicate" in the attack'
-        )
-    if query.where is not None and "predicate" not in places:
-        raise BadInput(
-            "challenger.service.ask: an attack selects records by a predicate, which {ids} does not contain; "
-            "use {where} instead, or choose attacks that select by ids"
-        )
-
-
 class HttpOracle:
     """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
@@ -262,7 +211,7 @@ class HttpOracle:
         question = query_values(query, self._adapter.service, self._table.records.id_column)
         answers = self._adapter.ask(self._rounds, question)
         self._require_noise(answers, query)
-        answered = ~np.isnan(answers)
+        answered = ~np.isnan(answers) if answers.ndim == 1 else ~np.isnan(answers).all(axis=1)
         self._ledger.add(resolved, answered & ~self._repeated(resolved, answers))
         return answers
 
@@ -297,9 +246,10 @@ class HttpOracle:
         key = cache_key(self._rules.cache, resolved)
         if key is None:
             return np.zeros(self.n_rounds, dtype=bool)
-        before = self._given.get(key, np.full(self.n_rounds, np.nan))
+        before = self._given.get(key, np.full(answers.shape, np.nan))
         self._given[key] = np.where(np.isnan(answers), before, answers)
-        return answers == before
+        same = answers == before
+        return same if same.ndim == 1 else (same | np.isnan(answers)).all(axis=1)
 
     def _require_noise(self, answers: Reals, query: Query) -> None:
         """Refuse rounds that share their noise: they would be one round counted many times."""
@@ -307,7 +257,7 @@ class HttpOracle:
         if scale is None or not scale >= LEAST_NOISE:
             return
         for world in np.unique(self._members, axis=0):
-            same_world = answers[(self._members == world).all(axis=1)]
+            same_world = answers.reshape(self.n_rounds, -1)[(self._members == world).all(axis=1), 0]
             same_world = same_world[~np.isnan(same_world)]
             if same_world.size >= MANY_ROUNDS and (same_world == same_world[0]).all():
                 raise BadInput(
