@@ -44,9 +44,10 @@ def choose_targets(
     selected = records.rows(records.condition(query))
     if query.group_by is not None:
         selected = selected[records.groups(query, selected) >= 0]
+    selected = records.units(selected)
     if wanted.names:
         return _named_targets(records, query, wanted.names, selected)
-    values = records.values(query, selected)
+    values = records.unit_values(query, selected)
     candidates, weights = selected[values != 0], np.abs(values[values != 0])
     if candidates.size < wanted.how_many:
         raise BadInput(
@@ -69,7 +70,7 @@ def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], se
                 f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}, so that "
                 "no answer depends on that record; change one of them"
             )
-    unchanged = [name for name, value in zip(names_as_text, records.values(query, rows)) if value == 0]
+    unchanged = [name for name, value in zip(names_as_text, records.unit_values(query, rows)) if value == 0]
     if unchanged:
         raise BadInput(
             f"{TARGETS_KEY}.names: {query.column!r} of {unchanged[0]!r} is 0, so that no answer depends on "
@@ -170,7 +171,7 @@ class Challenger(ChallengerDefaults):
         """
         targets, rules = self.table.targets[:1], self.rules
         table = OracleTable(self.table.records, targets)
-        shift = float(self.table.records.values(self.query, targets)[0])
+        shift = float(self.table.records.unit_values(self.query, targets)[0])
         settings = [rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift]
         if rules.at_least is not None:
             settings += [rules.at_least, rules.suppress_by]
@@ -184,6 +185,11 @@ class Challenger(ChallengerDefaults):
                 return NoControl(
                     reason="the service adds its own noise, and only counts and sums can be asked with more "
                     "records"
+                )
+            if self.table.records.rows_per_person is not None:
+                return NoControl(
+                    reason="the service adds its own noise, and people with several rows cannot be added to "
+                    "a question"
                 )
             questions = ControlQuestions(table, self.table, self.query, rules, kind)
             if questions.scales < LEAST_SCALES:
@@ -202,6 +208,7 @@ class Challenger(ChallengerDefaults):
                 budget=rules.budget,
                 at_least=rules.at_least,
                 suppress_by=rules.suppress_by,
+                rows_per_person=rules.rows_per_person,
                 shift=shift,
             ),
             guarantee=None,
@@ -228,9 +235,15 @@ def build(
 ) -> Challenger:
     """Build the challenger from the tables of a plan."""
     table = plan_tables.read_challenger_table(challenger)
-    rules = plan_tables.read_oracle_rules(mechanism, table, folder)
+    rules = plan_tables.read_oracle_rules(mechanism, table, folder, plan_tables.rows_per_person(data))
     records = load_records(data, folder, seed)
     query = table.query
+    if records.rows_per_person is not None and (
+        query.group_by is not None or query.kind is QueryKind.AVERAGE
+    ):
+        raise BadInput(
+            "challenger.query: attacks on averages and groups are about single rows; leave out data.person"
+        )
     _require_answers(records, query)
     _require_whole(records, query, rules)
     targets = choose_targets(records, query, table.targets, stream(seed, Role.DATA, TARGETS_STREAM))
@@ -242,7 +255,7 @@ def build(
         guarantee=oracle_guarantee(rules, table.promise),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(
-            *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
+            *(() if "source" not in data else (f"{Path(data['source']).name}: {_size(records)}",)),
             *opendp_notes(rules.noise),
             *(() if table.service is None else (SERVICE_NOTE,)),
         ),
@@ -250,9 +263,18 @@ def build(
     )
 
 
+def _size(records: OracleRecords) -> str:
+    if records.rows_per_person is None:
+        return f"{len(records)} records"
+    n_people = len(records.row_of)
+    return f"{len(records)} records of {n_people} people, at most {records.rows_per_person} of each are used"
+
+
 def control_group(challenger: Challenger) -> Ints:
     """The records that the positive control of an audit leaves out of a service with the first target."""
     table = OracleTable(challenger.table.records, challenger.table.targets[:1])
+    if challenger.table.records.rows_per_person is not None:
+        return table.targets[:0]
     return ControlQuestions(
         table, challenger.table, challenger.query, challenger.rules, ControlKind.ABSENT
     ).group

@@ -105,6 +105,11 @@ def _known_attributes(
     table: QueriesAttributesTable, challenger: Challenger, seed: int, where: str
 ) -> KnownAttributes:
     records, targets = challenger.table.records, np.asarray(challenger.table.targets)
+    if records.rows_per_person is not None:
+        raise BadInput(
+            f"{where}: predicates over attributes select rows, and people may have several; use knowledge "
+            f"{KNOWN!r}, or leave out data.person"
+        )
     names = [name for name in records.types if name != records.id_column]
     for column in table.columns or ():
         if column == records.id_column:
@@ -128,7 +133,7 @@ def _known_rows(
     table: QueriesKnowledgeTable, group: str | None, challenger: Challenger, seed: int, where: str
 ) -> Ints:
     """Draw the rows that an attacker knows from those that the query selects, and that are in its group."""
-    selected = challenger.table.ask(challenger.query).others
+    selected = challenger.table.ask(challenger.query).other_units
     if group is not None:
         try:
             in_group = challenger.table.ask(Query(where=group)).others
@@ -161,7 +166,7 @@ def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
         "cache": rules.cache.value,
         "at_least": rules.at_least,
         "suppress_by": rules.suppress_by,
-        "values": records.values(query, rows),
-        "shifts": records.values(query, targets),
-        "whole": rows.size == challenger.table.ask(query).others.size,
+        "values": records.unit_values(query, rows),
+        "shifts": records.unit_values(query, targets),
+        "whole": rows.size == challenger.table.ask(query).other_units.size,
     }

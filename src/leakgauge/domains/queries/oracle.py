@@ -14,6 +14,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
+from leakgauge.core.guarantee import Unit
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
 from leakgauge.domains.queries.query import WITH_COLUMN, Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
@@ -76,6 +77,7 @@ class OracleRules:
     budget: float | None = None  # none: nothing is refused
     at_least: int | None = None  # smaller counts are not answered
     suppress_by: SuppressBy = SuppressBy.RECORDS
+    rows_per_person: int | None = None  # nothing: the noise protects single rows
 
     def __post_init__(self) -> None:
         find_accountant(self.accountant)
@@ -109,6 +111,11 @@ class OracleRules:
         return math.floor(self.budget / self.epsilon * (1 + ROUNDING))
 
     @property
+    def unit(self) -> Unit:
+        """Whom the noise protects."""
+        return Unit.RECORD if self.rows_per_person is None else Unit.USER
+
+    @property
     def bounded(self) -> bool:
         """Whether refusals bound the privacy loss of every record."""
         return (
@@ -132,12 +139,16 @@ class OracleRules:
     def noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of an answer to a query; of an average, that of its sum."""
         if query.kind is QueryKind.AVERAGE:
-            return _noise_of_part(self.noise, query.sensitivity)
-        return _noise_for_sensitivity(self.noise, query.sensitivity)
+            return _noise_of_part(self.noise, self.sensitivity_of(query))
+        return _noise_for_sensitivity(self.noise, self.sensitivity_of(query))
+
+    def sensitivity_of(self, query: Query) -> float:
+        """How much one unit of privacy changes an answer: a row, or all rows of a person."""
+        return query.sensitivity * (self.rows_per_person or 1)
 
     def count_noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of the count by which the sum of an average is divided."""
-        return _noise_of_part(self.noise, 1.0)
+        return _noise_of_part(self.noise, float(self.rows_per_person or 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,7 +297,7 @@ class LocalOracle:
         """Return the worlds in which enough records are selected; a refusal of the others costs nothing."""
         if self._rules.at_least is None or self._rules.suppress_by is not SuppressBy.RECORDS:
             return np.ones(len(self._worlds), dtype=bool)
-        n_selected = resolved.others.size + self._worlds @ resolved.targets.astype(np.int64)
+        n_selected = resolved.other_units.size + self._worlds @ resolved.targets.astype(np.int64)
         return np.asarray(n_selected >= self._rules.at_least)
 
     @property

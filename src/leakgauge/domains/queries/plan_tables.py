@@ -112,10 +112,13 @@ def mechanism_lines() -> dict[str, str | None]:
 
 
 def read_oracle_rules(
-    mechanism: Mapping[str, Any], table: QueriesChallengerTable, folder: Path = HERE
+    mechanism: Mapping[str, Any],
+    table: QueriesChallengerTable,
+    folder: Path = HERE,
+    rows_per_person: int | None = None,
 ) -> OracleRules:
     """Read the noise of one answer, and combine it with the accounting in the challenger's table."""
-    noise = _noise(mechanism, table.query.sensitivity, folder)
+    noise = _noise(mechanism, table.query.sensitivity * (rows_per_person or 1), folder)
     if table.query.kind is QueryKind.AVERAGE and not isinstance(
         noise, laplace.Mechanism | gaussian.Mechanism
     ):
@@ -128,6 +131,7 @@ def read_oracle_rules(
             budget=table.budget,
             at_least=table.at_least,
             suppress_by=table.suppress_by,
+            rows_per_person=rows_per_person,
         )
     except BadInput as error:
         message = str(error)
@@ -163,21 +167,54 @@ def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> Or
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesSyntheticTable:
-    """Synthetic people: each has an id, an age, an income in thousands, a region, and smokes or not."""
+    """Synthetic people: each has an id, an age, an income in thousands, a region, and smokes or not.
+
+    With ``rows_per_person`` each of them has between one and that many rows, which differ in income, and
+    ``person`` is the column with their names.
+    """
 
     records: int = 1_000
+    person: str | None = None
+    rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
+        _require_persons(self.person, self.rows_per_person)
         if not 1 <= self.records <= MOST_RECORDS:
             raise BadInput(f"records must be in 1..{MOST_RECORDS}, got {self.records}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesFileTable:
-    """A file of records and its id column: by default ``id``, or else row numbers from 0."""
+    """A file of records and its id column: by default ``id``, or else row numbers from 0.
+
+    ``person`` is a column of people who may have several rows, of which the first ``rows_per_person`` count.
+    """
 
     source: str
     id: str | None = None
+    person: str | None = None
+    rows_per_person: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_persons(self.person, self.rows_per_person)
+        if self.person is not None and self.id is not None:
+            raise BadInput("id: the game is about whole people; leave it out, or leave out person")
+
+
+def rows_per_person(data: Mapping[str, Any]) -> int | None:
+    """Return the bound on the rows of one person, which is checked when the data are read."""
+    found = data.get("rows_per_person")
+    return found if isinstance(found, int) and found >= 1 else None
+
+
+def _require_persons(person: str | None, rows_per_person: int | None) -> None:
+    if (person is None) != (rows_per_person is None):
+        raise BadInput(
+            "person and rows_per_person belong together: without a bound on the rows of one person, no noise "
+            "is enough; set both or none"
+        )
+    if rows_per_person is not None and not rows_per_person >= 1:
+        raise BadInput(f"rows_per_person must be >= 1, got {rows_per_person}")
 
 
 @dataclass(frozen=True, kw_only=True)
