@@ -50,6 +50,10 @@ EXPECTED = {  # finding by audit, or by audit and attacker
         "which-hospital": "undecided",
     },
     "own-model": {"as-it-is": None, "canaries": BROKEN},
+    "query-attributes": {
+        "true-count": {"refusal-attributes": BROKEN, "split_likelihood-attributes": KEPT},
+        "noisy-count": KEPT,
+    },
     "query-service": {
         "budget-kept@accountant=sequential": KEPT,
         "budget-kept@accountant=per_predicate": KEPT,
@@ -174,6 +178,11 @@ def require_apart(verdicts):
 
 ALSO = {"one-hospital": require_apart}  # of an example's numbers
 LEADING = {  # correct identifications at the attack's own threshold, as the pages state them
+    "query-attributes": {
+        ("queries.md", "true-count", "refusal-attributes"): "100% (99.62% to 100%)",
+        ("queries.md", "noisy-count", "split_likelihood-attributes"): "66.1% (63.0% to 69.1%)",
+        ("queries.md", "noisy-count", "split_midpoint-attributes"): "62.2% (59.1% to 65.3%)",
+    },
     "query-service": {
         (
             "queries.md",

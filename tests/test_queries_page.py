@@ -11,7 +11,8 @@ import pytest
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.queries import DOMAIN, accounting
+from leakgauge.domains.queries import DOMAIN, accounting, challenger, knowledge
+from leakgauge.domains.queries.attacks import split_likelihood
 from leakgauge.domains.queries.oracle import AnswerCache
 from leakgauge.domains.queries.plan_tables import (
     QueriesChallengerTable,
@@ -110,3 +111,31 @@ def test_attack_success_on_page_matches_theory():
     for name, success in rows.items():
         cells = " | ".join(f"{float(value):.3f}" for value in success)
         assert f"| {name} | {cells} |" in PAGE, cells
+
+
+@pytest.mark.parametrize(
+    ("columns", "records", "at_least", "stated"),
+    [
+        (("age",), None, 10, 0.832),
+        (("age", "region"), 500, 10, 0.558),
+        (("age", "region", "income"), 50, 10, 0.791),
+        (("age", "region", "income"), 100, 50, 0.687),
+        (("age", "region", "income"), 500, 100, 0.806),
+    ],
+)
+def test_success_by_what_is_known_and_by_the_smallest_count(columns, records, at_least, stated):
+    owner = challenger.build(
+        data={},
+        challenger={"targets": 20, "at_least": at_least, "accountant": "none"},
+        mechanism={"name": "laplace", "epsilon": 1.0},
+        folder=Path(),
+        seed=20240501,
+    )
+    given = {"columns": columns} | ({} if records is None else {"records": records})
+    known = knowledge.build("attributes", given, owner, 20240501)
+    scorer = split_likelihood.Attack().study(known, np.random.default_rng(0))
+    members = np.random.default_rng(11).random((400, 20)) < 0.5
+    seen = known.view(owner.release(members, np.random.default_rng(12)))
+    right = ((scorer.score(seen, np.random.default_rng(0)) >= 0) == members).mean()
+    assert abs(right - stated) < 4.5 * np.sqrt(0.25 / members.size)
+    assert f"{stated:.1%}" in PAGE

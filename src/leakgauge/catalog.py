@@ -175,12 +175,16 @@ def redacted_challenger(domain: str, table: Mapping[str, Any]) -> dict[str, Any]
 
 
 def redacted_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of an attacker's knowledge as a report may show it: without lists of people."""
-    private = get_domain(domain).private_knowledge_keys
-    return {
-        key: "(not shown)" if key in private and isinstance(value, list | tuple) else value
-        for key, value in table.items()
-    }
+    """Return the table of an attacker's knowledge as a report may show it: without values from the data."""
+    about = get_domain(domain)
+
+    def show(key: str, value: Any) -> Any:
+        if key in about.masked_keys and isinstance(value, str):
+            return about.load(about.masked_keys[key])(value)
+        hidden = key in about.private_knowledge_keys and isinstance(value, list | tuple)
+        return "(not shown)" if hidden else value
+
+    return {key: show(key, value) for key, value in table.items()}
 
 
 def accepted_knowledge(domain: str, attack: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.knowledge import build as know
-from leakgauge.domains.queries.oracle import AnswerCache, LocalOracle, OracleRules
+from leakgauge.domains.queries.oracle import AnswerCache, LocalOracle, OracleRules, SuppressBy
 from leakgauge.domains.queries.records import OracleRecords, OracleTable
 from leakgauge.domains.queries.sql.conditions import ColumnType
 from leakgauge.mechanisms import laplace
@@ -41,7 +41,17 @@ def table(targets=(3,), **changed):
 
 
 def oracle(
-    members, *, targets=None, epsilon=1.0, accountant="none", cache="none", budget=None, seed=1, scale=None
+    members,
+    *,
+    targets=None,
+    epsilon=1.0,
+    accountant="none",
+    cache="none",
+    budget=None,
+    seed=1,
+    scale=None,
+    at_least=None,
+    suppress_by="records",
 ):
     members = np.atleast_2d(np.asarray(members, dtype=bool))
     targets = tuple(range(members.shape[1])) if targets is None else targets
@@ -50,6 +60,8 @@ def oracle(
         accountant=accountant,
         cache=AnswerCache(cache),
         budget=budget,
+        at_least=at_least,
+        suppress_by=SuppressBy(suppress_by),
     )
     return LocalOracle(table(targets), rules, members, seed)
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries import challenger, knowledge
-from leakgauge.domains.queries.query_splitting import SelectBy, TargetQuestions
+from leakgauge.domains.queries.target_questions import SelectBy, split_questions
 
 EPSILON, M = 0.4, 12
 SUM = {"kind": "sum", "column": "income", "bound": 80.0}
@@ -24,7 +24,7 @@ def game(records=None, **setting):
 def asked(owner, known, members, seed=1):
     """What was spent by then, and the answers."""
     seen = known.view(owner.release(members, np.random.default_rng(seed)))
-    samples = TargetQuestions.about_all(known, M, SelectBy.IDS).ask(seen.oracle())
+    samples = split_questions(known, M, SelectBy.IDS).questions.ask(seen.oracle())
     return known.spent(seen), samples
 
 
@@ -45,7 +45,7 @@ def test_theorem_2_needs_as_many_known_records_as_answers():
     owner, known = game(records=M)
     assert asked(owner, known, np.ones((2, 1), dtype=bool))[1].shape == (2, 1, M)
     with pytest.raises(BadInput, match=f"queries = {M}"):
-        TargetQuestions.about_all(game(records=M - 1)[1], M, SelectBy.IDS)
+        split_questions(game(records=M - 1)[1], M, SelectBy.IDS)
 
 
 def test_theorem_3_adversary_obtains_m_epsilon():

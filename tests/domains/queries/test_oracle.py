@@ -9,7 +9,7 @@ from domains.queries.small_table import game, known, oracle, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.oracle import AnswerCache, OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
-from leakgauge.domains.queries.query_splitting import split_query
+from leakgauge.domains.queries.target_questions import split_query
 from leakgauge.mechanisms import gaussian, geometric, laplace
 
 COUNT = Query(where="age > 30 AND smoker")
@@ -239,3 +239,49 @@ def test_large_block_needs_no_dense_table():
     finally:
         tracemalloc.stop()
     assert peak < 10_000 * 20_000 / 10  # a tenth of a byte for each pair of a round and a record
+
+
+def test_small_counts_are_refused_by_the_true_number():
+    """Ten people, one of them a target: a count of seven others is answered to eight at least, or not."""
+    asked = oracle([[True], [False]], targets=(3,), at_least=8, accountant="sequential")
+    assert np.isnan(asked.ask(Query(ids=(0, 1, 2, 3, 4, 5, 6, 7)))).tolist() == [False, True]
+    assert np.isnan(asked.ask(Query(ids=(0, 1, 2)))).all()
+    assert not np.isnan(asked.ask(Query())).any()
+    np.testing.assert_allclose(asked.believed["sequential"], [2.0, 1.0])  # what is refused costs nothing
+
+
+def test_small_noisy_counts_cost_as_much_as_others():
+    n = 4_000
+    asked = oracle(
+        np.tile([[True], [False]], (n // 2, 1)), targets=(3,), at_least=8, suppress_by="answer", cache="text"
+    )
+    for query in (Query(ids=tuple(range(8))), Query(ids=(0, 3))):
+        answers, present = asked.ask(query), np.arange(n) % 2 == 0
+        np.testing.assert_array_equal(asked.ask(query), answers)  # from the cache, suppressed ones too
+        for is_in in (False, True):
+            given = ~np.isnan(answers[present == is_in])
+            true = len(query.ids) - (not is_in)
+            assert (answers[present == is_in][given] >= 8).all()
+            expected = laplace_law(scale=1.0).sf(8 - true)
+            assert abs(given.mean() - expected) < 4.5 * np.sqrt(0.25 / (n / 2))
+    np.testing.assert_allclose(asked.obtained, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("at_least", "suppress_by", "bounded"),
+    [(None, "records", True), (10, "records", False), (10, "answer", True)],
+)
+def test_refusals_by_the_true_number_promise_nothing(at_least, suppress_by, bounded):
+    owner = game(budget=3.0, at_least=at_least, suppress_by=suppress_by) if at_least else game(budget=3.0)
+    assert (owner.guarantee is not None) is bounded
+
+
+def test_rejects_impossible_smallest_counts():
+    with pytest.raises(BadInput, match="at_least must be >= 1"):
+        game(at_least=0)
+    with pytest.raises(BadInput, match="add at_least"):
+        game(suppress_by="answer")
+    with pytest.raises(BadInput, match="a sum is no count"):
+        game(at_least=3, suppress_by="answer", query={"kind": "sum", "column": "income", "bound": 3.0})
+    with pytest.raises(BadInput, match="lower at_least"):
+        game(at_least=5_000).control()

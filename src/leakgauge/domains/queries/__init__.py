@@ -18,6 +18,20 @@ DOMAIN = Domain(
             title="attacker who knows other records",
             meaning="Holds some records that are certainly in the table, and the targets' own (Huang et al.)",
         ),
+        "attributes": Term(
+            title="attacker who knows other people's attributes",
+            meaning="Knows some columns of people who are certainly in the table, and of the targets; no ids",
+        ),
+    },
+    studied={
+        "not_isolated": Term(
+            title="Not isolated",
+            meaning="share of the targets about whom nothing can be asked: no predicate over the known "
+            "columns selects them without people whom the attacker does not know",
+            is_share=True,
+            sentence="{value} of the targets cannot be isolated by the columns that the attacker knows; "
+            "nothing was asked about them",
+        ),
     },
     mechanisms="plan_tables:mechanism_lines",
     plan_choices={"accountants": "accountants"},

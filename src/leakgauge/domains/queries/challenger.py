@@ -18,7 +18,7 @@ from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
 from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
-from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.control_oracle import (
@@ -42,9 +42,12 @@ def choose_targets(
 ) -> Ints:
     """Draw or look up the targets: records that the query selects and that change its answer."""
     selected = records.rows(records.condition(query))
+    if query.group_by is not None:
+        selected = selected[records.groups(query, selected) >= 0]
+    selected = records.units(selected)
     if wanted.names:
         return _named_targets(records, query, wanted.names, selected)
-    values = records.values(query, selected)
+    values = records.unit_values(query, selected)
     candidates, weights = selected[values != 0], np.abs(values[values != 0])
     if candidates.size < wanted.how_many:
         raise BadInput(
@@ -67,7 +70,7 @@ def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], se
                 f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}, so that "
                 "no answer depends on that record; change one of them"
             )
-    unchanged = [name for name, value in zip(names_as_text, records.values(query, rows)) if value == 0]
+    unchanged = [name for name, value in zip(names_as_text, records.unit_values(query, rows)) if value == 0]
     if unchanged:
         raise BadInput(
             f"{TARGETS_KEY}.names: {query.column!r} of {unchanged[0]!r} is 0, so that no answer depends on "
@@ -168,8 +171,10 @@ class Challenger(ChallengerDefaults):
         """
         targets, rules = self.table.targets[:1], self.rules
         table = OracleTable(self.table.records, targets)
-        shift = float(self.table.records.values(self.query, targets)[0])
-        settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
+        shift = float(self.table.records.unit_values(self.query, targets)[0])
+        settings = [rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift]
+        if rules.at_least is not None:
+            settings += [rules.at_least, rules.suppress_by]
         identity = ["control", self.table.records.digest, repr(self.query), repr(targets), repr(settings)]
         identity += [repr((rules.round, rules.clamp))]
         questions = None
@@ -177,6 +182,16 @@ class Challenger(ChallengerDefaults):
             kind = self.adapter.service.control or ControlKind.QUESTIONS
             if kind is ControlKind.NONE:
                 return NoControl(reason='the plan sets service.control = "none"')
+            if self.query.kind not in (QueryKind.COUNT, QueryKind.SUM) or self.query.group_by is not None:
+                return NoControl(
+                    reason="the service adds its own noise, and only counts and sums can be asked with more "
+                    "records"
+                )
+            if self.table.records.rows_per_person is not None:
+                return NoControl(
+                    reason="the service adds its own noise, and people with several rows cannot be added to "
+                    "a question"
+                )
             questions = ControlQuestions(table, self.table, self.query, rules, kind)
             if questions.scales < LEAST_SCALES:
                 return NoControl(
@@ -194,6 +209,9 @@ class Challenger(ChallengerDefaults):
                 budget=rules.budget,
                 round=rules.round and float(shift).is_integer(),
                 clamp=rules.clamp,
+                at_least=rules.at_least,
+                suppress_by=rules.suppress_by,
+                rows_per_person=rules.rows_per_person,
                 shift=shift,
             ),
             guarantee=None,
@@ -220,9 +238,15 @@ def build(
 ) -> Challenger:
     """Build the challenger from the tables of a plan."""
     table = plan_tables.read_challenger_table(challenger)
-    rules = plan_tables.read_oracle_rules(mechanism, table, folder)
+    rules = plan_tables.read_oracle_rules(mechanism, table, folder, plan_tables.rows_per_person(data))
     records = load_records(data, folder, seed)
     query = table.query
+    if records.rows_per_person is not None and (
+        query.group_by is not None or query.kind is QueryKind.AVERAGE
+    ):
+        raise BadInput(
+            "challenger.query: attacks on averages and groups are about single rows; leave out data.person"
+        )
     _require_answers(records, query)
     _require_whole(records, query, rules)
     targets = choose_targets(records, query, table.targets, stream(seed, Role.DATA, TARGETS_STREAM))
@@ -234,7 +258,7 @@ def build(
         guarantee=oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(
-            *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
+            *(() if "source" not in data else (f"{Path(data['source']).name}: {_size(records)}",)),
             *opendp_notes(rules.noise),
             *(() if table.service is None else (SERVICE_NOTE,)),
         ),
@@ -242,9 +266,18 @@ def build(
     )
 
 
+def _size(records: OracleRecords) -> str:
+    if records.rows_per_person is None:
+        return f"{len(records)} records"
+    n_people = len(records.row_of)
+    return f"{len(records)} records of {n_people} people, at most {records.rows_per_person} of each are used"
+
+
 def control_group(challenger: Challenger) -> Ints:
     """The records that the positive control of an audit leaves out of a service with the first target."""
     table = OracleTable(challenger.table.records, challenger.table.targets[:1])
+    if challenger.table.records.rows_per_person is not None:
+        return table.targets[:0]
     return ControlQuestions(
         table, challenger.table, challenger.query, challenger.rules, ControlKind.ABSENT
     ).group
@@ -255,7 +288,8 @@ def _require_an_answer(control: Challenger) -> None:
     oracle = control.release(np.array([[False], [True]]), np.random.default_rng(0)).oracle()
     if np.isnan(oracle.ask(control.query)).all():
         raise BadInput(
-            "challenger: the service answers nothing, not even the query of the plan asked once; raise budget"
+            "challenger: the service answers nothing, not even the query of the plan asked once; raise "
+            "budget, or lower at_least"
         )
 
 
@@ -265,6 +299,8 @@ def _require_answers(records: OracleRecords, query: Query) -> None:
         records.condition(query)
         if query.column is not None:
             records.numbers(query.column)
+        if query.group_by is not None:
+            records.groups(query, np.arange(len(records)))
     except BadInput as error:
         raise BadInput(f"challenger.query.{str(error).removeprefix('query.')}") from None
 

@@ -30,7 +30,8 @@ def compare_transcripts(
 ) -> Conformance:
     """Compare what one attacker was given in all blocks with the tables of a plan; no data are needed."""
     table = plan_tables.read_challenger_table(challenger)
-    rules = plan_tables.read_oracle_rules(mechanism, table, folder)
+    rows_per_person = int(transcripts[0]["rows_per_person"]) or None
+    rules = plan_tables.read_oracle_rules(mechanism, table, folder, rows_per_person)
     guarantee = oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions)
     answers = gather_answers(transcripts)
     channels = side_channel_tests(answers, rules, guarantee)
@@ -134,7 +135,7 @@ class _AccountComparison:
 
     def _refused_early(self) -> list[str]:
         """Questions that are refused though the stated budget pays for them."""
-        if self.rules.accountant not in ("sequential", "none"):
+        if self.rules.accountant not in ("sequential", "none") or self.rules.at_least is not None:
             return []  # others depend on which records a question could select
         outcomes = self.answers.outcomes
         before = np.cumsum(outcomes == Outcome.ANSWERED, axis=1)

@@ -1,11 +1,13 @@
 """The records of the table: read from a CSV or Parquet file, or generated."""
 
+from collections import Counter
 from collections.abc import Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
@@ -30,7 +32,7 @@ _REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
     """Draw the people from a seed."""
     rng, n = stream(seed, Role.DATA, TABLE_STREAM), table.records
-    columns = {
+    columns: dict[str, npt.NDArray[Any]] = {
         "id": np.arange(n, dtype=np.int64),
         "age": rng.integers(18, 91, n),
         "income": np.round(rng.lognormal(3.4, 0.6, n), 1),
@@ -44,7 +46,22 @@ def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
         "region": ColumnType.TEXT,
         "smoker": ColumnType.TRUTH,
     }
-    return OracleRecords(types, columns, "id", sha256(f"{table!r} {seed}".encode()).hexdigest())
+    identity = f"{QueriesSyntheticTable(records=n)!r} {seed}"
+    if table.person is None or table.rows_per_person is None:
+        return OracleRecords(types, columns, "id", sha256(identity.encode()).hexdigest())
+    if table.person in types:
+        raise BadInput(f"data.person: there is a column {table.person!r} already; choose another name")
+    sizes = rng.integers(1, table.rows_per_person + 1, n)
+    person = np.repeat(np.arange(n), sizes)[:n]
+    for name in ("age", "region", "smoker"):
+        columns[name] = columns[name][person]
+    return OracleRecords(
+        {table.person: ColumnType.WHOLE, **types},
+        {table.person: person, **columns},
+        table.person,
+        sha256(f"{identity} {table.person} {table.rows_per_person}".encode()).hexdigest(),
+        table.rows_per_person,
+    )
 
 
 def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRecords:
@@ -77,12 +94,34 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
         columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
     with path.open("rb") as content:
         identity = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
+    if table.person is not None and table.rows_per_person is not None:
+        require_columns({"person": table.person}, list(types), path.name, "data.person")
+        kept = _first_rows(columns[table.person], table.rows_per_person)
+        columns = {name: column[kept] for name, column in columns.items()}
+        identity = f"{identity}\n{table.person}\n{table.rows_per_person}"
+        digest = sha256(identity.encode()).hexdigest()
+        return OracleRecords(types, columns, table.person, digest, table.rows_per_person)
     if table.id is None and ID not in types:
         types = {ID: ColumnType.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
     id_column = ID if table.id is None else table.id
     require_columns({"id": id_column}, list(types), path.name, "data.id")
     return OracleRecords(types, columns, id_column, sha256(identity.encode()).hexdigest())
+
+
+def _first_rows(people: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
+    """Return the rows among the first so many of their person, in the order of the table.
+
+    >>> _first_rows(np.array([7, 8, 7, 7, 8]), 2).tolist()
+    [0, 1, 2, 4]
+    """
+    seen: Counter[Any] = Counter()
+    kept = []
+    for row, person in enumerate(people.tolist()):
+        seen[person] += 1
+        if seen[person] <= most:
+            kept.append(row)
+    return np.array(kept, dtype=np.int64)
 
 
 def _type(kind: str) -> ColumnType:

@@ -1,4 +1,4 @@
-"""The guarantee of an oracle for one record, over all its answers."""
+"""The guarantee of an oracle for one record or one person, over all its answers."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 def oracle_guarantee(
     rules: OracleRules, stated: float | None, *, without_sessions: bool = False
 ) -> Guarantee | None:
-    """Return the guarantee for one record: of all answers about it, where refusals bound their number.
+    """Return the guarantee for one record or person: of all answers, where refusals bound their number.
 
     Otherwise (no budget, or an accountant whose refusals depend on the data) there is none, unless the owner
     has ``stated`` an epsilon. A service ``without_sessions`` refuses nothing: there the stated epsilon is
@@ -24,7 +24,7 @@ def oracle_guarantee(
     """
     if rules.bounded:
         assert rules.most_answers is not None
-        return guarantee_of_answers(rules.noise, rules.most_answers)
+        return guarantee_of_answers(rules.noise, rules.most_answers, rules.unit)
     if stated is None:
         return None
     answer = rules.noise.guarantee
@@ -34,21 +34,21 @@ def oracle_guarantee(
     return Guarantee(
         epsilon=stated,
         delta=answer.delta,
-        unit=Unit.RECORD,
+        unit=rules.unit,
         relation=Relation.ADD_REMOVE,
         sensitivity=answer.sensitivity,
         nominal_epsilon=answer.nominal_epsilon or answer.epsilon,
-        nominal_unit=Unit.RECORD,
+        nominal_unit=rules.unit,
     )
 
 
-def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
-    """Compose ``n_answers`` answers about one record tightly, each changed by the full sensitivity.
+def guarantee_of_answers(noise: OracleNoise, n_answers: int, unit: Unit = Unit.RECORD) -> Guarantee:
+    """Compose ``n_answers`` answers about one unit tightly, each changed by the full sensitivity.
 
     The nominal epsilon is that of one answer.
     """
     if isinstance(noise, opendp.Mechanism):
-        return _of_measurements(noise, n_answers)
+        return _of_measurements(noise, n_answers, unit)
     answer, moved = noise.guarantee, [(noise.sensitivity, n_answers)]
     epsilon, best = noise.epsilon_at(moved, answer.delta), noise.best_attack(moved)
     return replace(
@@ -57,21 +57,21 @@ def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
         exact_epsilon=epsilon,
         curve=None if best is None else best.high,
         relation=Relation.ADD_REMOVE,
-        unit=Unit.RECORD,
+        unit=unit,
         nominal_epsilon=answer.nominal_epsilon or answer.epsilon,
-        nominal_unit=Unit.RECORD,
+        nominal_unit=unit,
         composed=_composed(noise, n_answers),
     )
 
 
-def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
+def _of_measurements(noise: opendp.Mechanism, n_answers: int, unit: Unit) -> Guarantee:
     """Compose answers by the measurement's privacy map, and by the stated noise distribution for comparison.
 
     The curve of the distribution belongs to the guarantee only where the distribution supports exactly the
     epsilon of the map.
     """
     total = noise.price.times(n_answers)
-    by_law = guarantee_of_answers(noise.law_at(total.delta), n_answers)
+    by_law = guarantee_of_answers(noise.law_at(total.delta), n_answers, unit)
     explained = noise.explained
     return replace(
         by_law,

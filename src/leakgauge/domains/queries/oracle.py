@@ -14,12 +14,13 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.core.guarantee import Unit
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query import WITH_COLUMN, Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.transcript import TranscriptRecorder
-from leakgauge.mechanisms import geometric, laplace, opendp
-from leakgauge.mechanisms._additive import AdditiveNoise
+from leakgauge.mechanisms import gaussian, geometric, laplace, opendp
+from leakgauge.mechanisms._additive import AdditiveNoise, Norm
 
 OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
 
@@ -27,6 +28,7 @@ MOST_ANSWERS = 1_000_000
 MANY_ROUNDS = 64  # this many rounds do not get the same noise by chance
 LEAST_NOISE = 0.5  # noise scale below which rounded noise is often zero
 NOISE_SCALES = 20.0  # between the two worlds of a positive control
+FAINT = 1e-6  # noise of the parts of an average in a positive control, in sensitivities
 ROUNDING = 1e-9  # so that a budget of 3 pays for ten answers at epsilon 0.3 in floating point
 
 
@@ -43,6 +45,18 @@ class AnswerCache(StrEnum):
     CANONICAL = "canonical"
 
 
+class SuppressBy(StrEnum):
+    """Which number is compared with ``at_least``.
+
+    ``records`` is the true number of selected records: whether an answer is given then depends on the data,
+    which no noise protects. ``answer`` is the noisy count itself, after it was charged: this reveals no more
+    than the noisy count would.
+    """
+
+    RECORDS = "records"
+    ANSWER = "answer"
+
+
 def cache_key(cache: AnswerCache, resolved: ResolvedQuery) -> Hashable | None:
     """Return the key by which a cache recognizes a query; nothing without a cache."""
     match cache:
@@ -52,7 +66,8 @@ def cache_key(cache: AnswerCache, resolved: ResolvedQuery) -> Hashable | None:
             return resolved.query
         case AnswerCache.CANONICAL:
             query = resolved.query
-            return (query.kind, query.column, query.bound, resolved.condition)
+            groups = (query.group_by, query.groups, query.edges)
+            return (query.kind, query.column, query.bound, groups, resolved.condition)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +80,14 @@ class OracleRules:
     budget: float | None = None  # none: nothing is refused
     round: bool = False  # answers are published as whole numbers
     clamp: bool = False  # and never below zero
+    at_least: int | None = None  # smaller counts are not answered
+    suppress_by: SuppressBy = SuppressBy.RECORDS
+    rows_per_person: int | None = None  # nothing: the noise protects single rows
 
     def __post_init__(self) -> None:
         find_accountant(self.accountant)
+        if self.at_least is not None and not self.at_least >= 1:
+            raise BadInput(f"at_least must be >= 1, got {self.at_least}; leave it out to answer small counts")
         if self.budget is None:
             return
         if not 0 < self.budget < math.inf:
@@ -96,9 +116,23 @@ class OracleRules:
         return math.floor(self.budget / self.epsilon * (1 + ROUNDING))
 
     @property
+    def unit(self) -> Unit:
+        """Whom the noise protects."""
+        return Unit.RECORD if self.rows_per_person is None else Unit.USER
+
+    @property
     def bounded(self) -> bool:
         """Whether refusals bound the privacy loss of every record."""
-        return self.budget is not None and find_accountant(self.accountant).sound
+        return (
+            self.budget is not None
+            and find_accountant(self.accountant).sound
+            and not self.refuses_by_true_count
+        )
+
+    @property
+    def refuses_by_true_count(self) -> bool:
+        """Whether small counts are refused by the number of records, which reveals that number."""
+        return self.at_least is not None and self.suppress_by is SuppressBy.RECORDS
 
     @property
     def whole(self) -> bool:
@@ -118,14 +152,30 @@ class OracleRules:
         scale = None if isinstance(self.noise, opendp.Mechanism) else self.noise.noise_scale
         return MANY_ROUNDS if scale is not None and scale >= LEAST_NOISE else None
 
+    def has_additive_noise(self, query: Query) -> bool:
+        """Whether answers are the truth plus noise, and none is withheld because of its noise."""
+        return query.kind is not QueryKind.AVERAGE and (
+            self.at_least is None or self.suppress_by is SuppressBy.RECORDS
+        )
+
     def publish(self, noisy: Reals) -> Reals:
         """Return noisy answers as they are published."""
         rounded = np.rint(noisy) if self.round else noisy
         return np.maximum(rounded, 0.0) if self.clamp else rounded
 
     def noise_of(self, query: Query) -> OracleNoise:
-        """Return the noise of an answer to a query."""
-        return noise_for_sensitivity(self.noise, query.sensitivity)
+        """Return the noise of an answer to a query; of an average, that of its sum."""
+        if query.kind is QueryKind.AVERAGE:
+            return _noise_of_part(self.noise, self.sensitivity_of(query))
+        return noise_for_sensitivity(self.noise, self.sensitivity_of(query))
+
+    def sensitivity_of(self, query: Query) -> float:
+        """How much one unit of privacy changes an answer: a row, or all rows of a person."""
+        return query.sensitivity * (self.rows_per_person or 1)
+
+    def count_noise_of(self, query: Query) -> OracleNoise:
+        """Return the noise of the count by which the sum of an average is divided."""
+        return _noise_of_part(self.noise, float(self.rows_per_person or 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +188,15 @@ class FaintNoiseRules(OracleRules):
     shift: float  # what the target adds to an answer
 
     def noise_of(self, query: Query) -> OracleNoise:
+        if query.kind is QueryKind.AVERAGE:
+            return laplace.Mechanism(scale=query.sensitivity * FAINT)
         scale = abs(self.shift) / NOISE_SCALES
         if not isinstance(self.noise, opendp.Mechanism):
             return self.noise.scaled_to(self.noise.sensitivity, scale)
         return geometric.Mechanism(scale=scale) if self.whole else laplace.Mechanism(scale=scale)
+
+    def count_noise_of(self, query: Query) -> OracleNoise:
+        return laplace.Mechanism(scale=FAINT)
 
 
 @lru_cache(maxsize=64)
@@ -157,6 +212,19 @@ def noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise
     return noise.scaled_to(sensitivity, noise.noise_scale * sensitivity / noise.sensitivity)
 
 
+@lru_cache(maxsize=64)
+def _noise_of_part(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+    """Return the noise of the sum or the count of an average, each of which gets half of the budget.
+
+    Two answers with twice the Laplace noise, or with sqrt 2 times the Gaussian noise, reveal no more than one
+    answer with that noise.
+    """
+    if not isinstance(noise, laplace.Mechanism | gaussian.Mechanism):
+        raise BadInput("mechanism: an average takes laplace or gaussian noise; change one of the two")
+    factor = 2.0 if noise.norm is Norm.L1 else math.sqrt(2.0)
+    return noise.scaled_to(sensitivity, factor * noise.noise_scale * sensitivity / noise.sensitivity)
+
+
 class Oracle(Protocol):
     """Answers queries about the tables of a block of rounds, within its budget."""
 
@@ -164,7 +232,7 @@ class Oracle(Protocol):
     def n_rounds(self) -> int: ...
 
     def ask(self, query: Query) -> Reals:
-        """Return one noisy answer for each round; NaN where it is refused."""
+        """Return one noisy answer for each round, or rounds x groups; NaN where it is refused."""
         ...
 
 
@@ -215,7 +283,9 @@ class LocalOracle:
         self._rng = np.random.default_rng(seed)
         self._given: dict[Hashable, _GivenAnswers] = {}
         self._ledger = Ledger(self._worlds, rules.epsilon)
-        self._recorder = TranscriptRecorder(members, real_valued=rules.real_valued)
+        self._recorder = TranscriptRecorder(
+            members, real_valued=rules.real_valued, rows_per_person=rules.rows_per_person
+        )
 
     @property
     def n_rounds(self) -> int:
@@ -223,28 +293,53 @@ class LocalOracle:
 
     def ask(self, query: Query) -> Reals:
         resolved = self._table.ask(query)
+        if self._rules.suppress_by is SuppressBy.ANSWER and query.kind in WITH_COLUMN:
+            raise BadInput("only counts are answered where noisy counts are compared with at_least; ask one")
         key = cache_key(self._rules.cache, resolved)
         before = None if key is None else self._given.get(key)
         answers, answered = self._fresh(resolved, before)
         if key is not None:
             self._given[key] = _GivenAnswers(answers, answered)
-        self._recorder.add(resolved, answers, key=key)
+        self._recorder.add(resolved, answers, key=key, additive=self._rules.has_additive_noise(query))
         return answers.copy()
 
     def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
         """Answer in the worlds without an earlier answer, where the budget allows it."""
-        new = np.ones(len(self._worlds), dtype=bool) if before is None else ~before.worlds
+        new = self._large_enough(resolved)
+        if before is not None:
+            new &= ~before.worlds
         if (most := self._rules.most_answers) is not None and new.any():
             new &= self._account.after(resolved) <= most
-        old = np.full(self.n_rounds, np.nan) if before is None else before.answers
+        shape = (self.n_rounds, *resolved.total.shape)
+        old = np.full(shape, np.nan) if before is None else before.answers
         if not new.any():
             return old, np.zeros_like(new) if before is None else before.worlds
         self._account.add(resolved, new)
         self._ledger.add(resolved, new)
-        true = resolved.total + self._members @ resolved.shifts
-        noisy = self._rules.publish(self._rules.noise_of(resolved.query).sample(true, self._rng))
-        answers = np.where(new[self._world_of], noisy, old)
+        fresh = new[self._world_of].reshape(-1, *[1] * resolved.total.ndim)
+        answers = np.where(fresh, self._noisy(resolved), old)
         return answers, new if before is None else new | before.worlds
+
+    def _noisy(self, resolved: ResolvedQuery) -> Reals:
+        """Return an answer for every round, without small counts where those are withheld."""
+        rules, query = self._rules, resolved.query
+        total = resolved.total + self._members @ resolved.shifts
+        count = resolved.n_others + self._members @ resolved.n_targets
+        noisy = rules.noise_of(query).sample(total, self._rng)
+        if query.kind is QueryKind.AVERAGE:
+            noisy = noisy / np.maximum(rules.count_noise_of(query).sample(count, self._rng), 1.0)
+        noisy = rules.publish(noisy)
+        if rules.at_least is None:
+            return noisy
+        compared = count if rules.suppress_by is SuppressBy.RECORDS else noisy
+        return np.where(compared < rules.at_least, np.nan, noisy)
+
+    def _large_enough(self, resolved: ResolvedQuery) -> Bits:
+        """Return the worlds in which enough records are selected; a refusal of the others costs nothing."""
+        if self._rules.at_least is None or self._rules.suppress_by is not SuppressBy.RECORDS:
+            return np.ones(len(self._worlds), dtype=bool)
+        n_selected = resolved.other_units.size + self._worlds @ resolved.targets.astype(np.int64)
+        return np.asarray(n_selected >= self._rules.at_least)
 
     @property
     def obtained(self) -> Reals:

@@ -1,4 +1,4 @@
-"""A query to an oracle: a count of records or a sum over them, and the selected records."""
+"""A query to an oracle: a count, sum or average of selected records, or one for each of several groups."""
 
 import math
 import re
@@ -18,16 +18,26 @@ class QueryKind(StrEnum):
 
     COUNT = "count"
     SUM = "sum"  # of a column, every value clipped to [-bound, bound]
+    AVERAGE = "average"  # a noisy sum of clipped values over a noisy count
+    HISTOGRAM = "histogram"  # a count for each group
+
+
+WITH_COLUMN = (QueryKind.SUM, QueryKind.AVERAGE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
     """A linear query: ``kind`` over the records that ``where`` selects, or those of some ``ids``.
 
-    With neither, over all records. ``where`` is what follows WHERE in SQL.
+    With neither, over all records. ``where`` is what follows WHERE in SQL. With ``group_by`` there is an
+    answer for each of the ``groups``, which are values of that column, or for each interval between two
+    ``edges``, the lower one included. Groups are stated and not found in the data, which would reveal who is
+    there.
 
     >>> Query(kind=QueryKind.SUM, column="income", bound=100.0).on([3, 1]).ids
     (3, 1)
+    >>> Query(kind=QueryKind.HISTOGRAM, group_by="age", edges=(0, 18, 65, 120)).n_groups
+    3
     """
 
     kind: QueryKind = QueryKind.COUNT
@@ -35,14 +45,18 @@ class Query:
     bound: float | None = None
     where: str | None = None
     ids: tuple[Id, ...] | None = None
+    group_by: str | None = None
+    groups: tuple[str | int | float | bool, ...] | None = None
+    edges: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.kind is QueryKind.COUNT and (self.column is not None or self.bound is not None):
-            raise BadInput('a count has no column and no bound; leave them out, or set kind = "sum"')
-        if self.kind is QueryKind.SUM and self.column is None:
-            raise BadInput("a sum needs a column; add column = ...")
-        if self.kind is QueryKind.SUM and self.bound is None:
-            raise BadInput(f"a sum needs a bound on |{self.column}| of one record; add bound = ...")
+        if self.kind not in WITH_COLUMN and (self.column is not None or self.bound is not None):
+            raise BadInput(f'a {self.kind} has no column and no bound; leave them out, or set kind = "sum"')
+        if self.kind in WITH_COLUMN and self.column is None:
+            raise BadInput(f"{self._article} needs a column; add column = ...")
+        if self.kind in WITH_COLUMN and self.bound is None:
+            raise BadInput(f"{self._article} needs a bound on |{self.column}| of one record; add bound = ...")
+        self._require_groups()
         if self.bound is not None and not 0 < self.bound < math.inf:
             raise BadInput(f"bound must be > 0 and finite, got {self.bound}")
         if self.where is not None and self.ids is not None:
@@ -50,9 +64,45 @@ class Query:
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
             raise BadInput("ids must differ: a record cannot be selected twice")
 
+    def _require_groups(self) -> None:
+        if self.group_by is None:
+            if self.kind is QueryKind.HISTOGRAM:
+                raise BadInput("a histogram needs the column of its groups; add group_by = ...")
+            if self.groups is not None or self.edges is not None:
+                raise BadInput("groups and edges belong to a column; add group_by = ...")
+            return
+        if self.kind is QueryKind.COUNT:
+            raise BadInput('a count of each group is a histogram; set kind = "histogram"')
+        if (self.groups is None) == (self.edges is None):
+            raise BadInput(
+                "group_by takes groups, a list of values, or edges of intervals; groups that come from the "
+                "data would reveal who is in it; add one of the two"
+            )
+        if self.groups is not None and not 1 <= len(self.groups) == len(set(self.groups)):
+            raise BadInput("groups must be at least one value, each once")
+        if self.edges is not None and not (
+            len(self.edges) >= 2 and all(low < high for low, high in zip(self.edges, self.edges[1:]))
+        ):
+            raise BadInput(f"edges must be at least two increasing numbers, got {list(self.edges)}")
+
+    @property
+    def _article(self) -> str:
+        return "an average" if self.kind is QueryKind.AVERAGE else f"a {self.kind}"
+
+    @property
+    def n_groups(self) -> int | None:
+        """How many numbers an answer has; nothing where it is a single number."""
+        if self.groups is not None:
+            return len(self.groups)
+        return None if self.edges is None else len(self.edges) - 1
+
     @property
     def sensitivity(self) -> float:
-        """How much one record can change the answer when it is added or removed."""
+        """How much one record can change the answer when it is added or removed.
+
+        It is in one group at most, so that groups do not add to it. Of an average, it is that of the sum; the
+        count of records changes by one.
+        """
         return 1.0 if self.bound is None else self.bound
 
     def on(self, ids: "list[Id] | tuple[Id, ...]") -> "Query":

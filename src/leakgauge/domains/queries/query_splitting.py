@@ -1,11 +1,10 @@
-"""Query splitting (Huang et al.): one question asked many times, with the target and other known records.
+"""Query splitting (Huang et al.): one question asked many times, with the target and other known people.
 
 Scores come from the answers about a target: t-test, midpoint and likelihood ratio.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -14,11 +13,9 @@ from scipy.special import stdtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.oracle import Oracle
-from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.release import QueriesView
-from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
 from leakgauge.theory.query_splitting import TTestForm
 
@@ -82,10 +79,10 @@ class TTestScore:
 
     test: TTest
     level: float
-    shifts: Reals  # of the targets; they give the side of one-sided tests
+    shifts: Reals  # of the targets, or x queries; they give the side of one-sided tests
 
     def __call__(self, samples: Reals) -> Reals:
-        p = self.test.p_values(samples * np.sign(self.shifts)[:, None])
+        p = self.test.p_values(samples * np.sign(_by_query(self.shifts)))
         scores = np.log(self.level) - np.log(np.maximum(p, _SMALLEST_P_VALUE))
         return np.where(np.isnan(p), 0.0, scores)
 
@@ -97,12 +94,17 @@ class MidpointScore:
     In log odds under normal noise of standard deviation ``unit``, so that targets can be compared.
     """
 
-    shifts: Reals
+    shifts: Reals  # of the targets, or x queries
     unit: float
 
     def __call__(self, samples: Reals) -> Reals:
-        beyond = samples - self.shifts[:, None] / 2
-        return np.where(np.isnan(samples), 0.0, beyond).sum(axis=2) * self.shifts / self.unit**2
+        shifts = _by_query(self.shifts)
+        beyond = (samples - shifts / 2) * shifts
+        return np.where(np.isnan(samples), 0.0, beyond).sum(axis=2) / self.unit**2
+
+
+def _by_query(shifts: Reals) -> Reals:
+    return shifts if shifts.ndim == 2 else shifts[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,105 +127,76 @@ class LikelihoodScore:
         return scores
 
 
-class SelectBy(StrEnum):
-    """How a query selects records."""
-
-    IDS = "ids"
-    PREDICATE = "predicate"  # "id" IN (...)
-
-
 @dataclass(frozen=True, eq=False)
 class SplitQuery:
     """Queries about the target and disjoint sets of known records, and the contributions of the latter."""
 
     queries: tuple[Query, ...]
-    known: Reals  # contribution of the known records to each query
+    known: Reals  # answer to each query without the target and without noise
+    group: int | None = None  # of the target, where the answer has groups
+    shifts: Reals | None = None  # what the target adds to each answer, where that differs between queries
+    parts: tuple[Reals, Reals] | None = None  # of averages: sums and counts of the known records
 
     def ask(self, oracle: Oracle) -> Reals:
         """Return rounds x queries: the target's contribution plus noise; NaN where an answer is refused.
 
-        Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets.
+        Theorem 1 of Huang et al.: whatever the sets, they are independent, and but for averages alike.
         """
-        answers = [oracle.ask(query) for query in self.queries]
-        return np.column_stack(answers) - self.known
+        return np.column_stack([self.ask_one(oracle, i) for i in range(len(self.queries))])
 
-
-def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy = SelectBy.IDS) -> SplitQuery:
-    """Build ``n_queries`` queries, each about the target and one known record.
-
-    The known records of one target differ; those of different targets differ while there are enough.
-    Theorem 2 of Huang et al. requires more than ``n_queries`` known records; ``n_queries`` are enough.
-    """
-    if not n_queries >= 1:
-        raise BadInput(f"queries must be >= 1, got {n_queries}")
-    if len(known.ids) < n_queries:
-        raise BadInput(
-            f"queries = {n_queries}: needs as many known records that the query selects, but the attacker "
-            f"knows {len(known.ids)}; {more_records_advice(known)}"
-        )
-    rows = (target * n_queries + np.arange(n_queries)) % len(known.ids)
-    queries = tuple(_about(known, (known.ids[row], known.targets[target]), by) for row in rows)
-    return SplitQuery(queries, known.values[rows])
-
-
-def more_records_advice(known: KnownRecords) -> str:
-    """Return the advice in errors about too few known records."""
-    return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
-
-
-def _about(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy) -> Query:
-    if by is SelectBy.IDS:
-        return known.query.on(ids)
-    return known.query.such_that(
-        f"{quote_identifier(known.id_column)} IN ({', '.join(map(quote_literal, ids))})"
-    )
+    def ask_one(self, oracle: Oracle, i: int) -> Reals:
+        """Return for each round what query ``i`` says about the target."""
+        answers = oracle.ask(self.queries[i])
+        return (answers if self.group is None else answers[:, self.group]) - self.known[i]
 
 
 @dataclass(frozen=True, eq=False)
 class TargetQuestions:
-    """The same number of queries about each target; query i of every target precedes query i + 1 of any.
+    """Queries about each target; query i of every target precedes query i + 1 of any.
 
-    If the budget runs out, it therefore does so for all targets alike.
+    If the budget runs out, it therefore does so for all targets alike. A target about whom nothing can be
+    asked has no queries.
     """
 
     splits: tuple[SplitQuery, ...]  # one for each target
 
-    @classmethod
-    def about_all(cls, knowledge: KnownRecords, n_queries: int, by: SelectBy) -> "TargetQuestions":
-        """Split the query for each target."""
-        targets = range(len(knowledge.targets))
-        return cls(tuple(split_query(knowledge, target, n_queries, by) for target in targets))
+    def shifts(self, of_targets: Reals) -> Reals:
+        """Return what each target adds to an answer: one number for all queries, or targets x queries."""
+        if all(split.shifts is None for split in self.splits):
+            return of_targets
+        found = np.zeros((len(self.splits), max(len(split.queries) for split in self.splits)))
+        for target, split in enumerate(self.splits):
+            if split.shifts is not None:
+                found[target, : split.shifts.size] = split.shifts
+        return found
 
     def ask(self, oracle: Oracle) -> Reals:
-        """Return rounds x targets x queries: contribution of a present target plus noise; NaN if refused."""
-        n = len(self.splits[0].queries)
-        samples = np.empty((len(self.splits), n, oracle.n_rounds))  # the rounds of one answer are contiguous
+        """Return rounds x targets x queries: contribution of a present target plus noise.
+
+        NaN where a query is refused, or where there is none.
+        """
+        n = max(len(split.queries) for split in self.splits)
+        samples = np.full((len(self.splits), n, oracle.n_rounds), np.nan)  # rounds of an answer: contiguous
         for i in range(n):
             for target, split in enumerate(self.splits):
-                samples[target, i] = oracle.ask(split.queries[i]) - split.known[i]
+                if i < len(split.queries):
+                    samples[target, i] = split.ask_one(oracle, i)
         return samples.transpose(2, 0, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class AskAndScore:
-    """Scores a block: asks a fresh oracle, and computes scores from the answers."""
+    """Scores a block: asks a fresh oracle, and computes scores from the answers.
+
+    The score of a target about whom nothing can be asked is zero: no evidence.
+    """
 
     questions: TargetQuestions
     decide: ScoreAnswers
 
     def __call__(self, view: QueriesView, rng: Generator) -> Reals:
-        return self.decide(self.questions.ask(view.oracle()))
-
-
-def require_enough_records(knowledge: KnownRecords, n_queries: int) -> None:
-    """Refuse attacks by refusals if a known record occurs in two queries and could cause the refusal."""
-    needed = n_queries * len(knowledge.targets)
-    if len(knowledge.ids) < needed:
-        raise BadInput(
-            f"queries = {n_queries}: refusals identify targets only if every query has its own known record, "
-            f"which takes {needed} records, but the attacker knows {len(knowledge.ids)}; "
-            + more_records_advice(knowledge)
-        )
+        asked = [bool(split.queries) for split in self.questions.splits]
+        return np.where(asked, self.decide(self.questions.ask(view.oracle())), 0.0)
 
 
 def require_n_queries(n_queries: int, least: int = 1) -> None:

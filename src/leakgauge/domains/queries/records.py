@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.queries.query import Id, Query, QueryKind
+from leakgauge.domains.queries.query import WITH_COLUMN, Id, Query
 from leakgauge.domains.queries.sql import conditions
 from leakgauge.domains.queries.sql.parser import parse_predicate
 from leakgauge.support.table_reader import require_known
@@ -22,12 +22,17 @@ MOST_CACHED_ROWS = 20_000_000  # selected rows in the cache of resolved queries
 
 @dataclass(frozen=True, eq=False)
 class OracleRecords:
-    """A table in DuckDB, rebuilt in every process; it includes the targets."""
+    """A table in DuckDB, rebuilt in every process; it includes the targets.
+
+    Ids name the units of the game: records, or people with at most ``rows_per_person`` rows each. A unit is
+    known by its first row.
+    """
 
     types: dict[str, conditions.ColumnType]
     columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
     id_column: str
     digest: str
+    rows_per_person: int | None = None  # nothing: a row is a unit by itself, and ids differ
 
     def __post_init__(self) -> None:
         require_known(self.id_column, list(self.types), "data.id: no column")
@@ -38,18 +43,22 @@ class OracleRecords:
         ids = self.columns[self.id_column]
         if ids.size == 0:
             raise BadInput("data: there is no record in the table; add at least one")
-        if (n_absent := int(_absent(ids).sum())) > 0:
+        if (n_absent := int(absent_values(ids).sum())) > 0:
             raise BadInput(f"data.id: {n_absent} records have no {self.id_column!r}; add their ids")
-        if n_repeated := len(self) - len(self.row_of):
+        if self.rows_per_person is not None:
+            most = int(np.bincount(self.unit_of).max())
+            assert most <= self.rows_per_person, "the reader keeps as many rows as are allowed"
+        elif n_repeated := len(self) - len(self.row_of):
             raise BadInput(
-                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ"
+                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ, or set "
+                "data.person and data.rows_per_person"
             )
 
     def __len__(self) -> int:
         return int(self.columns[self.id_column].size)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OracleRecords, (self.types, self.columns, self.id_column, self.digest)
+        return OracleRecords, (self.types, self.columns, self.id_column, self.digest, self.rows_per_person)
 
     @cached_property
     def ids(self) -> tuple[Id, ...]:
@@ -57,7 +66,30 @@ class OracleRecords:
 
     @cached_property
     def row_of(self) -> dict[Id, int]:
-        return {name: row for row, name in enumerate(self.ids)}
+        """The first row of each unit, by its id."""
+        found: dict[Id, int] = {}
+        for row, name in enumerate(self.ids):
+            found.setdefault(name, row)
+        return found
+
+    @cached_property
+    def unit_of(self) -> Ints:
+        """The unit of each row, as a number."""
+        if self.rows_per_person is None:
+            return np.arange(len(self), dtype=np.int64)
+        return np.array([self.row_of[name] for name in self.ids], dtype=np.int64)
+
+    def units(self, rows: Ints) -> Ints:
+        """Return the first rows of the units of some rows, each once and in order."""
+        return rows if self.rows_per_person is None else np.unique(self.unit_of[rows])
+
+    def unit_values(self, query: Query, units: Ints) -> Reals:
+        """Return the contribution of all rows of each of these units, which are known by their first rows."""
+        if self.rows_per_person is None:
+            return self.values(query, units)
+        rows = np.flatnonzero(np.isin(self.unit_of, units))
+        totals = np.bincount(self.unit_of[rows], self.values(query, rows), minlength=len(self))
+        return np.asarray(totals[units], dtype=np.float64)
 
     @property
     def id_operand(self) -> conditions.Operand:
@@ -87,7 +119,9 @@ class OracleRecords:
         match condition:
             case conditions.BooleanConstant(holds):
                 return np.arange(len(self) if holds else 0, dtype=np.int64)
-            case conditions.IsIn(operand, values, False) if operand == self.id_operand:
+            case conditions.IsIn(operand, values, False) if (
+                operand == self.id_operand and self.rows_per_person is None
+            ):
                 rows = [self.row_of[name] for name in values if name in self.row_of]  # type: ignore[index]
                 return np.sort(np.array(rows, dtype=np.int64))
         sql, texts = conditions.where_clause(condition)
@@ -97,11 +131,30 @@ class OracleRecords:
 
     def values(self, query: Query, rows: Ints) -> Reals:
         """Return the contribution of each of these records to the answer."""
-        if query.kind is QueryKind.COUNT:
+        if query.kind not in WITH_COLUMN:
             return np.ones(rows.size)
         assert query.column is not None
         assert query.bound is not None
         return np.clip(self.numbers(query.column)[rows], -query.bound, query.bound)
+
+    def groups(self, query: Query, rows: Ints) -> Ints:
+        """Return the group of each of these records, -1 for those that are in none."""
+        assert query.group_by is not None
+        require_known(query.group_by, list(self.types), "query.group_by: no column")
+        kind, column = self.types[query.group_by], self.columns[query.group_by][rows]
+        present = ~absent_values(column)
+        found = np.full(rows.size, -1, dtype=np.int64)
+        if query.edges is not None:
+            if kind not in (conditions.ColumnType.WHOLE, conditions.ColumnType.REAL):
+                raise BadInput(f"query.edges: {query.group_by!r} is {kind}; only numbers have intervals")
+            places = np.searchsorted(np.array(query.edges), np.ma.getdata(column)[present], side="right") - 1
+            found[present] = np.where(places < len(query.edges) - 1, places, -1)
+            return found
+        for group, value in enumerate(query.groups or ()):
+            if (kind is conditions.ColumnType.TEXT) != isinstance(value, str):
+                raise BadInput(f"query.groups: {value!r} is no value of {query.group_by!r}, which is {kind}")
+            found[present & (np.ma.getdata(column) == value)] = group
+        return found
 
     def numbers(self, column: str) -> Reals:
         """Return a column that can be summed: it has a finite number for every record."""
@@ -118,7 +171,7 @@ class OracleRecords:
         if self.types[column] not in (conditions.ColumnType.WHOLE, conditions.ColumnType.REAL):
             raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
         values = self.columns[column]
-        bad = _absent(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
+        bad = absent_values(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
         if bad.any():
             raise BadInput(
                 f"query.column: {column!r} has no finite number in {int(bad.sum())} of {len(self)} records; "
@@ -136,7 +189,7 @@ class OracleRecords:
         connection = open_database()
         given: dict[str, npt.NDArray[Any]] = {"n": np.arange(len(self), dtype=np.int64)}
         for i, column in enumerate(self.columns.values()):
-            given |= {f"c{i}": _filled(column), f"absent{i}": _absent(column)}
+            given |= {f"c{i}": _filled(column), f"absent{i}": absent_values(column)}
         connection.register("given", given)
         typed = ", ".join(
             f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END "
@@ -152,7 +205,8 @@ def _id_type_name(kind: type) -> str:
     return "texts" if kind is str else "whole numbers"
 
 
-def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def absent_values(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a column has no value."""
     if column.dtype == object:
         return np.array([value is None for value in column], dtype=bool) | np.ma.getmaskarray(column)
     return np.ma.getmaskarray(column)
@@ -161,7 +215,7 @@ def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 def _filled(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Fill missing values, because not every version of DuckDB respects masks."""
     data = np.ma.getdata(column)
-    return np.where(_absent(column), "", data) if data.dtype == object else data
+    return np.where(absent_values(column), "", data) if data.dtype == object else data
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +227,20 @@ class ResolvedQuery:
     id_operand: conditions.Operand
     others: Ints  # rows
     targets: Bits  # one for each target
-    total: float  # contribution of the others
-    shifts: Reals  # contribution of each target if present; 0 where it is not selected
+    total: Reals  # contribution of the others: a number, or one for each group
+    shifts: Reals  # contribution of each target if present; 0 where it is not selected (x groups)
+    n_others: Reals  # how many others there are, as a number or in each group
+    n_targets: Reals  # how many rows of a target are selected (x groups)
+    other_units: Ints  # first rows of the units to which the others belong
+    per_person: bool = False  # whether units may have several rows
 
     @cached_property
     def spans(self) -> dict[conditions.Operand, conditions.ValueRange]:
-        return conditions.value_ranges(self.condition)
+        """Values that a unit needs to be selected; rows of one person may differ in all but its id."""
+        ranges = conditions.value_ranges(self.condition)
+        if not self.per_person:
+            return ranges
+        return {operand: span for operand, span in ranges.items() if operand == self.id_operand}
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,14 +273,39 @@ class OracleTable:
     def _resolve(self, query: Query) -> ResolvedQuery:
         condition = self.records.condition(query)
         rows = self.records.rows(condition)
-        selected = np.isin(self.targets, rows)
-        others = np.setdiff1d(rows, self.targets, assume_unique=True)
+        if query.group_by is not None:
+            rows = rows[self.records.groups(query, rows) >= 0]
+        target = self._target_of[self.records.unit_of[rows]]
+        own, others, of = rows[target >= 0], rows[target < 0], target[target >= 0]
         return ResolvedQuery(
             query=query,
             condition=condition,
             id_operand=self.records.id_operand,
             others=others,
-            targets=selected,
-            total=float(self.records.values(query, others).sum()),
-            shifts=np.where(selected, self.records.values(query, self.targets), 0.0),
+            targets=np.bincount(of, minlength=self.targets.size) > 0,
+            total=np.asarray(self._by_group(query, others, self.records.values(query, others)).sum(axis=0)),
+            shifts=self._by_target(of, self._by_group(query, own, self.records.values(query, own))),
+            n_others=np.asarray(self._by_group(query, others, np.ones(others.size)).sum(axis=0)),
+            n_targets=self._by_target(of, self._by_group(query, own, np.ones(own.size))),
+            other_units=self.records.units(others),
+            per_person=self.records.rows_per_person is not None,
         )
+
+    @cached_property
+    def _target_of(self) -> Ints:
+        """The number of the target that each unit is, or -1."""
+        found = np.full(len(self.records), -1, dtype=np.int64)
+        found[self.targets] = np.arange(self.targets.size)
+        return found
+
+    def _by_target(self, of: Ints, values: Reals) -> Reals:
+        """Add up the values of rows by the target to which they belong."""
+        found = np.zeros((self.targets.size, *values.shape[1:]))
+        np.add.at(found, of, values)
+        return found
+
+    def _by_group(self, query: Query, rows: Ints, values: Reals) -> Reals:
+        """Return the values of some rows: as they are, or rows x groups with each value in its group."""
+        if query.n_groups is None:
+            return values
+        return values[:, None] * (self.records.groups(query, rows)[:, None] == np.arange(query.n_groups))

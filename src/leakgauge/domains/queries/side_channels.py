@@ -26,7 +26,7 @@ class _Channel:
     name: str
     subject: str  # of a sentence
     signal: Reals
-    allowed: float  # epsilon up to which it is taken to be as stated
+    allowed: float | None  # epsilon up to which it is taken to be as stated; nothing: it may tell something
 
 
 def side_channel_tests(
@@ -57,6 +57,8 @@ def side_channel_tests(
                         "the promise allows",
                     )
                 )
+            if channel.allowed is None:
+                continue
             test = told_by(
                 channel.signal,
                 members,
@@ -78,7 +80,8 @@ def _channels(answers: GatheredAnswers, asked: Bits, rules: OracleRules) -> Iter
     ]
     if rules.accountant != "per_row":  # whose refusals depend on who is in the table, by its definition
         refused = answers.outcomes == Outcome.REFUSED
-        counted.append(_Channel("refusals", "refusals tell", _per_round(refused, asked), 0.0))
+        allowed = 0.0 if rules.at_least is None else None  # small counts are refused by what is in the table
+        counted.append(_Channel("refusals", "refusals tell", _per_round(refused, asked), allowed))
     for channel in counted:
         seen = channel.signal[np.isfinite(channel.signal)]
         if seen.size and seen.min() < seen.max():

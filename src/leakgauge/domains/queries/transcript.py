@@ -30,9 +30,11 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class AskedQuestion:
-    """One question to all rounds of a block."""
+    """One question to all rounds of a block, or one group of it."""
 
     resolved: ResolvedQuery
+    total: float  # true answer about the others
+    shifts: Reals  # what each target adds to it
     answers: Reals
     outcomes: npt.NDArray[np.uint8]
     repeats: Bits  # asked before in that round, by the stated cache
@@ -54,6 +56,7 @@ class TranscriptRecorder:
 
     members: Bits
     real_valued: bool
+    rows_per_person: int | None = None
     never_by_chance: int | None = None  # this many rounds do not all get the same whole number again
     fresh_last: bool = field(default=False, init=False)  # whether the last question got a fresh answer
     _asked: list[AskedQuestion] = field(default_factory=list)
@@ -75,14 +78,17 @@ class TranscriptRecorder:
         errors: Bits | None = None,
         faults: Ints | None = None,
         seconds: Reals | None = None,
+        additive: bool = True,
     ) -> Bits:
         """Keep the answers to a question; return where they are fresh, which a budget has to pay for.
 
-        Where only the first rounds were asked, answers are theirs.
+        Where only the first rounds were asked, answers are theirs. Answers have a column for each group of a
+        question with groups. Those that are not the truth plus the stated noise, as averages, are not
+        ``additive``: their noise is not tested.
         """
-        n_asked, n_rounds = answers.size, len(self.members)
-        answers = np.concatenate([answers, np.full(n_rounds - n_asked, np.nan)])
-        answered = ~np.isnan(answers)
+        n_asked, n_rounds = len(answers), len(self.members)
+        answers = np.concatenate([answers, np.full((n_rounds - n_asked, *answers.shape[1:]), np.nan)])
+        answered = _any_group(~np.isnan(answers))
         repeats, same = self._compare(self._stated, key, answers)
         known, again = self._compare(self._recognised, _selection(resolved), answers)
         fresh = answered & ~same & ~(again & self._are_repeats(again, known))
@@ -99,12 +105,23 @@ class TranscriptRecorder:
         if seconds is not None:
             seconds = np.concatenate([seconds, np.full(n_rounds - n_asked, np.nan)])
         self.fresh_last = bool(certain.any())
-        if (len(self._asked) + 1) * answers.size <= MOST_ENTRIES or not self._asked:
-            self._asked.append(
-                AskedQuestion(
-                    resolved, answers, outcomes, repeats, repeats & ~same, independent, faults, seconds
+        if len(self._asked) * n_rounds + answers.size <= MOST_ENTRIES or not self._asked:
+            totals, shifts = np.atleast_1d(resolved.total), resolved.shifts.reshape(self.members.shape[1], -1)
+            for group, column in enumerate(answers.reshape(n_rounds, -1).T):
+                fresh_noise = independent & ~np.isnan(column) & additive
+                asked = AskedQuestion(
+                    resolved=resolved,
+                    total=float(totals[group]),
+                    shifts=shifts[:, group],
+                    answers=column,
+                    outcomes=outcomes,
+                    repeats=repeats,
+                    redrawn=repeats & ~same,
+                    independent=fresh_noise,
+                    faults=faults,
+                    seconds=seconds,
                 )
-            )
+                self._asked.append(asked)
         return fresh
 
     def _are_repeats(self, again: Bits, known: Bits) -> bool:
@@ -122,10 +139,11 @@ class TranscriptRecorder:
     ) -> tuple[Bits, Bits]:
         """Where a question was answered before and is again, and where the answer is the same."""
         if key is None:
-            return np.zeros(answers.size, dtype=bool), np.zeros(answers.size, dtype=bool)
-        before = given.get(key, np.full(answers.size, np.nan))
+            return np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
+        before = given.get(key, np.full(answers.shape, np.nan))
         given[key] = np.where(np.isnan(answers), before, answers)
-        return ~np.isnan(before) & ~np.isnan(answers), answers == before
+        both = ~np.isnan(before) & ~np.isnan(answers)
+        return _any_group(both), _any_group(both) & ~_any_group(both & (answers != before))
 
     @property
     def columns(self) -> Transcript:
@@ -140,10 +158,12 @@ class TranscriptRecorder:
             "repeats": np.column_stack([one.repeats for one in asked]),
             "redrawn": np.column_stack([one.redrawn for one in asked]),
             "independent": np.column_stack([one.independent for one in asked]),
-            "totals": np.array([one.resolved.total for one in asked]),
-            "shifts": np.array([one.resolved.shifts for one in asked]),
+            "totals": np.array([one.total for one in asked]),
+            "shifts": np.array([one.shifts for one in asked]),
             "selected": np.array([one.resolved.targets for one in asked]),
-            "sensitivities": np.array([one.resolved.query.sensitivity for one in asked]),
+            "sensitivities": np.array([one.resolved.query.sensitivity for one in asked])
+            * (self.rows_per_person or 1),
+            "rows_per_person": np.array(self.rows_per_person or 0),
             "questions": np.array([_question_digest(one.resolved) for one in asked], dtype=np.uint64),
             "fresh_about_targets": self._n_fresh,
             "fresh_answers": self._n_answers,
@@ -156,10 +176,16 @@ class TranscriptRecorder:
         return columns
 
 
+def _any_group(found: Bits) -> Bits:
+    """Where something holds in a round, in any group of its answer."""
+    return found if found.ndim == 1 else np.asarray(found.any(axis=1))
+
+
 def _selection(resolved: ResolvedQuery) -> Hashable:
     """What a question computes over which records, whatever its wording."""
     query, others = resolved.query, blake2b(resolved.others.tobytes(), digest_size=16).digest()
-    return query.kind, query.column, query.bound, others, resolved.targets.tobytes()
+    groups = query.group_by, query.groups, query.edges
+    return query.kind, query.column, query.bound, groups, others, resolved.targets.tobytes()
 
 
 def _question_digest(resolved: ResolvedQuery) -> int:

@@ -103,6 +103,15 @@ def test_attack_recognises_target_through_service(attack, parameters, kind, tmp_
     assert played("queries", control, attack, **parameters)["status"] == "passed"
 
 
+@BOTH
+@pytest.mark.parametrize("knowledge", ["known", "attributes"])
+@pytest.mark.parametrize(("attack", "n"), [("split_likelihood", 2), ("refusal", 2), ("combined", 2)])
+def test_small_counts_are_not_answered(attack, n, knowledge, kind, tmp_path):
+    """Where records are left out with the target, a question must stay as large as it is."""
+    control = remote(tmp_path, records=400, at_least=10, service={"control": kind}).control()
+    assert played("queries", control, attack, knowledge, queries=n)["status"] == "passed"
+
+
 @pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
 @pytest.mark.parametrize("query", [{}, SUM])
 @BOTH

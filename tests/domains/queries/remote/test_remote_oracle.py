@@ -12,9 +12,10 @@ from domains.queries.small_table import oracle as local
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Adversary, Scorer
 from leakgauge.domains.queries.knowledge import build as know
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.http_client import RateLimiter
-from leakgauge.domains.queries.remote.plan_tables import AskRequest
+from leakgauge.domains.queries.remote.plan_tables import AskRequest, RefusalRule
+from leakgauge.domains.queries.service.server import service_rounds
 from leakgauge.runner import play_block
 from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.play_block import PlayBlock
@@ -112,7 +113,10 @@ def test_absent_targets_are_sent_by_id():
         assert [service.absent[i + 1] == [] for i in range(8)].count(True) == trials.members.sum()
         assert {tuple(ids) for ids in service.absent.values()} == {(), (500,)}
         bodies = [body for kind, _, body, _ in service.seen if kind == "ask"]
-        assert all(set(body) == {"kind", "column", "bound", "where", "ids", "request"} for body in bodies)
+        groups = {"group_by", "groups", "edges"}
+        assert all(
+            set(body) == {"kind", "column", "bound", "where", "ids", "request"} | groups for body in bodies
+        )
 
 
 def test_bits_are_sent_with_their_round():
@@ -310,3 +314,50 @@ def test_refusal_without_rounds_stops_the_run():
         pytest.raises(BadInput, match="without open no round has its own budget"),
     ):
         oracle(adapter(service, ask=plain), [[True]]).ask(Query())
+
+
+def test_suppressed_counts_need_no_rounds():
+    plain = AskRequest(path="/{world}", json={"where": "{where}"})
+    small = RefusalRule(field="small")
+
+    def answer(handler):
+        reply(handler, 200, b'{"small": true}' if handler.path == "/without" else b'{"answer": 10.5}')
+
+    with running(lambda kind, n: answer) as service:
+        asked = oracle(adapter(service, ask=plain, suppressed=small), [[True], [False]])
+        np.testing.assert_array_equal(asked.ask(Query(where="age > 3")), [10.5, np.nan])
+
+
+def test_groups_are_asked_once_and_charged_once():
+    histogram = Query(kind=QueryKind.HISTOGRAM, group_by="region", groups=("north", "east", "south"))
+
+    def answer(kind, n):
+        numbers = b"[2.5, null, 1.5]" if n % 2 else b"[2.5, 7.0, 1.5]"
+        if kind == "ask":
+            return lambda handler: reply(handler, 200, b'{"answer": ' + numbers + b"}")
+        return None
+
+    with running(answer) as service:
+        asked = oracle(adapter(service, connections=1), [[True], [False]], targets=(0,), cache="text")
+        np.testing.assert_array_equal(asked.ask(histogram), [[2.5, np.nan, 1.5], [2.5, 7.0, 1.5]])
+        np.testing.assert_allclose(asked.believed["sequential"], 1.0)
+        np.testing.assert_allclose(asked.obtained, 1.0)
+        asked.ask(histogram)  # the same answers again
+        np.testing.assert_allclose(asked.obtained, 1.0)
+        bodies = [body for kind, _, body, _ in service.seen if kind == "ask"]
+        assert bodies[0]["groups"] == ["north", "east", "south"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(kind=QueryKind.HISTOGRAM, group_by="region", groups=("north", "east")),
+        Query(kind=QueryKind.AVERAGE, column="income", bound=50.0),
+    ],
+)
+def test_our_service_answers_groups_and_averages(query):
+    owner = game(mechanism={"name": "laplace", "scale": 1e-3})
+    rounds = service_rounds(owner)
+    name = rounds.open(())
+    expected = owner.release(np.ones((1, 1), dtype=bool), np.random.default_rng(1)).oracle().ask(query)[0]
+    np.testing.assert_allclose(rounds.ask(name, query, None), expected, atol=0.05)

@@ -1,14 +1,20 @@
 import json
 
+import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.remote.http_client import UnclearReply
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, QueriesServiceTable
-from leakgauge.domains.queries.remote.remote_oracle import query_values
+from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
 from leakgauge.domains.queries.remote.request_templates import HttpMethod, RequestTemplate
 
 URL = "http://127.0.0.1:8700"
+AGES = Query(kind=QueryKind.HISTOGRAM, group_by="age", edges=(20, 30, 60), where="age < 55")
+REGIONS = Query(
+    kind=QueryKind.AVERAGE, column="income", bound=25.0, group_by="region", groups=("north", "it's", "south")
+)
 
 
 def test_placeholder_keeps_type_alone_and_becomes_text_in_string():
@@ -78,6 +84,9 @@ def test_query_is_written_in_every_notation():
         "where": "\"name\" IN ('O''Hara', 'b')",
         "predicate": None,
         "ids": ["O'Hara", "b"],
+        "group_by": None,
+        "groups": None,
+        "edges": None,
         "sql": 'SELECT SUM(LEAST(GREATEST("in""come", -10.0), 10.0)) FROM t.people '
         "WHERE \"name\" IN ('O''Hara', 'b')",
     }
@@ -108,8 +117,43 @@ def test_query_sql_gives_true_answer():
     [
         ({"ids": "{ids}"}, Query(where="age > 3"), "by a predicate, which {ids} does not contain"),
         ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not contain"),
+        ({"w": "{where}"}, AGES, "does not contain the groups"),
     ],
 )
 def test_rejects_template_that_omits_the_query(template, query, message):
     with pytest.raises(BadInput, match=message):
         query_values(query, service(**template), "id")
+
+
+@pytest.mark.parametrize("query", [AGES, REGIONS, Query(kind=QueryKind.AVERAGE, column="income", bound=25.0)])
+def test_sql_of_groups_and_averages_gives_the_true_answer(query):
+    from domains.queries.small_table import records, table
+
+    asked = table(targets=(3,)).ask(query)
+    total, count = asked.total + asked.shifts.sum(axis=0), asked.n_others + asked.n_targets.sum(axis=0)
+    expected = total / count if query.kind is QueryKind.AVERAGE else total
+    values = query_values(query, QueriesServiceTable(url=URL), "id")
+    rows = records()._database.execute(values["sql"]).fetchall()
+    found = rows[0][0] if query.group_by is None else grouped_answer([list(row) for row in rows], values)
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "reply", "expected"),
+    [
+        (REGIONS, [1, 2.5, 3], [1, 2.5, 3]),
+        (REGIONS, [["south", 3.0], ["elsewhere", 9.0], ["north", 1.0]], [1, np.nan, 3]),
+        (REGIONS, {"it's": 2.5, "north": None}, [np.nan, 2.5, np.nan]),
+        (AGES, [[1, 4.0], [None, 8.0]], [np.nan, 4]),
+        (AGES, {"0": 1.0, "1": 2.0}, [1, 2]),
+    ],
+)
+def test_answers_of_groups_are_read_in_three_forms(query, reply, expected):
+    values = query_values(query, QueriesServiceTable(url=URL), "id")
+    np.testing.assert_array_equal(grouped_answer(reply, values), expected)
+
+
+@pytest.mark.parametrize("reply", [3.0, [1.0], "many", [1.0, 2.0, "x"]])
+def test_unclear_answers_of_groups_are_no_evidence(reply):
+    with pytest.raises(UnclearReply):
+        grouped_answer(reply, query_values(REGIONS, QueriesServiceTable(url=URL), "id"))

@@ -24,12 +24,12 @@ class Accountant:
     def after(self, resolved: ResolvedQuery) -> Ints:
         present = self._members & resolved.targets
         most = np.max(np.where(present, self._targets + 1, 0), axis=1)
-        if resolved.others.size:
-            most = np.maximum(most, self._others.most(resolved.others) + 1)
+        if resolved.other_units.size:
+            most = np.maximum(most, self._others.most(resolved.other_units) + 1)
         return np.maximum(most, self.spent)
 
     def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
-        self._others.add(resolved.others, answered)
+        self._others.add(resolved.other_units, answered)
         self._targets = self._targets + (answered[:, None] & self._members & resolved.targets)
 
     @property

@@ -9,10 +9,12 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.queries import query_splitting
-from leakgauge.domains.queries.attacks.refusal import refusal_scores
+from leakgauge.domains.queries.attacks.refusal import refusal_scores, threshold_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
-from leakgauge.domains.queries.knowledge import KnownRecords
+from leakgauge.domains.queries.knowledge import OracleKnowledge
+from leakgauge.domains.queries.question_scores import likelihood_score, midpoint_score
 from leakgauge.domains.queries.release import QueriesView
+from leakgauge.domains.queries.target_questions import split_questions, threshold_questions
 
 _CERTAIN_SCORE = 1e6  # larger than any score of answers
 _ROUNDING = 1 + 1e-8  # tolerance for rounded sums of epsilons
@@ -26,33 +28,40 @@ class Attack(TTestOptions):
     answer means member (case 4); no refusal although queries x epsilon exceeds the budget means non-member
     (case 3). With fewer queries (cases 1 and 2), or under any other accountant, the ``test`` decides from the
     answers. The paper uses the t-test in case 3, which accuses a share ``level`` of the non-members however
-    many answers there are.
+    many answers there are. Where small counts are refused by the true number of records, the attack is that
+    of ``refusal``.
     """
 
-    accepts: ClassVar[tuple[str, ...]] = ("known",)
+    accepts: ClassVar[tuple[str, ...]] = ("known", "attributes")
 
     test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
 
-    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
-        decide = self._decide(knowledge)
-        if knowledge.accountant == "per_row" and knowledge.budget is not None:
-            query_splitting.require_enough_records(knowledge, self.queries)
+    def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
+        decide: query_splitting.ScoreAnswers
+        if knowledge.refuses_by_true_count:
+            asked, decide = threshold_questions(knowledge, self.by), threshold_scores
+        elif knowledge.accountant == "per_row" and knowledge.budget is not None:
+            asked = split_questions(knowledge, self.queries, self.by, own_people=True)
             enough = self.queries * knowledge.epsilon > knowledge.budget * _ROUNDING
-            decide = _Cases(decide, enough)
+            decide = _Cases(self._decide(knowledge, asked.questions), enough)
+        else:
+            asked = split_questions(knowledge, self.queries, self.by, least=2 if self.test == "t_test" else 1)
+            decide = self._decide(knowledge, asked.questions)
         return Scorer(
-            query_splitting.AskAndScore(questions, decide),
-            Reading(threshold=0.0, signed=self.test != "t_test"),
+            query_splitting.AskAndScore(asked.questions, decide),
+            Reading(threshold=0.0, signed=self.test != "t_test", event=asked.event, studied=asked.studied),
         )
 
-    def _decide(self, knowledge: KnownRecords) -> query_splitting.ScoreAnswers:
+    def _decide(
+        self, knowledge: OracleKnowledge, questions: query_splitting.TargetQuestions
+    ) -> query_splitting.ScoreAnswers:
         match self.test:
             case "t_test":
-                return self.t_test(knowledge)
+                return self.t_test(knowledge, questions)
             case "midpoint":
-                return query_splitting.MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+                return midpoint_score(knowledge, questions)
             case "likelihood":
-                return query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+                return likelihood_score(knowledge, questions)
             case _:
                 raise BadInput(f"no test is called {self.test!r}; known: t_test, midpoint, likelihood")
 

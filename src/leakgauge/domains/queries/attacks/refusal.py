@@ -1,4 +1,4 @@
-"""Query the target until the service refuses, and use only the time of the first refusal."""
+"""Use only refusals: of a spent budget, or of a count that is too small without the target."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,8 +8,9 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.queries import query_splitting
-from leakgauge.domains.queries.knowledge import KnownRecords
+from leakgauge.domains.queries.knowledge import OracleKnowledge
 from leakgauge.domains.queries.release import QueriesView
+from leakgauge.domains.queries.target_questions import SelectBy, split_questions, threshold_questions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,22 +21,38 @@ class Attack:
     query if it is present, and every known record once. With queries x epsilon above the budget it therefore
     refuses only if the target is present. Accountants that charge predicates, or every answer, refuse at the
     same time in both worlds, so that refusals reveal nothing.
+
+    A service that refuses counts below ``at_least`` by the true number of records is asked one question only,
+    about the target and one known person fewer than it requires: it answers if the target is present.
     """
 
-    accepts: ClassVar[tuple[str, ...]] = ("known",)
+    accepts: ClassVar[tuple[str, ...]] = ("known", "attributes")
 
     queries: int = 100
-    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
+    by: SelectBy | None = None
 
     def __post_init__(self) -> None:
         query_splitting.require_n_queries(self.queries, 2)
 
-    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        query_splitting.require_enough_records(knowledge, self.queries)
-        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
+    def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
+        if knowledge.refuses_by_true_count:
+            asked, decide = threshold_questions(knowledge, self.by), threshold_scores
+        else:
+            asked = split_questions(knowledge, self.queries, self.by, own_people=True)
+            decide = refusal_scores
         return Scorer(
-            query_splitting.AskAndScore(questions, refusal_scores), Reading(threshold=0.0, signed=True)
+            query_splitting.AskAndScore(asked.questions, decide),
+            Reading(threshold=0.0, signed=True, event=asked.event, studied=asked.studied),
         )
+
+
+def threshold_scores(samples: Reals) -> Reals:
+    """Return 1 where the question about the smallest count is answered, and -1 where it is refused.
+
+    >>> threshold_scores(np.array([[[0.3]], [[np.nan]]])).ravel().tolist()
+    [1.0, -1.0]
+    """
+    return np.where(np.isnan(samples[:, :, 0]), -1.0, 1.0)
 
 
 def refusal_scores(samples: Reals) -> Reals:

@@ -7,8 +7,10 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
-from leakgauge.domains.queries.knowledge import KnownRecords
+from leakgauge.domains.queries.knowledge import OracleKnowledge
+from leakgauge.domains.queries.question_scores import likelihood_score
 from leakgauge.domains.queries.release import QueriesView
+from leakgauge.domains.queries.target_questions import SelectBy, split_questions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +21,18 @@ class Attack:
     Laplace noise, each answer is clipped to the interval between its two true values.
     """
 
-    accepts: ClassVar[tuple[str, ...]] = ("known",)
+    accepts: ClassVar[tuple[str, ...]] = ("known", "attributes")
 
     queries: int = 10
-    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
+    by: SelectBy | None = None
 
     def __post_init__(self) -> None:
         query_splitting.require_n_queries(self.queries)
 
-    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
-        decide = query_splitting.LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
-        return Scorer(query_splitting.AskAndScore(questions, decide), Reading(threshold=0.0, signed=True))
+    def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
+        asked = split_questions(knowledge, self.queries, self.by)
+        decide = likelihood_score(knowledge, asked.questions)
+        return Scorer(
+            query_splitting.AskAndScore(asked.questions, decide),
+            Reading(threshold=0.0, signed=True, event=asked.event, studied=asked.studied),
+        )

@@ -8,8 +8,9 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
-from leakgauge.domains.queries.knowledge import KnownRecords
+from leakgauge.domains.queries.knowledge import OracleKnowledge
 from leakgauge.domains.queries.release import QueriesView
+from leakgauge.domains.queries.target_questions import SelectBy, split_questions
 from leakgauge.theory.query_splitting import TTestForm
 
 
@@ -21,7 +22,7 @@ class TTestOptions:
     form: TTestForm = "textbook"
     sides: Literal[1, 2] = 2
     level: float = 0.05
-    by: query_splitting.SelectBy = query_splitting.SelectBy.IDS
+    by: SelectBy | None = None
 
     def __post_init__(self) -> None:
         query_splitting.require_n_queries(self.queries, 2)
@@ -32,9 +33,11 @@ class TTestOptions:
     def _test(self) -> query_splitting.TTest:
         return query_splitting.TTest(form=self.form, sides=self.sides)
 
-    def t_test(self, knowledge: KnownRecords) -> query_splitting.TTestScore:
+    def t_test(
+        self, knowledge: OracleKnowledge, questions: query_splitting.TargetQuestions
+    ) -> query_splitting.TTestScore:
         """Return the score of the test."""
-        return query_splitting.TTestScore(self._test(), self.level, knowledge.shifts)
+        return query_splitting.TTestScore(self._test(), self.level, questions.shifts(knowledge.shifts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +51,11 @@ class Attack(TTestOptions):
     The score is log(level / p): at or above zero the test rejects.
     """
 
-    accepts: ClassVar[tuple[str, ...]] = ("known",)
+    accepts: ClassVar[tuple[str, ...]] = ("known", "attributes")
 
-    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
-        questions = query_splitting.TargetQuestions.about_all(knowledge, self.queries, self.by)
-        return Scorer(query_splitting.AskAndScore(questions, self.t_test(knowledge)), Reading(threshold=0.0))
+    def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
+        asked = split_questions(knowledge, self.queries, self.by, least=2)
+        return Scorer(
+            query_splitting.AskAndScore(asked.questions, self.t_test(knowledge, asked.questions)),
+            Reading(threshold=0.0, event=asked.event, studied=asked.studied),
+        )

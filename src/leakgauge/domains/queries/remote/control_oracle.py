@@ -122,16 +122,25 @@ class ControlQuestions:
         """The records that question ``number`` selects in addition to its own."""
         own = self.table.ask(query)
         if self.kind is ControlKind.ABSENT:
-            rows = self.group[~np.isin(self.group, own.others)]
-            return np.delete(rows, number % rows.size) if rows.size > 1 else rows
+            is_own = np.isin(self.group, own.others)
+            rows = self.group[~is_own]
+            rows = np.delete(rows, number % rows.size) if rows.size > 1 else rows
+            return np.concatenate([rows, self._instead(own.others, int(is_own.sum()))])
         rows = np.roll(self._rows, -number)
         rows = rows[~np.isin(rows, own.others)]
         values = np.abs(self.table.records.values(query, rows))
         return rows[: np.searchsorted(abs(float(own.shifts[0])) + values.cumsum(), self.wanted) + 1]
 
+    def _instead(self, own: Ints, n_absent: int) -> Ints:
+        """Records in place of those of a question that are left out, where small counts are not answered."""
+        if self.rules.at_least is None:
+            return own[:0]
+        further = self._rows[self.group.size :]
+        return further[~np.isin(further, own)][:n_absent]
+
     def _true(self, query: Query, present: bool) -> float:
         resolved = self.rounds.ask(query)
-        return resolved.total + float(self.members(present) @ resolved.shifts)
+        return float(resolved.total + self.members(present) @ resolved.shifts)
 
     @cached_property
     def _shift(self) -> float:

@@ -136,6 +136,9 @@ SERVE_ORACLE_REQUESTS = {
             "bound": "{bound}",
             "where": "{predicate}",
             "ids": "{ids}",
+            "group_by": "{group_by}",
+            "groups": "{groups}",
+            "edges": "{edges}",
             "request": "{request}",
         },
     ),
@@ -168,6 +171,7 @@ class QueriesServiceTable:
     close: CloseRequest | None = None
     refused: RefusalRule | None = None
     spent: SpentRule | None = None
+    suppressed: RefusalRule | None = None  # how a count below the smallest is reported, if not as refused
 
     def __post_init__(self) -> None:
         for name in ("rate", "timeout"):

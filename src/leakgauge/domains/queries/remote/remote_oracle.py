@@ -21,7 +21,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Bits, Reals, Transcript
 from leakgauge.domains.queries.accounting import Ledger
 from leakgauge.domains.queries.oracle import OracleRules, cache_key
-from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
 from leakgauge.domains.queries.remote.budget_probe import (
@@ -36,9 +36,9 @@ from leakgauge.domains.queries.remote.plan_tables import (
     OpenRequest,
     QueriesServiceTable,
 )
+from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
 from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
-from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 from leakgauge.domains.queries.transcript import TranscriptRecorder
 
 Result = TypeVar("Result")
@@ -49,9 +49,12 @@ MOST_FAULTS = 200  # faults in a row after which a service is taken to be down
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """What a service gave for one question in one round: a number, a refusal (NaN) or a fault (NaN)."""
+    """What a service gave for one question in one round: a number, a refusal (NaN) or a fault (NaN).
 
-    answer: float
+    A question with groups has a number for each.
+    """
+
+    answer: float | list[float]
     fault: str | None = None  # that stayed one
     n_faults: int = 0  # of all tries
     seconds: float = math.nan  # of the request that was answered
@@ -145,9 +148,12 @@ class ServiceAdapter:
         return self._opened[name]
 
     def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> ServedAnswer:
-        template, refused = self.service.asking, self.service.refused
+        template, refused, suppressed = self.service.asking, self.service.refused, self.service.suppressed
         assert refused is not None
         n_faults = 0
+
+        grouped = question.get("group_by") is not None
+        refusal = grouped_answer({}, question) if grouped else math.nan
 
         def interpret(reply: http_client.HttpReply) -> ServedAnswer:
             nonlocal n_faults
@@ -161,17 +167,20 @@ class ServiceAdapter:
             is_refused = http_client.is_refusal(reply, refused)
             if self._spending is not None and (is_refused or 200 <= reply.status < 300):
                 self._spending.read(reply, values["round"], refused=is_refused)
+            if suppressed is not None and http_client.is_refusal(reply, suppressed):
+                return ServedAnswer(refusal, seconds=reply.seconds)
             if is_refused:
                 if self.service.open is None:
                     raise BadInput(
                         "the service refuses, but without open no round has its own budget; remove the limit "
                         "of the service, or add open"
                     )
-                return ServedAnswer(math.nan, seconds=reply.seconds)
+                return ServedAnswer(refusal, seconds=reply.seconds)
             if self._is_fault(reply):
                 raise http_client.FaultReply(f"status {reply.status}")
             http_client.require_success(reply)
-            answer = http_client.finite_answer(self._field(reply, template.answer, "ask.answer"))
+            value = self._field(reply, template.answer, "ask.answer")
+            answer = grouped_answer(value, question) if grouped else http_client.finite_answer(value)
             return ServedAnswer(answer, seconds=reply.seconds)
 
         try:
@@ -179,7 +188,7 @@ class ServiceAdapter:
                 template, {**values, **question}, interpret, repeatable="request" in template.places
             )
         except http_client.FaultReply as error:
-            return self._count_fault(str(error), n_faults)
+            return self._count_fault(str(error), n_faults, refusal)
         self._faults = 0
         return replace(served, n_faults=n_faults)
 
@@ -191,12 +200,12 @@ class ServiceAdapter:
             and (reply.status not in (*NEVER_REFUSALS, TOO_MANY_REQUESTS))
         )
 
-    def _count_fault(self, problem: str, n_faults: int) -> ServedAnswer:
+    def _count_fault(self, problem: str, n_faults: int, refusal: float | list[float]) -> ServedAnswer:
         with self._lock:
             self._faults += 1
         if self._faults >= MOST_FAULTS:
             raise ReleaseLost(f"{problem}, and so for {self._faults} questions in a row")
-        return ServedAnswer(math.nan, fault=problem, n_faults=n_faults)
+        return ServedAnswer(refusal, fault=problem, n_faults=n_faults)
 
     def _close(self, wanted: Sequence[PlaceholderValues], deadline: float) -> None:
         """Try to close rounds; if one cannot be closed, the others are left open too."""
@@ -257,61 +266,6 @@ def _ignore(_: http_client.HttpReply) -> None:
     pass
 
 
-def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> PlaceholderValues:
-    """Return the values of the placeholders of a query."""
-    _require_template_selects(query, service)
-    where = as_predicate(query, id_column)
-    return {
-        "kind": query.kind.value,
-        "column": query.column,
-        "bound": query.bound,
-        "where": where,
-        "predicate": query.where,
-        "ids": None if query.ids is None else list(query.ids),
-        "sql": f"SELECT {_aggregate_sql(query)} FROM {service.table} WHERE {where}",
-    }
-
-
-def as_predicate(query: Query, id_column: str) -> str:
-    """Return what follows WHERE in SQL.
-
-    >>> as_predicate(Query(ids=(3, 1)), "id"), as_predicate(Query(), "id")
-    ('"id" IN (3, 1)', 'TRUE')
-    """
-    if query.ids is not None:
-        return (
-            f"{quote_identifier(id_column)} IN ({', '.join(map(quote_literal, query.ids))})"
-            if query.ids
-            else "FALSE"
-        )
-    return "TRUE" if query.where is None else query.where
-
-
-def _aggregate_sql(query: Query) -> str:
-    if query.kind is QueryKind.COUNT:
-        return "COUNT(*)"
-    assert query.column is not None
-    column, bound = quote_identifier(query.column), query.sensitivity
-    return f"SUM(LEAST(GREATEST({column}, {-bound!r}), {bound!r}))"
-
-
-def _require_template_selects(query: Query, service: QueriesServiceTable) -> None:
-    """Refuse a template that does not contain the selection of a query."""
-    places = service.asking.places
-    if places & {"where", "sql"}:
-        return
-    if query.ids is not None and "ids" not in places:
-        raise BadInput(
-            "challenger.service.ask: an attack selects records by ids, which {predicate} does not contain; "
-            'use {where} instead, or set by = "predicate" in the attack'
-        )
-    if query.where is not None and "predicate" not in places:
-        raise BadInput(
-            "challenger.service.ask: an attack selects records by a predicate, which {ids} does not contain; "
-            "use {where} instead, or choose attacks that select by ids"
-        )
-
-
 class HttpOracle:
     """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
@@ -328,7 +282,10 @@ class HttpOracle:
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
         self._recorder = TranscriptRecorder(
-            members, real_valued=rules.real_valued, never_by_chance=rules.rounds_never_equal
+            members,
+            real_valued=rules.real_valued,
+            rows_per_person=rules.rows_per_person,
+            never_by_chance=rules.rounds_never_equal,
         )
 
     @property
@@ -352,6 +309,7 @@ class HttpOracle:
             errors=np.array([one.fault is not None for one in served]),
             faults=np.array([one.n_faults for one in served]),
             seconds=np.array([one.seconds for one in served]),
+            additive=self._rules.has_additive_noise(resolved.query),
         )
 
     def transcript(self) -> Transcript:
@@ -381,7 +339,7 @@ class HttpOracle:
         question = query_values(query, self._adapter.service, self._table.records.id_column)
         served = self._adapter.ask(self._rounds[:1], question)
         self._record(self._table.ask(query), served)
-        return not math.isnan(served[0].answer)
+        return not np.isnan(served[0].answer).all()
 
     @property
     def obtained(self) -> Reals:

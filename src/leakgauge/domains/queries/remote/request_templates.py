@@ -21,12 +21,15 @@ TABLES = {
 }
 ROUND = {"round": "the name that the service gave to the round"}
 QUESTION = {
-    "kind": '"count" or "sum"',
-    "column": "the column that is summed, or null",
+    "kind": '"count", "sum", "average" or "histogram"',
+    "column": "the column that is summed or averaged, or null",
     "bound": "the bound to which every value is clipped, or null",
     "where": "what follows WHERE in SQL; ids are written as a predicate",
     "predicate": "the same, but null where records are named by ids",
     "ids": "a list of ids, or null where there is a predicate",
+    "group_by": "the column of the groups, or null",
+    "groups": "a list of values, one for each group, or null",
+    "edges": "a list of the edges of intervals, or null",
     "sql": "the whole query in SQL, on `table`",
 }
 REQUEST = {"request": "a key of this request; the same if it is sent again"}

@@ -36,6 +36,8 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
+Answer: TypeAlias = float | list[float | None] | None  # or one of each group; nothing: refused
+
 LARGEST_BODY = 4_000_000  # bytes
 LONGEST_REQUEST = 200  # characters of a key
 HOST = "127.0.0.1"  # this machine only: the answers depend on who is in the data
@@ -52,7 +54,7 @@ class _Round:
     """An oracle with one round, and its queries and replies by request key; no reply means refused."""
 
     oracle: LocalOracle
-    replies: dict[str | int, tuple[Query, float | None]] = field(default_factory=dict)
+    replies: dict[str | int, tuple[Query, Answer]] = field(default_factory=dict)
 
 
 class ServiceRounds:
@@ -87,7 +89,7 @@ class ServiceRounds:
             self._open[name] = _Round(oracle)
         return name
 
-    def ask(self, name: str, query: Query, request: str | None) -> float | None:
+    def ask(self, name: str, query: Query, request: str | None) -> Answer:
         """Return the answer, or nothing if it is refused; a repeated request gets the same reply.
 
         A client can therefore repeat a request whose reply was lost, and is charged once.
@@ -101,8 +103,12 @@ class ServiceRounds:
                 return _earlier_reply(round_, query, request)
             if len(round_.replies) >= MOST_QUESTIONS:
                 raise BadInput(f"a round allows at most {MOST_QUESTIONS} queries; open a new one")
-            answer = float(round_.oracle.ask(query)[0])
-            reply = None if np.isnan(answer) else answer
+            numbers = round_.oracle.ask(query)[0]
+            reply: Answer = [None if np.isnan(one) else float(one) for one in np.atleast_1d(numbers)]
+            if np.isnan(numbers).all():
+                reply = None
+            elif numbers.ndim == 0:
+                reply = float(numbers)
             round_.replies[len(round_.replies) if request is None else request] = query, reply
             return reply
 
@@ -111,6 +117,13 @@ class ServiceRounds:
         with self._lock:
             if self._open.pop(name, None) is None:
                 raise UnknownRound(name)
+
+    @property
+    def refusal(self) -> str:
+        """Why an answer may be refused."""
+        if self._rules.at_least is None:
+            return "the budget of this round is used up"
+        return f"the count is below {self._rules.at_least}, or the budget of this round is used up"
 
     def _row(self, name: Id) -> int:
         row = self._table.records.row_of.get(name)
@@ -127,7 +140,7 @@ def service_rounds(challenger: Challenger) -> ServiceRounds:
     return ServiceRounds(challenger.table, challenger.rules, control_group=control_group(challenger))
 
 
-def _earlier_reply(round_: _Round, query: Query, request: str) -> float | None:
+def _earlier_reply(round_: _Round, query: Query, request: str) -> Answer:
     earlier, reply = round_.replies[request]
     if earlier != query:
         raise BadInput(f"request: {request!r} was used for another query of this round; use a new key")
@@ -194,7 +207,16 @@ class _Question(Query):
 
     @property
     def query(self) -> Query:
-        return Query(kind=self.kind, column=self.column, bound=self.bound, where=self.where, ids=self.ids)
+        return Query(
+            kind=self.kind,
+            column=self.column,
+            bound=self.bound,
+            where=self.where,
+            ids=self.ids,
+            group_by=self.group_by,
+            groups=self.groups,
+            edges=self.edges,
+        )
 
 
 def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
@@ -223,7 +245,7 @@ def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
         question = read_dataclass(_Question, body, "query")
         answer = rounds.ask(name, question.query, question.request)
         if answer is None:
-            return JSONResponse({"refused": "the budget of this round is used up"}, 403)
+            return JSONResponse({"refused": rounds.refusal}, 403)
         return JSONResponse({"answer": answer})
 
     @app.delete("/rounds/{name}", status_code=204, dependencies=with_token)

@@ -116,13 +116,21 @@ def quote_identifier(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def quote_literal(value: int | str) -> str:
-    """Return an id as an SQL literal.
+def quote_literal(value: Value) -> str:
+    """Return a value as an SQL literal; a time is a text.
 
-    >>> quote_literal("O'Hara"), quote_literal(7)
-    ("'O''Hara'", '7')
+    >>> quote_literal("O'Hara"), quote_literal(7), quote_literal(1.5), quote_literal(True)
+    ("'O''Hara'", '7', '1.5', 'TRUE')
     """
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime.datetime():
+            return f"'{value.isoformat(sep=' ')}'"
+        case _:
+            return repr(value)
 
 
 def where_clause(condition: Condition) -> tuple[str, list[str]]:

@@ -1,0 +1,55 @@
+"""The likelihood of noisy averages: a noisy sum over a noisy count of at least one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.queries.oracle import OracleNoise
+from leakgauge.domains.queries.query_splitting import TargetQuestions
+
+_SCALES, _NODES = 20.0, 1_001  # of the noise of the count: the range, and the points of the integral
+
+
+@dataclass(frozen=True, eq=False)
+class AverageNoise:
+    """The distribution of a noisy sum divided by a noisy count, which is at least one.
+
+    The density is an integral over the noise of the count, by the trapezoidal rule.
+    """
+
+    sum_noise: OracleNoise
+    count_noise: OracleNoise
+
+    def log_density(self, averages: Reals, total: float, count: float) -> Reals:
+        """Return the log density of some averages of known records, given their true sum and count."""
+        scale = self.count_noise.noise_scale
+        distances = np.linspace(-_SCALES, _SCALES, _NODES) * scale
+        step = distances[1] - distances[0]
+        weights = np.exp(self.count_noise.log_law(distances, np.zeros_like(distances))) * step
+        divisors = np.maximum(count + distances, 1.0)
+        sums = averages[:, None] * divisors
+        densities = np.exp(self.sum_noise.log_law(sums, np.full_like(sums, total)))
+        found = densities @ (weights * divisors)
+        return np.log(np.maximum(found, np.finfo(float).tiny))
+
+
+@dataclass(frozen=True, eq=False)
+class AverageLikelihoodScore:
+    """The log-likelihood ratio of averages, summed over the answers."""
+
+    questions: TargetQuestions
+    noise: AverageNoise
+    shifts: Reals  # of the targets: what they add to a sum
+
+    def __call__(self, samples: Reals) -> Reals:
+        scores = np.zeros(samples.shape[:2])
+        for target, split in enumerate(self.questions.splits):
+            if split.parts is None:
+                continue
+            for i, (total, count) in enumerate(zip(*split.parts)):
+                given = ~np.isnan(samples[:, target, i])
+                averages = samples[given, target, i] + split.known[i]
+                present = self.noise.log_density(averages, total + self.shifts[target], count + 1.0)
+                scores[given, target] += present - self.noise.log_density(averages, total, count)
+        return scores
