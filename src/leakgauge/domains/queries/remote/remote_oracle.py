@@ -24,7 +24,7 @@ from leakgauge.domains.queries.oracle import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
-from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable, SumForm
 from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
@@ -206,7 +206,7 @@ def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> 
         "where": where,
         "predicate": query.where,
         "ids": None if query.ids is None else list(query.ids),
-        "sql": f"SELECT {_aggregate_sql(query)} FROM {service.table} WHERE {where}",
+        "sql": f"SELECT {_aggregate_sql(query, service.sums)} FROM {service.table} WHERE {where}",
     }
 
 
@@ -225,10 +225,13 @@ def as_predicate(query: Query, id_column: str) -> str:
     return "TRUE" if query.where is None else query.where
 
 
-def _aggregate_sql(query: Query) -> str:
+def _aggregate_sql(query: Query, sums: SumForm) -> str:
     if query.kind is QueryKind.COUNT:
         return "COUNT(*)"
     assert query.column is not None
+    if sums is SumForm.PLAIN:  # SmartNoise SQL knows no quoted columns in sums
+        simple = query.column.isidentifier() and query.column.isascii()
+        return f"SUM({query.column if simple else quote_identifier(query.column)})"
     column, bound = quote_identifier(query.column), query.sensitivity
     return f"SUM(LEAST(GREATEST({column}, {-bound!r}), {bound!r}))"
 
