@@ -21,7 +21,7 @@ from leakgauge.domains.queries.remote.plan_tables import (
     QueriesServiceTable,
     RefusalRule,
 )
-from leakgauge.domains.queries.service.server import service_rounds
+from leakgauge.domains.queries.service.rounds import service_rounds
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -359,4 +359,4 @@ class LocalOracle:
     @property
     def recorded(self) -> Reals:
         """The cost of the answers of each round according to the accountant in charge."""
-        return self._rules.epsilon * self._account.spent[self._world_of]
+        return self._rules.epsilon * self._account.spent.astype(np.float64)[self._world_of]

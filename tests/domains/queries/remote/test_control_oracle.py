@@ -14,7 +14,7 @@ from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.control_oracle import ControlOracle, ControlQuestions, QuestionPair
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import ServedAnswer
-from leakgauge.domains.queries.service.server import service_rounds
+from leakgauge.domains.queries.service.rounds import service_rounds
 from positive_control_play import played
 
 

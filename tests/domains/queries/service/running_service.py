@@ -3,10 +3,7 @@
 import threading
 from contextlib import contextmanager
 
-import uvicorn
-
 from leakgauge.domains.queries.service import server as service_server
-from leakgauge.domains.queries.service.server import build_app
 
 TOKEN = "a-token-of-ours"
 
@@ -14,8 +11,7 @@ TOKEN = "a-token-of-ours"
 @contextmanager
 def served(rounds):
     door = service_server.listen(0)
-    config = uvicorn.Config(build_app(rounds, TOKEN), log_level="warning", lifespan="off", ws="none")
-    server = uvicorn.Server(config)
+    server = service_server.http_server(rounds, TOKEN)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
     thread.start()
     try:

@@ -126,6 +126,13 @@ class ControlKind(StrEnum):
     NONE = "none"  # there is no positive control
 
 
+class SumForm(StrEnum):
+    """How ``{sql}`` writes a sum."""
+
+    CLIPPED = "clipped"  # every value is clipped to the bound in the query
+    PLAIN = "plain"  # SUM(column): the service clips values to the same bound itself
+
+
 SERVE_ORACLE_REQUESTS = {
     "open": OpenRequest(path="/rounds", json={"absent": "{absent}"}),
     "ask": AskRequest(
@@ -166,6 +173,7 @@ class QueriesServiceTable:
     control: ControlKind | None = None
     worlds: tuple[str, str] = ("without", "with")
     table: str = "records"
+    sums: SumForm = SumForm.CLIPPED
     open: OpenRequest | None = None
     ask: AskRequest | None = None
     close: CloseRequest | None = None
@@ -199,6 +207,8 @@ class QueriesServiceTable:
             object.__setattr__(self, "refused", RefusalRule(status=403))
         self._require_worlds()
         self._require_question()
+        if self.sums is SumForm.PLAIN and "sql" not in self.asking.places:
+            raise BadInput('sums = "plain": only {sql} contains a sum; use it, or leave sums out')
         if self.control is ControlKind.ABSENT and "absent" not in self._places:
             raise BadInput(
                 'control = "absent": the service must be told which records to leave out; use {absent}, or '

@@ -6,7 +6,7 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote import http_client
-from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
+from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable, SumForm
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
@@ -25,7 +25,7 @@ def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> 
         "group_by": query.group_by,
         "groups": None if query.groups is None else list(query.groups),
         "edges": None if query.edges is None else list(query.edges),
-        "sql": as_sql(query, service.table, where),
+        "sql": as_sql(query, service.table, where, service.sums),
     }
 
 
@@ -44,13 +44,13 @@ def as_predicate(query: Query, id_column: str) -> str:
     return "TRUE" if query.where is None else query.where
 
 
-def as_sql(query: Query, table: str, where: str) -> str:
+def as_sql(query: Query, table: str, where: str, sums: SumForm = SumForm.CLIPPED) -> str:
     """Return the whole query; an interval is called by its number.
 
     >>> as_sql(Query(kind=QueryKind.HISTOGRAM, group_by="age", edges=(0, 18)), "t", "TRUE")
     'SELECT CASE WHEN "age" >= 0 AND "age" < 18 THEN 0 END AS "group", COUNT(*) FROM t WHERE TRUE GROUP BY 1'
     """
-    aggregate = _aggregate_sql(query)
+    aggregate = _aggregate_sql(query, sums)
     if query.group_by is None:
         return f"SELECT {aggregate} FROM {table} WHERE {where}"
     column = quote_identifier(query.group_by)
@@ -63,11 +63,14 @@ def as_sql(query: Query, table: str, where: str) -> str:
     return f'SELECT CASE {cases} END AS "group", {aggregate} FROM {table} WHERE {where} GROUP BY 1'
 
 
-def _aggregate_sql(query: Query) -> str:
+def _aggregate_sql(query: Query, sums: SumForm) -> str:
     if query.column is None:
         return "COUNT(*)"
-    column, bound = quote_identifier(query.column), query.sensitivity
     function = "AVG" if query.kind is QueryKind.AVERAGE else "SUM"
+    if sums is SumForm.PLAIN:  # SmartNoise SQL knows no quoted columns in sums
+        simple = query.column.isidentifier() and query.column.isascii()
+        return f"{function}({query.column if simple else quote_identifier(query.column)})"
+    column, bound = quote_identifier(query.column), query.sensitivity
     return f"{function}(LEAST(GREATEST({column}, {-bound!r}), {bound!r}))"
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
 from leakgauge.core.errors import BadInput
@@ -342,6 +343,8 @@ def _parse_where(text: str) -> ParseTree:
         raise BadInput("contains a comment; write only the predicate")
     if bare.rstrip().endswith(";"):
         raise BadInput("ends with a semicolon; write only the predicate")
+    if _bracket_depth(bare) > DEEPEST_NESTING:  # the parser would take very long to say so
+        _refuse_statement("expression depth")
     try:
         text.encode()
         parsed = _parsed(f"SELECT 1 WHERE {text}")
@@ -361,6 +364,16 @@ def _parse_where(text: str) -> ParseTree:
     if where is None or _without_positions(node) != _without_positions(rest):
         raise BadInput("is more than a predicate; write only what follows WHERE, without other clauses")
     return where
+
+
+def _bracket_depth(text: str) -> int:
+    """Return how many brackets are open at most, at any place of a text.
+
+    >>> _bracket_depth("(a = 1) OR (b IN (2, 3))")
+    2
+    """
+    steps = (1 if letter in "([{" else -1 for letter in text if letter in "()[]{}")
+    return max(accumulate(steps), default=0)
 
 
 def _refuse_statement(message: str) -> NoReturn:
