@@ -360,4 +360,4 @@ def test_our_service_answers_groups_and_averages(query):
     rounds = service_rounds(owner)
     name = rounds.open(())
     expected = owner.release(np.ones((1, 1), dtype=bool), np.random.default_rng(1)).oracle().ask(query)[0]
-    np.testing.assert_allclose(rounds.ask(name, query, None), expected, atol=0.05)
+    np.testing.assert_allclose(rounds.ask(name, query, None).answer, expected, atol=0.05)

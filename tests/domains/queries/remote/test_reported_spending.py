@@ -19,7 +19,7 @@ from leakgauge.domains.queries.oracle import AnswerCache, OracleRules
 from leakgauge.domains.queries.plan_tables import read_challenger_table
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote.plan_tables import SpentRule
-from leakgauge.domains.queries.remote.remote_oracle import HttpOracle
+from leakgauge.domains.queries.remote.remote_oracle import HttpOracle, ServedAnswer
 from leakgauge.mechanisms import geometric
 
 REPLY = b'{"answer": 5.5, "budget": [{"spent": %s}]}'
@@ -134,7 +134,7 @@ def test_whole_answers_are_equal_by_chance(n_rounds, redrawn, n_charged):
         def ask(self, rounds, question):
             if self.first is None or redrawn:
                 self.first = np.array(self.rng.integers(-3, 4, len(rounds)), dtype=float)
-            return self.first
+            return [ServedAnswer(answer) for answer in self.first.tolist()]
 
     rules = OracleRules(noise=geometric.Mechanism(epsilon=0.5), accountant="none", cache=AnswerCache.NONE)
     members = np.ones((n_rounds, 1), dtype=bool)

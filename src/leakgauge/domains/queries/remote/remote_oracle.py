@@ -281,6 +281,7 @@ class HttpOracle:
         self._members, self._seeds = members, seeds
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
+        self._reported: Reals | None = None  # kept before rounds are asked on
         self._recorder = TranscriptRecorder(
             members,
             real_valued=rules.real_valued,
@@ -315,7 +316,7 @@ class HttpOracle:
     def transcript(self) -> Transcript:
         """Ask the first round on, beyond its budget, and return all questions and answers."""
         if self._first is not None and has_probe(self._rules, self.n_rounds, self._seeds[0]):
-            _ = self.reported  # before the probe, which no attacker sent
+            self._reported = self.reported  # before the probe, which no attacker sent
             self._probe(self._first)
             self._first = None
         return self._recorder.columns
@@ -349,9 +350,11 @@ class HttpOracle:
     def believed(self) -> dict[str, Reals]:
         return self._ledger.believed
 
-    @cached_property
+    @property
     def reported(self) -> Reals | None:
         """What the service says it has spent in each round; None if the plan does not say where."""
+        if self._reported is not None:
+            return self._reported
         if self._first is None:  # nothing was asked, and no round is open
             return None if self._adapter.service.spent is None else np.zeros(self.n_rounds)
         return self._adapter.reported(self._rounds)

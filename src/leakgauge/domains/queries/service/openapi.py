@@ -92,7 +92,8 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "leakgauge oracle",
             "version": VERSION,
-            "description": "Noisy counts, sums, averages and histograms about a table, in rounds with a budget and a cache each.",
+            "description": "Noisy counts, sums, averages and histograms about a table, in rounds with a "
+            "budget and a cache each.",
         },
         "paths": {
             "/health": {"get": _operation("whether the service runs", {200: "Health"}, (), public=True)},
