@@ -118,9 +118,9 @@ def test_setting_over_the_limit_on_people_is_not_advised(make, make_estimate):
     levels = {"accuracy": [0.9], "at_least": [20], "at_most": [20]}
 
     def exposed(people):
-        found = {"adversary": "informed", "recognised": {"accuracy": 0.9, "people": 20}, "identified": levels}
+        found = {"attacker": "informed", "recognised": {"accuracy": 0.9, "people": 20}, "identified": levels}
         return [
-            {"audit": verdict.audit, "people": people, "adversaries": [found]} for verdict in (strong, weak)
+            {"audit": verdict.audit, "people": people, "attackers": [found]} for verdict in (strong, weak)
         ]
 
     limits = Limits(recognised=0.01)
