@@ -87,7 +87,7 @@ def test_csv_is_private_and_only_file_with_names(tmp_path):
 def test_summary_has_quantiles_and_histogram():
     auc = np.linspace(0.5, 1.0, 101)
     (audit,) = exposure.summarise([made_up([str(i) for i in range(101)], auc.tolist())])["audits"]
-    (one,) = audit["adversaries"]
+    (one,) = audit["attackers"]
     assert audit["people"] == 101
     assert one["metrics"]["auc"]["quantiles"]["0.5"] == pytest.approx(0.75)
     assert one["metrics"]["auc"]["quantiles"]["1.0"] == 1.0
@@ -173,7 +173,7 @@ def test_exposure_of_changed_data_is_not_written_beside_a_run(plan, tmp_path, mo
 def test_people_are_counted_by_accuracy_with_the_numerical_error():
     people = [0.6, 0.8, 0.89995, 0.90005, 0.9002, 0.99]  # the error is 0.0001
     summary = exposure.summarise([made_up(list("abcdef"), people)])
-    identified = summary["audits"][0]["adversaries"][0]["identified"]
+    identified = summary["audits"][0]["attackers"][0]["identified"]
     place = identified["accuracy"].index(0.9)
     assert (identified["at_least"][place], identified["at_most"][place]) == (2, 4)
     assert identified["at_most"][0] == 6
@@ -316,7 +316,7 @@ def test_terminal_shows_progress(plan, monkeypatch, capsys):
 
 def test_recognised_people_are_counted():
     summary = exposure.summarise([made_up(["a", "b", "c", "d"], [0.5, 0.8999, 0.9, 1.0])])
-    (against,) = summary["audits"][0]["adversaries"]
+    (against,) = summary["audits"][0]["attackers"]
     assert against["recognised"] == {"accuracy": 0.9, "people": 2}
     bars = against["histogram"]
     assert (bars["metric"], bars["edges"][0], bars["edges"][-1]) == ("accuracy", 0.5, 1.0)

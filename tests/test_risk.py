@@ -171,6 +171,19 @@ def test_undecided_says_how_many_rounds_would_decide():
     assert again.status is (RiskStatus.WITHIN if found.value < LIMIT else RiskStatus.OVER)
 
 
+def test_bounds_say_their_confidence():
+    trials = answers(0.6, 400, 2, np.random.default_rng(4))
+    found = risk(trials, comparisons=10, sweep_points=5)
+    assert found.low_confidence == pytest.approx(1 - 0.05 / 10)
+    assert found.high_confidence == pytest.approx(1 - 0.05 / 5)
+    lower = evaluate_rate(rate_metrics()[found.metric](confidence=0.99), trials, 0.99)
+    assert found.low == pytest.approx(lower.low)  # an interval at 99 % leaves 0.5 % on each side
+    free = risk(trials, NO_LIMITS)
+    assert (free.low_confidence, free.high_confidence) == (0.975, 0.975)
+    exact = risk(trials, optimum={"accuracy": 0.55})
+    assert (exact.scope, exact.high_confidence) == (ANY_ATTACKER, None)
+
+
 @pytest.mark.parametrize(("n_rounds", "needed"), [(24, 100), (120, None)])
 def test_missing_interval_asks_for_more_rounds(n_rounds, needed):
     """With too few rounds in all; not where only one kind of round is missing among many."""
@@ -214,6 +227,24 @@ def test_rounds_that_a_limit_needs_are_about_right(name, limit, truth):
     assert truth / 1.5 < needed < 1.5 * truth
     many = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95, sweep_points=10)[name]
     assert many > needed
+
+
+def test_rounds_that_a_limit_needs_allow_for_splits_of_the_people():
+    """With splits another half of the rounds counts; of audits with so many rounds most are decided."""
+    needed, plain = (rounds_for_limits(LIMITS, confidence=0.95, splits=n)["accuracy"] for n in (12, 1))
+    assert needed < plain / 1.5
+    rng, n = np.random.default_rng(3), 40
+
+    def guesses(n_rounds):
+        rounds, scores = np.arange(n_rounds), rng.normal(size=n_rounds)
+        members, reading = rng.random(n_rounds) < 0.5, Reading(threshold=0.0, signed=True)
+        return Trials(rounds, 0 * rounds, members, scores, Coins.FAIR, reading, splits=rounds % 12)
+
+    def share_within(n_rounds):
+        return [risk(guesses(n_rounds)).status for _ in range(n)].count(RiskStatus.WITHIN) / n
+
+    assert share_within(needed) >= 0.7
+    assert share_within(needed // 3) < 0.5
 
 
 def test_rounds_added_after_a_look_need_bounds_for_any_time():

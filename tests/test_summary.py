@@ -128,9 +128,7 @@ def exposure(people, at_least, at_most):
     places = [round(0.51 + n / 100, 2) for n in range(50)]
     counts = {"accuracy": places, "at_least": [at_least] * 50, "at_most": [at_most] * 50}
     return {
-        "audits": [
-            {"audit": "a", "people": people, "adversaries": [{"adversary": "k", "identified": counts}]}
-        ]
+        "audits": [{"audit": "a", "people": people, "attackers": [{"attacker": "k", "identified": counts}]}]
     }
 
 
@@ -156,7 +154,7 @@ def test_limit_about_attackers_that_expose_does_not_know_is_undecided():
     )
     both = exposure(1000, 0, 0)  # one audit has the attacker, the other has not: nothing is assured
     both["audits"].append({**both["audits"][0], "audit": "b"})
-    both["audits"][1]["adversaries"] = [{**both["audits"][0]["adversaries"][0], "adversary": "informed"}]
+    both["audits"][1]["attackers"] = [{**both["audits"][0]["attackers"][0], "attacker": "informed"}]
     risk = recognised_risk(both, ["a", "b"], limits)
     assert (risk.status, "recognised by k for a;" in risk.reason) == ("undecided", True)
     assert recognised_risk(both, ["b"], limits).status == "within"

@@ -191,7 +191,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "domain": exposed.domain,
                 "data": exposed.data,
                 "people": exposed.exposure.n_people,
-                "adversaries": [_summary(against) for against in exposed.exposure.against],
+                "attackers": [_summary(against) for against in exposed.exposure.against],
                 "notes": list(exposed.exposure.notes),
                 "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
@@ -206,7 +206,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
 def _summary(against: AdversaryExposure) -> dict[str, Any]:
     bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _HISTOGRAM_EDGES)
     return {
-        "adversary": against.adversary,
+        "attacker": against.adversary,
         "basis": against.basis,
         "error": against.error,
         "metrics": {

@@ -153,6 +153,11 @@ def read_policy(path: str | Path) -> Limits:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise BadInput(f"{path}: cannot be read ({reason}); a policy is a TOML file") from None
+    if "audit" in table:
+        raise BadInput(
+            f"{path}: this is a plan, and a policy has a table [limits] and nothing else; copy [limits] of "
+            "the plan into a file of its own, or leave out --policy: a run keeps the limits of its plan"
+        )
     for key in table:
         require_known(key, ["limits"], f"{path}: no table")
     if "limits" not in table:

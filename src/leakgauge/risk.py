@@ -7,6 +7,7 @@ because it is weak; whether that is acceptable is decided by the owner's limits 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from math import ceil
 
 import numpy as np
@@ -72,6 +73,9 @@ class Risk:
             comparisons; the low end of the interval of the metric where there is no limit.
         high: Its one-sided upper bound for the comparison with the limit; the high end of the interval of the
             metric where there is no limit.
+        low_confidence: The confidence of `low` by itself: it is too high with a chance of 1 minus this. None
+            where `low` is exact or missing.
+        high_confidence: The same for `high`.
         limit: The limit; None where there is none.
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
@@ -90,6 +94,8 @@ class Risk:
     scope: str = ATTACKERS_TRIED
     reason: str | None = None
     rounds_needed: int | None = None
+    low_confidence: float | None = None
+    high_confidence: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +133,8 @@ class _LimitCheck:
     low: float | None
     high: float | None
     reason: str | None
+    low_confidence: float | None = None
+    high_confidence: float | None = None
 
     @property
     def over(self) -> bool:
@@ -244,23 +252,29 @@ def count_comparisons(limits: Limits, n_attackers: int) -> int:
     return max(1, n_attackers * limited)
 
 
-def rounds_for_limits(limits: Limits, *, confidence: float, sweep_points: int = 1) -> dict[str, int | None]:
+def rounds_for_limits(
+    limits: Limits, *, confidence: float, sweep_points: int = 1, splits: int = 1
+) -> dict[str, int | None]:
     """About how many rounds each limit needs, with one target and an attacker who learns nothing.
 
     Then nine of ten audits are within it. Anybody who does better needs more. Nothing where even very many
-    rounds do not suffice.
+    rounds do not suffice. Where rounds take turns with so many ``splits`` of the people, thresholds are
+    chosen on other splits and intervals are over splits.
     """
     share = (1 - confidence) / sweep_points
-    return {name: _rounds_for_limit(name, limit, 1 - 2 * share) for name, limit in limits.metrics.items()}
+    return {
+        name: _rounds_for_limit(name, limit, 1 - 2 * share, splits) for name, limit in limits.metrics.items()
+    }
 
 
-def _rounds_for_limit(name: str, limit: float, confidence: float) -> int | None:
+@cache
+def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int) -> int | None:
     """Double the rounds until the upper bound is below the limit, then halve the steps."""
     metrics, itself = metrics_under_limit(name)
     checked = [rate_metrics()[metric](confidence=confidence) for metric in metrics or (itself,)]
 
     def is_enough(n_rounds: int) -> bool:
-        draws = [_uninformative_trials(n_rounds, draw) for draw in range(_DRAWS)]
+        draws = [_uninformative_trials(n_rounds, draw, splits) for draw in range(_DRAWS)]
         within = sum(
             all(
                 (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials)
@@ -283,11 +297,12 @@ def _rounds_for_limit(name: str, limit: float, confidence: float) -> int | None:
     return high
 
 
-def _uninformative_trials(n_rounds: int, draw: int) -> Trials:
+def _uninformative_trials(n_rounds: int, draw: int, splits: int) -> Trials:
     """Rounds with one target, half of them with it, and scores that say nothing about it."""
     rng, rounds = stream(0, Role.TIES, _UNINFORMATIVE + draw), np.arange(n_rounds)
     members, scores = rng.permutation(n_rounds) % 2 == 0, rng.normal(size=n_rounds)
-    return Trials(rounds, np.zeros_like(rounds), members, scores, Coins.FAIR, Reading(threshold=0.0))
+    trials = Trials(rounds, np.zeros_like(rounds), members, scores, Coins.FAIR, Reading(threshold=0.0))
+    return trials if splits == 1 else replace(trials, splits=rounds % splits)
 
 
 def leading_metric(estimates: Mapping[str, Estimate]) -> str | None:
@@ -304,6 +319,7 @@ def _without_limit(
     if name is None:
         return Risk(status=RiskStatus.NO_LIMIT, attacker=attacker, reason=reason)
     answer = estimates[name]
+    one_sided = (1 + answer.confidence) / 2  # an interval leaves half of its error on each side
     return Risk(
         status=RiskStatus.NO_LIMIT,
         metric=name,
@@ -312,6 +328,8 @@ def _without_limit(
         high=answer.high,
         attacker=attacker,
         reason=reason,
+        low_confidence=None if answer.low is None else one_sided,
+        high_confidence=None if answer.high is None else one_sided,
     )
 
 
@@ -352,6 +370,8 @@ def _limit_checks(
                     else OVERFITTED
                     if _is_too_high(metric, context)
                     else None,
+                    low_confidence=1 - shares[0],
+                    high_confidence=1 - shares[1],
                 )
             )
     return checks
@@ -407,6 +427,8 @@ def _risk(
         scope=scope,
         reason=reason,
         rounds_needed=rounds_needed,
+        low_confidence=None if check.low is None else check.low_confidence,
+        high_confidence=None if check.high is None else check.high_confidence,
     )
 
 

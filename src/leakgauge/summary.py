@@ -288,18 +288,18 @@ def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[f
         shown = attacker.get("recognised", {})
         same = shown.get("accuracy") == limits.recognised_at
         counted = shown["people"] if same else (at_least + at_most) / 2
-        shares.append((at_least / people, at_most / people, attacker["adversary"], counted / people))
+        shares.append((at_least / people, at_most / people, attacker["attacker"], counted / people))
     return shares
 
 
 def _counted_in_exposure(entry: Mapping[str, Any], limits: Limits) -> list[Mapping[str, Any]]:
     """The attackers of ``expose`` that count toward the limit."""
-    return [one for one in entry["adversaries"] if limits.counts(one["adversary"], one["adversary"])]
+    return [one for one in entry["attackers"] if limits.counts(one["attacker"], one["attacker"])]
 
 
 def _no_counted_attacker(entries: Sequence[Mapping[str, Any]], limits: Limits) -> str:
     """Say that a limit is about attackers for whom ``expose`` counted nobody, and which there are."""
-    known = sorted({one["adversary"] for entry in entries for one in entry["adversaries"]})
+    known = sorted({one["attacker"] for entry in entries for one in entry["attackers"]})
     return (
         f"the limit counts {', '.join(limits.attackers)} only, but expose counted the people recognised by "
         f"{', '.join(known) or 'nobody'} for {', '.join(entry['audit'] for entry in entries)}; name one of "

@@ -147,7 +147,7 @@ def test_table_of_everyone_gives_mean_and_range_over_draws(call, city, tmp_path)
         rows = list(csv.DictReader(file))
     assert {row["auxiliary_recognised_in"] for row in rows} <= {"0.000", "0.333", "0.667", "1.000"}
     summary = json.loads((tmp_path / "here" / "exposure.json").read_text())["audits"][0]
-    auxiliary = summary["adversaries"][1]
+    auxiliary = summary["attackers"][1]
     found = auxiliary["recognised"]
     assert found["draws"] == 3
     assert found["smallest"] <= found["people"] <= found["largest"]

@@ -78,6 +78,13 @@ def test_bad_input_is_one_line(call, folder, words):
     assert outcome.err.count("\n") == 1
 
 
+def test_plan_given_as_policy_is_refused_as_such(call, folder, plan):
+    for words in (("gate", folder), ("run", plan()), ("judge", folder)):
+        outcome = call(*words, "--policy", plan(more="[limits]\naccuracy = 0.6\n"))
+        assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+        assert "coin.toml: this is a plan, and a policy has a table [limits] and nothing else" in outcome.err
+
+
 def test_an_incomplete_run_does_not_pass(call, folder, tmp_path):
     next((tmp_path / folder).rglob("block-00000001.npz")).unlink()
     assert call("gate", folder).code == 3

@@ -122,7 +122,7 @@ def test_dry_run_writes_nothing(call, plan, tmp_path):
     assert "limit on" not in outcome.out
     (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.6\n")
     limited = call("run", "coin.toml", "--dry-run", "--policy", "policy.toml")
-    assert "limit on accuracy: needs about" in limited.out
+    assert "limit on accuracy: for one target needs about" in limited.out
     assert limited.out.endswith("; coin has 200\n")
     (tmp_path / "policy.toml").unlink()
     found = json.loads(call("run", "coin.toml", "--dry-run", "--json").out)

@@ -249,10 +249,10 @@ def test_promise_to_the_most_active_person_is_never_hidden_by_the_targets(make, 
 
 def exposure(**changes):
     attackers = [
-        {"adversary": name, "recognised": {"accuracy": 0.9, "people": people}}
+        {"attacker": name, "recognised": {"accuracy": 0.9, "people": people}}
         for name, people in (("zero", 1139), ("informed", 2527))
     ]
-    audit = {"audit": "city", "domain": "locations", "people": 5000, "adversaries": attackers}
+    audit = {"audit": "city", "domain": "locations", "people": 5000, "attackers": attackers}
     return {"audits": [audit | changes]}
 
 
@@ -273,4 +273,4 @@ def test_random_groups_are_said(make):
 
 def test_no_sentence_about_people_without_counts(make):
     assert people_sentence(judged(make()), None) == ""
-    assert people_sentence(judged(make(), exposure=exposure(adversaries=[])), None) == ""
+    assert people_sentence(judged(make(), exposure=exposure(attackers=[])), None) == ""

@@ -118,9 +118,9 @@ def test_setting_over_the_limit_on_people_is_not_advised(make, make_estimate):
     levels = {"accuracy": [0.9], "at_least": [20], "at_most": [20]}
 
     def exposed(people):
-        found = {"adversary": "informed", "recognised": {"accuracy": 0.9, "people": 20}, "identified": levels}
+        found = {"attacker": "informed", "recognised": {"accuracy": 0.9, "people": 20}, "identified": levels}
         return [
-            {"audit": verdict.audit, "people": people, "adversaries": [found]} for verdict in (strong, weak)
+            {"audit": verdict.audit, "people": people, "attackers": [found]} for verdict in (strong, weak)
         ]
 
     limits = Limits(recognised=0.01)
@@ -135,6 +135,19 @@ def test_setting_that_leaks_less_is_named(make, make_estimate):
         for epsilon, value in ((1.0, 0.95), (0.5, 0.81))
     )
     assert any("epsilon=0.5 leaks least" in step and "81.0%" in step for step in steps(strong, weak))
+
+
+def test_setting_that_leaks_less_but_is_not_shown_to_be_within_the_limit_says_so(make, make_estimate):
+    def at(epsilon, value, status):
+        verdict = make(audit=f"a@epsilon={epsilon}", metrics=accuracy(make_estimate, value))
+        return replace(verdict, risk=Risk(status=status, metric="accuracy", value=value, limit=0.6))
+
+    for status, told in ((RiskStatus.UNDECIDED, True), (RiskStatus.WITHIN, False)):
+        found = steps(
+            at(5, 0.95, RiskStatus.OVER), at(1, 0.55, status), limits=Limits(metrics={"accuracy": 0.6})
+        )
+        (advice,) = [step for step in found if "leaks least" in step]
+        assert ("Whether that is within your limit is undecided." in advice) == told
 
 
 def test_setting_that_leaks_as_much_or_breaks_its_promise_is_not_advised(make, make_estimate):

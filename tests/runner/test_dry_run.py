@@ -1,5 +1,6 @@
 import pytest
 
+from leakgauge.plan import plan_of
 from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, dry_run
 from leakgauge.runner.run import EngineOptions
 
@@ -123,3 +124,17 @@ def test_extrapolation_never_decreases():
     assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0
     assert _extrapolate([(10, 1.0), (10, 1.0)], 10) == 1.0
     assert _extrapolate([(1, 1.0), (1, 1.0)], 10) == 10.0
+
+
+def test_splits_of_the_people_are_counted_for_the_rounds_that_limits_need():
+    audit = {
+        "name": "town",
+        "domain": "locations",
+        "rounds": 40,
+        "data": {"source": "synthetic", "users": 200, "sites": 9, "epochs": 24},
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+    }
+    for challenger, splits in (({"group_size": 30, "splits": 11}, 11), ({"group_size": "everyone"}, 1)):
+        cost = dry_run(plan_of({"seed": 1, "audit": [{**audit, "challenger": challenger}]}))
+        assert cost.splits == (splits,)

@@ -127,11 +127,11 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
 
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
-    names = list(audit["adversaries"][0]["metrics"])
+    names = list(audit["attackers"][0]["metrics"])
     rows = [["", *(exposure_title(name) for name in names), "error"]]
-    for attacker in audit["adversaries"]:
+    for attacker in audit["attackers"]:
         cells = [metric_quantiles(name, attacker["metrics"][name]["quantiles"]) for name in names]
-        rows.append([attacker["adversary"], *cells, number(attacker["error"])])
+        rows.append([attacker["attacker"], *cells, number(attacker["error"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())

@@ -86,7 +86,9 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     engines.check_engine(arguments.engine, arguments.workers, arguments.address)
     options = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
     cost = dry_run(plan, options)
-    limits = {audit.name: _rounds_for_limits(audit, plan) for audit in plan.audits}
+    limits = {
+        audit.name: _rounds_for_limits(audit, plan, splits) for audit, splits in zip(plan.audits, cost.splits)
+    }
     if arguments.json:
         print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
         return 0
@@ -108,7 +110,10 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
             enough = rounds is not None and rounds <= audit.rounds
             count = "too many rounds" if rounds is None else f"about {times(rounds, 'round')}"
             few = "" if enough else f"; {audit.name} has {audit.rounds:,}"
-            print(f"limit on {name}: needs {count} if attackers learn nothing, more if they do{few}")
+            print(
+                f"limit on {name}: for one target needs {count} if attackers learn nothing, more if they "
+                f"do{few}"
+            )
     return 0
 
 
@@ -130,12 +135,14 @@ def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
         yield f"service.total = {cost.request_total:,} requests for each start of an audit: {again}"
 
 
-def _rounds_for_limits(audit: "Audit", plan: "Plan") -> "dict[str, int | None]":
+def _rounds_for_limits(audit: "Audit", plan: "Plan", splits: int) -> "dict[str, int | None]":
     from leakgauge.plan import sweep_size
     from leakgauge.risk import rounds_for_limits
 
     confidence = audit.metrics.confidence
-    return rounds_for_limits(plan.limits, confidence=confidence, sweep_points=sweep_size(audit, plan))
+    return rounds_for_limits(
+        plan.limits, confidence=confidence, sweep_points=sweep_size(audit, plan), splits=splits
+    )
 
 
 def _time(seconds: float) -> str:

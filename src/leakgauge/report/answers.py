@@ -7,7 +7,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
-from leakgauge.report.number_format import count, lower, number, percent
+from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus, leading_metric
 from leakgauge.summary import (
     TOO_WEAK_ACCURACY,
@@ -373,7 +373,7 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
             "not violate it. More simulated releases cannot help."
         )
         return (text, *further)
-    allowed = percent(promise.allowed_accuracy)
+    allowed = allowed_percent(promise.allowed_accuracy)
     text = f"The promise to {unit} ({epsilon}{nominal}) allows an attacker to be right {allowed} of the time."
     return (text, *further)
 
@@ -411,7 +411,7 @@ def least_protected_sentence(least: Mapping[str, Any]) -> str:
     epsilon = "no finite ε" if least["epsilon"] is None else f"ε = {number(least['epsilon'])}"
     return (
         f"To the most active person of the data, who is not a target, it promises only {epsilon} (right "
-        f"{percent(least['accuracy'])} of the time)."
+        f"{allowed_percent(least['accuracy'])} of the time)."
     )
 
 

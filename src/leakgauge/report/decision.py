@@ -160,11 +160,11 @@ def people_sentence(run: JudgedRun, audit: str | None) -> str:
     if not audits:
         return ""
     chosen = next((one for one in audits if one["audit"] == audit), audits[0])
-    best = max(chosen["adversaries"], key=lambda attacker: attacker["recognised"]["people"])
+    best = max(chosen["attackers"], key=lambda attacker: attacker["recognised"]["people"])
     n, people = best["recognised"]["people"], chosen["people"]
     share = percent(n / max(people, 1))
     unit = "records" if chosen.get("unit") == "record" else "people"
-    who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["adversary"]).title)
+    who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["attacker"]).title)
     setting = f" {chosen['setting']}" if chosen.get("setting") else ""
     return (
         f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised{setting} by the {who}: "
@@ -173,4 +173,4 @@ def people_sentence(run: JudgedRun, audit: str | None) -> str:
 
 
 def _recognises(audit: Mapping[str, Any]) -> bool:
-    return bool(audit["adversaries"]) and all("recognised" in attacker for attacker in audit["adversaries"])
+    return bool(audit["attackers"]) and all("recognised" in attacker for attacker in audit["attackers"])

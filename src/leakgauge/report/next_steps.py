@@ -88,7 +88,12 @@ def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
         return []
     setting = clip(least.partition("@")[2])
     right = f"the best attacker is right {percent(strongest[least])} of the time"
-    return [f"Of the settings tried, {setting} leaks least: there {right}."]
+    open_there = any(
+        verdict.audit == least and verdict.risk and verdict.risk.status is RiskStatus.UNDECIDED
+        for verdict in run.verdicts
+    )
+    caution = " Whether that is within your limit is undecided." if open_there else ""
+    return [f"Of the settings tried, {setting} leaks least: there {right}.{caution}"]
 
 
 def _unacceptable(run: JudgedRun) -> set[str]:

@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from leakgauge.referee.estimate import Estimate
 
 NOTHING = "–"
+ALMOST_CERTAIN = 0.999
 DIGITS, MOST_DIGITS, MOST_PLACES = 3, 15, 3
 _NEAREST, _SMALLEST, _LARGEST = 1e-5, "0.001%", "99.999%"  # fractions nearer to 0 or 1 are not told apart
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -69,6 +70,15 @@ def percent(fraction: float | None) -> str:
     if fraction is not None and 0 < fraction < _NEAREST:
         return f"<{_SMALLEST}"
     return _write_percent(fraction, ROUND_HALF_EVEN)
+
+
+def allowed_percent(fraction: float | None) -> str:
+    """What a promise allows, as a percentage; more than 99.9 % is as good as certainty.
+
+    >>> allowed_percent(0.7312), allowed_percent(0.99949), allowed_percent(1.0)
+    ('73.1%', '>99.9%', '100%')
+    """
+    return ">99.9%" if fraction is not None and ALMOST_CERTAIN < fraction < 1 else percent(fraction)
 
 
 def lower_percent(fraction: float | None, *, above: float | None = None) -> str:

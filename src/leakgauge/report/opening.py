@@ -38,12 +38,12 @@ _TEMPLATE = """
 {%- if number.worst %}; most exposed target: <b>{{ number.worst }}</b>{% endif %}
 {%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
 {% endif %}
-<p>{{ decision.risk.text }}</p>
+<p>{{ decision.risk.text|replace("ε = ", "ε\u00a0=\u00a0") }}</p>
 </div>
 <div class="lamp {{ decision.promise.tone }}" id="promise">
 <p class="question">Promise: is the stated ε kept, and does it protect?</p>
 <p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.promise.words }}</p>
-<p>{{ decision.promise.text }}</p>
+<p>{{ decision.promise.text|replace("ε = ", "ε\u00a0=\u00a0") }}</p>
 </div>
 </div>
 {% for alert in decision.alerts %}

@@ -13,7 +13,7 @@ from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
 from leakgauge.report import number_format, page, sections
-from leakgauge.report.adversary_names import clip
+from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.summary import RunSummary, summarise_run
 from leakgauge.verdict import Finding, Verdict
 
@@ -83,8 +83,8 @@ def _section_modules() -> list[ModuleType]:
 def _lead(verdicts: Sequence[Verdict]) -> str:
     audits = {verdict.audit: verdict.rounds for verdict in verdicts}
     releases = number_format.times(sum(audits.values()), "simulated release")
-    attackers = number_format.times(len(verdicts), "attacker")
-    return f"{attackers}, {number_format.times(len(audits), 'audit')}, {releases}"
+    attackers = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
+    return f"{attackers}, {releases}"
 
 
 def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:

@@ -58,6 +58,7 @@ class RunCost:
     request_total: int | None  # requests that an audit may send each time it is started
     starts: int = 1  # how often the run has to be started until no audit needs more requests
     notes: tuple[str, ...] = ()  # on the data of these audits
+    splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class _AuditCost:
     control: _ControlCost
     request_total: int | None
     notes: tuple[str, ...]
+    splits: int
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
@@ -121,6 +123,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
+        splits=(*(cost.splits for cost in costs), *[max(cost.splits for cost in costs)] * unmeasured),
     )
 
 
@@ -177,7 +180,14 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
         control=control,
         request_total=None if limits is None else limits.total,
         notes=tuple(prepared.challenger.notes),
+        splits=_n_splits(challenger, audit.rounds),
     )
+
+
+def _n_splits(challenger: Challenger[Any], n_rounds: int) -> int:
+    """How many splits of the people the rounds take turns with; 1 where nothing is split."""
+    splits = challenger.splits(range(n_rounds))
+    return 1 if splits is None else len(set(splits.tolist()))
 
 
 def _control_cost(

@@ -215,6 +215,22 @@ def test_known_counts_without_noise_decide_for_values_too():
     assert found.ravel().tolist() == [-1e6, 0.0, 1e6]  # without the target; impossible; with it
 
 
+def test_values_of_cells_that_are_only_likely_are_refused():
+    """The ratio of two more with probability w is log(1 - w + w P(c + 2) / P(c)), not a sum of two."""
+    prior = CountPrior(np.full(2, 0.5), 5, 5, np.zeros(2, dtype=np.int64))
+    chain = ReleaseChain(noise=geometric.Mechanism(epsilon=0.7), group_size=9)
+
+    def ratios(values, weights):
+        trace = PartialTrace(np.arange(2), np.array(weights), values=np.array(values))
+        law = lambda *facts: count_ratios.log_ratios(chain, *facts)  # noqa: E731
+        return log_ratios_of_trace(law, np.array([[4.0, 2.0]]), 1, prior, trace)
+
+    with pytest.raises(BadInput, match="needs certainty about cells to which a target adds more than 1"):
+        ratios([2, 1], [0.5, 1.0])
+    assert np.isfinite(ratios([2, 1], [1.0, 0.5])).all()
+    assert np.isfinite(ratios([2, 1], [0.0, 0.5])).all()
+
+
 def accuracy(challenger, attack, kind, rounds=400, **known):
     knows = knowledge.build(kind, known, challenger, 1)
     scorer = study_attack(attack, knows, stream(1, Role.STUDY))

@@ -13,7 +13,7 @@ from leakgauge.report.sections.exposure import (
 
 def against(name, people, most):
     return {
-        "adversary": name,
+        "attacker": name,
         "basis": f"{name} it is",
         "recognised": {"accuracy": 0.9, "people": people},
         "metrics": {"accuracy": {"quantiles": {"1.0": most}}},
@@ -21,7 +21,7 @@ def against(name, people, most):
 
 
 def audit(name="city", *, notes=(), adversaries=()):
-    return {"audit": name, "people": 2000, "notes": list(notes), "adversaries": list(adversaries)}
+    return {"audit": name, "people": 2000, "notes": list(notes), "attackers": list(adversaries)}
 
 
 def test_answer_gives_recognised_people_and_worst_case():
@@ -103,9 +103,9 @@ def summary(n_audits: int = 1) -> dict:
             "kairouz": quantiles | {"0.5": 8.47, "0.95": 12.9, "1.0": None},
             "tight": quantiles | {"0.5": 8.091, "0.95": 12.0, "1.0": 12.3},
         },
-        "adversaries": [
+        "attackers": [
             {
-                "adversary": name,
+                "attacker": name,
                 "basis": "the best",
                 "error": 0.000123,
                 "metrics": metrics,
@@ -158,7 +158,7 @@ def test_each_audit_has_its_answer(plain):
 
 def test_file_without_recognised_count_has_no_answer(plain):
     older = summary()
-    for one in older["audits"][0]["adversaries"]:
+    for one in older["audits"][0]["attackers"]:
         del one["recognised"]
         one["histogram"]["metric"] = "auc"
     section = exposure.exposure_section(older)

@@ -133,7 +133,7 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
 def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(
         dict.fromkeys(
-            name for audit in audits for attacker in audit["adversaries"] for name in attacker["metrics"]
+            name for audit in audits for attacker in audit["attackers"] for name in attacker["metrics"]
         )
     )
 
@@ -146,7 +146,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "many": unit,
         "spent": spent_lines(audit),
         "utility": utility_sentence(audit.get("domain", ""), audit.get("utility")),
-        "rows": [_row(attacker) for attacker in audit["adversaries"]],
+        "rows": [_row(attacker) for attacker in audit["attackers"]],
         "part": part_noun(audit),
         "promised": _promised(audit),
         "charts": _charts(place, audit),
@@ -155,7 +155,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(against: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "name": against["adversary"],
+        "name": against["attacker"],
         "cells": [metric_quantiles(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
         "error": number(against["error"]),
     }
@@ -174,7 +174,7 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _charts(place: int, audit: Mapping[str, Any]) -> list[page.Chart]:
     """One histogram for each attacker, all on the same scale."""
-    against, people = audit["adversaries"], max(audit["people"], 1)
+    against, people = audit["attackers"], max(audit["people"], 1)
     shares = [np.array(attacker["histogram"]["people"], dtype=float) / people for attacker in against]
     most = max((float(share.max()) for share in shares), default=1.0)
     return [
@@ -201,8 +201,8 @@ def _chart(
         most=most,
         colour=colour,
         x_title=exposure_title(metric),
-        caption=f"{against['adversary']}: {reached or half}",
-        alternative=f"{exposure_title(metric)} of {against['adversary']}: {half}",
+        caption=f"{against['attacker']}: {reached or half}",
+        alternative=f"{exposure_title(metric)} of {against['attacker']}: {half}",
         who=unit_plural(audit),
     )
 
@@ -252,7 +252,7 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
 
     It answers ``exposure_question``, and is empty where that was not counted.
     """
-    against = audit["adversaries"]
+    against = audit["attackers"]
     if not against or any("recognised" not in attacker for attacker in against):
         return ""
     first, *others = (f"by the {_who(audit, attacker)}" for attacker in against)
@@ -283,8 +283,8 @@ def exposure_title(name: str) -> str:
 
 def _who(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
     """Who attacks, by what they know, and the name that tables use."""
-    title = catalog.knowledge_term(audit.get("domain", ""), against["adversary"]).title
-    name = against["adversary"]
+    title = catalog.knowledge_term(audit.get("domain", ""), against["attacker"]).title
+    name = against["attacker"]
     return f"attacker '{name}'" if title == name else f"{title} ({name})"
 
 
@@ -300,7 +300,7 @@ def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the numbers are based on, each note once; notes on some audits only have the names of those."""
     notes: dict[str, list[str]] = {}
     for audit in audits:
-        bases = [f"{attacker['adversary']}: {attacker['basis']}." for attacker in audit["adversaries"]]
+        bases = [f"{attacker['attacker']}: {attacker['basis']}." for attacker in audit["attackers"]]
         for text in dict.fromkeys([*bases, *audit["notes"]]):
             notes.setdefault(text, []).append(clip(audit["audit"]))
     return [

@@ -16,7 +16,7 @@ MOST_ROWS, MOST_LINES = 80, 8
 
 _TEMPLATE = """
 <p>Noise protects people and makes data less useful.
-{% if chart %}Each point is an attacker in one audit: to the right, {{ term.title }}
+{% if chart %}Each point is an attacker in one audit: to the right, {{ term.title|lower }}
 ({{ term.meaning or "utility" }}); upwards, how often an attacker is right. A good setting is far to the
 {{ "left" if term.lower_is_better else "right" }} and low{{ ", below your limit" if limited }}.{% endif %}</p>
 {% if chart %}{{ chart.figure }}{% endif %}

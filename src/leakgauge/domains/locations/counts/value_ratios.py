@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.count_priors import CountPrior
@@ -24,7 +25,14 @@ def log_ratios_of_trace(
     ``log_ratios`` gives those of a target who adds 1 to ``known`` others. A target who adds 2 adds 1, and
     then 1 again to one more known person:
     log P(o | c + 2) / P(o | c) = log P(o | c + 1) / P(o | c) + log P(o | c + 2) / P(o | c + 1).
+    That is so for cells that the target is known to have; with a probability for them, it is not a sum.
     """
+    if bool(((sketch.added > 1) & (sketch.weights > 0) & (sketch.weights < 1)).any()):
+        raise BadInput(
+            "the likelihood attack needs certainty about cells to which a target adds more than 1, and this "
+            'attacker has only probabilities for them; use knowledge = "informed", "auxiliary" or "zero", or '
+            "data without a column of values"
+        )
     ratios = log_ratios(outputs, known, prior, sketch.weights)
     sure = np.broadcast_to(np.asarray(known, dtype=np.float64), outputs.shape)
     for step in range(1, int(sketch.added.max())):
