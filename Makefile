@@ -20,7 +20,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Each of them uses one thread: with more, those of linear algebra would wait for each other's cores.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: audit test lint compiled tests test-nightly docs bench clean
+.PHONY: audit test lint tests test-nightly docs bench clean
 
 audit: $(VENV)/.core
 	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
@@ -28,7 +28,7 @@ audit: $(VENV)/.core
 
 # The checks of source and documentation run side by side; the tests use every core.
 test: $(VENV)/.dev
-	$(MAKE) --no-print-directory -j3 --output-sync=target lint docs compiled
+	$(MAKE) --no-print-directory -j2 --output-sync=target lint docs
 	$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/.dev
@@ -36,10 +36,6 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-
-# Compile the tests and the libraries that they import once: all processes would do it at the same time.
-compiled: $(VENV)/.dev
-	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 tests: $(VENV)/.dev
 	$(PYTEST) --durations=20

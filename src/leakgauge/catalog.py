@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,11 +79,19 @@ class PreparedAudit:
 
 def module_names(package: str) -> list[str]:
     """Name the implementations in a package."""
-    return sorted(
-        module.name
-        for module in iter_modules(import_module(package).__path__)
-        if not module.name.startswith("_")
-    )
+    return list(_listed(tuple((folder, _changed(folder)) for folder in import_module(package).__path__)))
+
+
+@lru_cache(maxsize=256)
+def _listed(folders: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """The modules in folders as they were when last changed; a plan with many attacks asks very often."""
+    modules = iter_modules([folder for folder, _ in folders])
+    return tuple(sorted(module.name for module in modules if not module.name.startswith("_")))
+
+
+def _changed(folder: str) -> int:
+    path = Path(folder)
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def domain_names() -> list[str]:

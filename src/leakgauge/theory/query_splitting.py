@@ -5,6 +5,7 @@ ratio are other attacks on the same answers.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -78,10 +79,8 @@ def success_laplace(
     [0.766]
     """
     critical = float(critical_value(m, form=form, sides=sides, level=level))
-    law = SquareSums.of(m)
-    size = law.rejected(0.0, critical, both_sides=sides == 2)
     ratios = _ratios(ratio)
-    power = [law.rejected(shift, critical, both_sides=sides == 2) for shift in ratios.ravel()]
+    size, *power = _rejected(m, (0.0, *ratios.ravel().tolist()), critical, sides == 2)
     return np.asarray((1 - size + np.reshape(power, ratios.shape)) / 2)
 
 
@@ -94,7 +93,7 @@ def size_laplace(
     0.042
     """
     critical = float(critical_value(m, form=form, sides=sides, level=level))
-    return SquareSums.of(m).rejected(0.0, critical, both_sides=sides == 2)
+    return _rejected(m, (0.0,), critical, sides == 2)[0]
 
 
 def size_normal(
@@ -142,6 +141,13 @@ def _level(level: float) -> float:
     if not 0 < level < 1:
         raise BadInput(f"level must be in (0, 1), got {level}")
     return level
+
+
+@lru_cache(maxsize=1024)
+def _rejected(m: int, shifts: tuple[float, ...], critical: float, both_sides: bool) -> tuple[float, ...]:
+    """The chances of :class:`SquareSums`, kept because its table is large and takes long."""
+    law = SquareSums.of(m)
+    return tuple(law.rejected(shift, critical, both_sides=both_sides) for shift in shifts)
 
 
 @dataclass(frozen=True, eq=False)

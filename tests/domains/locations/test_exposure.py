@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.loss_composition import best_attack
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
 from mechanisms import independent_optimum
+from night import others_at_night
 
 VISITS = np.array(
     [
@@ -286,8 +288,10 @@ def test_rejects_user_pipeline_without_distribution(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_people", [25, pytest.param(50, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(
+    ("relation", "n_people"),
+    others_at_night(product(["add_remove", "replace_one"], [25, 50]), ("replace_one", 25)),
+)
 def test_exposure_matches_simulation_for_many_people(relation, n_people):
     challenger = game(independent_city(2_000, 3), SUPPRESSED, group_size=400, relation=relation)
     found = expose(challenger)

@@ -24,11 +24,11 @@ def trained(folder, relation="replace_one", **challenger):
 @pytest.mark.parametrize(
     ("relation", "challenger"),
     [
-        ("replace_one", {"game": "exchangeable"}),
+        pytest.param("replace_one", {"game": "exchangeable"}, marks=pytest.mark.nightly),
         ("add_remove", {"game": "exchangeable", "hidden": []}),
-        ("replace_one", {"game": "iid"}),
+        pytest.param("replace_one", {"game": "iid"}, marks=pytest.mark.nightly),
         ("replace_one", MIXED),
-        ("replace_one", {**FIXED, "others": 50}),
+        pytest.param("replace_one", {**FIXED, "others": 50}, marks=pytest.mark.nightly),
     ],
 )
 def test_members_are_recognised_by_their_loss(relation, challenger, tmp_path):

@@ -8,10 +8,8 @@ from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "numbers", [(1_050, 5_000), pytest.param((1_050, 2_000, 5_000, 20_000), marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("numbers", [(1_050, 5_000), (1_050, 2_000, 5_000, 20_000)])
 def test_attack_works_with_synthetic_traces(tmp_path, monkeypatch, numbers):
     monkeypatch.setitem(shadow_sampling.TRACE_NUMBERS, Scale.QUICK, numbers)
     made = reproduce("guan24", only="figure_12", out=tmp_path / "out")

@@ -7,6 +7,9 @@ from leakgauge.papers.guan24 import PAPER
 from leakgauge.papers.guan24.plans import CITY, ReleaseSetting
 from leakgauge.papers.guan24.population import METHODS, mean_with_interval, population
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
+from night import others_at_night
+
+THEORY = [f"figure_{n}" for n in (4, 5, 6, 13, 14, 15, 16, 17)]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,7 @@ def test_mean_over_releases_has_student_interval():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [f"figure_{n}" for n in (4, 5, 6, 13, 14, 15, 16, 17)])
+@pytest.mark.parametrize("name", others_at_night(THEORY, "figure_5", "figure_6", "figure_14", "figure_17"))
 def test_theory_figures_are_drawn(name):
     shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells

@@ -252,7 +252,7 @@ def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
                 (x, y), (x2, y2) = kilometres[first].tolist(), kilometres[second].tolist()
                 rows.append({"x": x, "y": y, "x2": x2, "y2": y2})
     sides = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(chart_style.inline_data(rows))
         .mark_rule(color=chart_style.SERIES[0], strokeWidth=1.5)
         .encode(
             x=alt.X("x:Q", title="kilometres east", scale=alt.Scale(zero=False)),

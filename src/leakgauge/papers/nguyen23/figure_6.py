@@ -81,7 +81,7 @@ def _chart(scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection:
     rows = [*_rows(projection.others, OTHER), *_rows(projection.own, TARGET)]
     axis = alt.Axis(labels=False, ticks=False)
     chart = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(chart_style.inline_data(rows))
         .mark_point(filled=True, size=28, opacity=0.65)
         .encode(
             x=alt.X("x:Q", title="first direction", scale=alt.Scale(zero=False), axis=axis),

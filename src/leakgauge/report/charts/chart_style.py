@@ -47,6 +47,13 @@ def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
     }
 
 
+def inline_data(rows: Sequence[dict[str, Any]]) -> Any:
+    """The data of a chart; as a tuple, because altair copies lists again with every step of a chart."""
+    import altair as alt
+
+    return alt.Data(values=tuple(rows))
+
+
 def vega_spec(chart: Any) -> dict[str, Any]:
     """The chart as a Vega-Lite specification of variable width; the page sets version and theme."""
     fitted = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})

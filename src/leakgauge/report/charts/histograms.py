@@ -87,7 +87,7 @@ def density_chart(
         curve = base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=dash, order="x:Q")
         layers.append(curve.transform_filter("!isValid(datum.x2)"))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales", encodings=["x"]))
-    data = alt.Data(values=[*_boxes(bars), *_points(densities)])
+    data = chart_style.inline_data([*_boxes(bars), *_points(densities)])
     chart = alt.layer(*layers, data=data).properties(height=260)
     return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
@@ -149,7 +149,7 @@ def people_chart(
     ]
     across = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(chart_style.inline_data(rows))
         .mark_bar(color=colour)
         .encode(
             x=alt.X("x:Q", title=x_title, scale=across, axis=alt.Axis(format="~%", tickCount=6)),

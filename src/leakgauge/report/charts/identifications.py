@@ -91,7 +91,7 @@ def identification_chart(
             color=limit.colour, strokeWidth=2.5, strokeDash=chart_style.DASHES[limit.stroke]
         )
         layers.append(line.encode(x=along("value")))
-    chart = alt.layer(*layers, data=alt.Data(values=[_values(row) for row in rows])).properties(
+    chart = alt.layer(*layers, data=chart_style.inline_data([_values(row) for row in rows])).properties(
         height=row_height * len(rows)
     )
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)

@@ -92,7 +92,7 @@ def interval_chart(
             clip=True, strokeDash=[2, 3], color=chart_style.CHANCE
         )
         layers.append(rule.encode(x=along("chance")))
-    data = alt.Data(values=[_values(row) for row in rows])
+    data = chart_style.inline_data([_values(row) for row in rows])
     height = (20 * len(series) + 8 if several else step) * len({row.label for row in rows})
     return page.Chart(
         name,

@@ -56,7 +56,7 @@ def roc_chart(
     scale = alt.Scale(type="log", domain=[floor, 1], nice=False) if log else alt.Scale(domain=[0, 1])
     grid = alt.condition(_WHOLE_POWER, alt.value(1), alt.value(0)) if log else 1
     axis = alt.Axis(format="~%", tickCount=5, grid=True, gridOpacity=grid)
-    points = alt.Data(values=_points([*curves, *allowed, CHANCE_CURVE], floor))
+    points = chart_style.inline_data(_points([*curves, *allowed, CHANCE_CURVE], floor))
     base = (
         alt.Chart(points)
         .transform_calculate(description="names[datum.curve]")
