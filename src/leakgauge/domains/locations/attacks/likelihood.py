@@ -43,7 +43,7 @@ _MAX_RATE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and u
 _N_DEVIATIONS = 3.0  # or this many standard deviations of log rates, where they are known
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
 _MIN_SHADOWS = 10
-_MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
+_MIN_TOTAL_SHADOWS = 1_000  # over all targets; with more the epsilon bound was not larger, with fewer it varies
 
 
 def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
@@ -267,14 +267,14 @@ class Attack:
 
     ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
     estimate how busy places and epochs were. "never" takes them as they are, and reads only the target's
-    cells. ``shadows`` simulated releases for each target (at least 5,000 over all targets) determine the
+    cells. ``shadows`` simulated releases for each target (at least 1,000 over all targets) determine the
     fraction of trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     fit: Literal["always", "never"] = "always"
-    shadows: int = 400
+    shadows: int = 100
 
     def __post_init__(self) -> None:
         if not (self.shadows == 0 or self.shadows >= _MIN_SHADOWS):

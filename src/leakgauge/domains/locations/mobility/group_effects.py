@@ -79,11 +79,14 @@ class GroupEffectsModel:
         place_sums = place_sums + weights.sum(axis=1) / exponent
         epoch_sums = epoch_sums + weights.sum(axis=0) / exponent
         place, epoch = np.zeros(place_sums.shape), np.zeros(epoch_sums.shape)
+        busy_place, busy_epoch = np.ones(place.shape), np.ones(epoch.shape)
         for _ in range(_N_ITERATIONS):
-            mean = np.exp(exponent * place) * (np.exp(exponent * epoch) @ own.T)
+            mean = busy_place * (busy_epoch @ own.T)
             place += _step(place_sums - mean / exponent, mean, place, self.space)
-            mean = np.exp(exponent * epoch) * (np.exp(exponent * place) @ own)
+            busy_place = np.exp(exponent * place)
+            mean = busy_epoch * (busy_place @ own)
             epoch += _step(epoch_sums - mean / exponent, mean, epoch, self.time)
+            busy_epoch = np.exp(exponent * epoch)
         return GroupEffects(place, epoch)
 
 
