@@ -237,9 +237,7 @@ def _joined(
     n_rows = sum(strip.rows.size for strip in strips)
     present = _stacked([(*place, table.present) for *place, table in parts], n_rows, columns.n)
     absent = [(*place, table.absent) for *place, table in parts if table.absent is not None]
-    return ratio_tables.RatioTable(
-        columns, present, _stacked(absent, n_rows, columns.n) if absent else None
-    )
+    return ratio_tables.RatioTable(columns, present, _stacked(absent, n_rows, columns.n) if absent else None)
 
 
 def _stacked(

@@ -14,8 +14,9 @@ from leakgauge.domains.locations.counts.release_distribution import ReleaseDistr
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.mobility.count_scores import CountScores, count_scores
 
-_N_ITERATIONS = 6
+_N_ITERATIONS = 4
 _MAX_CHANGE = 0.5  # of a log factor in one iteration
+_MAX_PAIRS = 2**22  # of person and place that are counted in one array
 _BLOCK_CELLS = 2**17  # cells of the releases in a block: they stay in the processor's cache
 
 
@@ -106,7 +107,9 @@ def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[R
     for start in range(0, len(releases), block):
         part = slice(start, start + block)
         outputs = releases[part]
-        found = table.take(scores.columns(outputs) + first)
+        entries = scores.columns(outputs)
+        entries += first
+        found = table.take(entries)
         if large is not None:
             counts = (outputs > scores.outputs[-1]) | large
             found = np.where(counts, outputs - np.exp(expected).ravel(), found)
@@ -158,8 +161,13 @@ def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: in
     The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
     of the reference differs from that of the crowd, too, by the variance of its visits.
     """
-    pairs, visits = np.unique(where * n_people + people, return_counts=True)
-    second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
+    pairs = where * n_people + people
+    if means.size * n_people <= _MAX_PAIRS:
+        visits = np.bincount(pairs, minlength=means.size * n_people).reshape(means.size, n_people)
+        second = np.einsum("ij,ij->i", visits, visits) / n_people
+    else:
+        pairs, visits = np.unique(pairs, return_counts=True)
+        second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
     own = np.maximum(second - means**2, 0.0)
     excess = np.maximum(own - (means - squares), 0.0)
     return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)
