@@ -10,7 +10,7 @@ from leakgauge.core.game import Adversary, Trials, play
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import CellBelief, EQUAL_CELLS, CrowdCells
+from leakgauge.domains.locations.crowd_cells import EQUAL_CELLS, CellBelief, CrowdCells
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.exposure import expose, informed_optimum_by_cells

@@ -113,6 +113,7 @@ def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tu
 
 
 def clip_rates(rates: Reals) -> Reals:
+    """Clip estimated rates to those that counts are computed for."""
     return np.clip(rates, _MIN_RATE, _MAX_RATE)
 
 

@@ -47,7 +47,7 @@ class CountScores:
 
     def log_rates(self, rows: Ints) -> Reals:
         """Return the logs of the expected counts of rows."""
-        return log(_LEAST) + _STEP * rows
+        return np.asarray(log(_LEAST) + _STEP * rows)
 
     def columns(self, outputs: Reals) -> Ints:
         """Return the column of the nearest tabulated output, for the outputs that the table was made for."""

@@ -6,6 +6,7 @@ would mistake it for the presence of the target.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,26 +60,13 @@ class GroupEffectsModel:
         """Fit the factors of each release, given over all cells."""
         expected = np.log(self.size * self.usual)
         scores = count_scores(releases, self.law, self.size, float(np.exp(expected.max())))
-        return self._solve(*score_sums(scores, expected, releases), *self._weights(scores, expected))
+        return self._solve(*score_sums(scores, expected, releases), CellWeights.of(scores, expected))
 
-    def _weights(self, scores: CountScores, expected: Reals) -> tuple[Reals, Reals, float]:
-        """Return the information of each cell at the tabulated rate and at its own, and their exponent."""
-        rows = scores.nearest(expected)
-        weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
-        exponents = scores.exponents[rows]
-        if scores.cut:  # the counts themselves, for which noise is small
-            large = rows == len(scores.scores) - 1
-            weights, beyond = np.where(large, np.exp(expected), weights), np.where(large, 0.0, beyond)
-            exponents = np.where(large, 1.0, exponents)
-        exponent = float((weights * exponents).sum() / max(weights.sum(), 1e-300)) or 1.0
-        return weights, weights * np.exp(exponent * beyond), exponent
-
-    def _solve(
-        self, place_sums: Reals, epoch_sums: Reals, weights: Reals, own: Reals, exponent: float
-    ) -> GroupEffects:
+    def _solve(self, place_sums: Reals, epoch_sums: Reals, weights: "CellWeights") -> GroupEffects:
         """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite."""
-        place_sums = place_sums + weights.sum(axis=1) / exponent
-        epoch_sums = epoch_sums + weights.sum(axis=0) / exponent
+        own, exponent = weights.own, weights.exponent
+        place_sums = place_sums + weights.tabulated.sum(axis=1) / exponent
+        epoch_sums = epoch_sums + weights.tabulated.sum(axis=0) / exponent
         place, epoch = np.zeros(place_sums.shape), np.zeros(epoch_sums.shape)
         busy_place, busy_epoch = np.ones(place.shape), np.ones(epoch.shape)
         for _ in range(_N_ITERATIONS):
@@ -89,6 +77,27 @@ class GroupEffectsModel:
             epoch += _step(epoch_sums - mean / exponent, mean, epoch, self.time)
             busy_epoch = np.exp(exponent * epoch)
         return GroupEffects(place, epoch)
+
+
+class CellWeights(NamedTuple):
+    """The information of each cell at the tabulated rate and at its own, and their common exponent."""
+
+    tabulated: Reals
+    own: Reals
+    exponent: float
+
+    @classmethod
+    def of(cls, scores: CountScores, expected: Reals) -> "CellWeights":
+        """Return those of cells with these logs of usual counts."""
+        rows = scores.nearest(expected)
+        weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
+        exponents = scores.exponents[rows]
+        if scores.cut:  # the counts themselves, for which noise is small
+            large = rows == len(scores.scores) - 1
+            weights, beyond = np.where(large, np.exp(expected), weights), np.where(large, 0.0, beyond)
+            exponents = np.where(large, 1.0, exponents)
+        exponent = float((weights * exponents).sum() / max(weights.sum(), 1e-300)) or 1.0
+        return cls(weights, weights * np.exp(exponent * beyond), exponent)
 
 
 def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[Reals, Reals]:
