@@ -11,7 +11,7 @@ from leakgauge.core.game import Adversary, Trials, play
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import EQUAL_CELLS, CrowdCells
+from leakgauge.domains.locations.crowd_cells import EQUAL_CELLS, CellBelief, CrowdCells
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.exposure import expose, informed_optimum_by_cells
@@ -51,22 +51,22 @@ def test_others_exclude_the_person(crowd):
     assert counts == [[2], [1, 2], [2], [1, 2], [0, 2], [0]]
 
 
-def test_kinds_differ_by_assumed_rate(crowd):
-    rates = np.array([[0.1, 0.2, 0.3]] * 3)
-    kinds = replace(crowd, merging=EQUAL_CELLS).by_belief(rates)
-    assert kinds.rates is not None
+def test_kinds_differ_by_assumed_rate_and_shape(crowd):
+    rates, shapes = np.array([[0.1, 0.2, 0.2]] * 3), np.array([[np.inf, 3.0, 8.0]] * 3)
+    kinds = replace(crowd, merging=EQUAL_CELLS).by_belief(CellBelief(rates, shapes))
+    assert kinds.belief is not None
     for person, row in enumerate(kinds.cells.toarray()):
-        believed = np.repeat(kinds.rates, row)
-        np.testing.assert_allclose(np.sort(believed), rates[0][VISITS[person] == 1])
+        visited = VISITS[person] == 1
+        np.testing.assert_allclose(np.sort(np.repeat(kinds.belief.rates, row)), np.sort(rates[0][visited]))
+        np.testing.assert_allclose(np.sort(np.repeat(kinds.belief.shapes, row)), np.sort(shapes[0][visited]))
 
 
 def test_reference_counts_exclude_the_person(crowd):
     rates = rates_from_reference(traces(VISITS).of(PEOPLE.reference))
     believed = crowd.believed(rates)
-    np.testing.assert_allclose(believed[0], rates(np.arange(3), 1.0))  # the target is one visitor more
-    np.testing.assert_allclose(
-        believed[2], rates(np.arange(3), 0.0)
-    )  # and in the reference it is there already
+    for part, of in zip(believed, (rates, rates.shapes), strict=True):
+        np.testing.assert_allclose(part[0], of(np.arange(3), 1.0))  # the target is one visitor more
+        np.testing.assert_allclose(part[2], of(np.arange(3), 0.0))  # in the reference it is there already
 
 
 def test_subset_of_people_keeps_the_crowd(crowd):

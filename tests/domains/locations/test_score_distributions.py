@@ -146,6 +146,38 @@ def test_correct_rates_nearly_reach_exact_optimum(steps):
     assert best.accuracy[0] - 0.01 < found.accuracy[0] < best.accuracy[1] + 1e-4
 
 
+@pytest.mark.parametrize("more", [0.7, 6.0])
+def test_rates_of_some_uncertainty_match_simulated_scores(more):
+    """The scores with SciPy's beta-binomial counts, on counts and noise drawn at random."""
+    from scipy.stats import betabinom
+
+    rates, noisy = np.maximum(VISITORS, 0.5) / GROUPS.n_people, chain(clamp=True, suppress=1)
+    laws = believed_score_laws(noisy, GROUPS, VISITORS, rates, shapes=more + VISITORS)
+    found = score_sum_rates(laws, csr_array([[1, 1, 1, 1]]), finer=4)
+    rng, n, counts = np.random.default_rng(4), 200_000, np.arange(152)
+    scores = []
+    for member in (1, 0):
+        total = np.zeros(n)
+        for visitors, rate in zip(VISITORS, rates, strict=True):
+            shape = more + visitors
+            others = betabinom.pmf(counts[:-1], GROUPS.n_in, shape, shape * (1 - rate) / rate)
+            outputs, law = noisy.table(counts)
+            ratios = np.log(others @ law[1:]) - np.log(others @ law[:-1])
+            drawn = rng.hypergeometric(visitors, GROUPS.n_people - visitors, GROUPS.n_in, n)
+            total += ratios[np.searchsorted(outputs, noisy.sample(drawn + member, rng))]
+        scores.append(np.sort(total.round(9)))
+    members, others = scores
+    below = (np.searchsorted(others, members) + np.searchsorted(others, members, side="right")) / (2 * n)
+    assert found.auc[0] == pytest.approx(below.mean(), abs=0.004)  # four standard errors
+    assert found.accuracy[0] == pytest.approx(_best_accuracy(members, others), abs=0.004)
+
+
+def _best_accuracy(members, others):
+    cuts = np.linspace(-8, 8, 4001)
+    found, wrong = (1 - np.searchsorted(some, cuts) / some.size for some in (members, others))
+    return ((found + 1 - wrong) / 2).max()
+
+
 def test_wrong_rates_reach_less():
     true, wrong = (
         believed_score_laws(chain(), GROUPS, VISITORS, rates)

@@ -369,7 +369,7 @@ def test_assumed_rates_leave_room_for_what_the_person_adds():
     challenger = game(value_table(SIX), LAPLACE, group_size="everyone", splits=1, reference=3)
     usual = rates_from_reference(challenger.reference.traces)
     crowd = CrowdCells.of_everyone(challenger.traces, challenger.people.reference)
-    found, cells = crowd.believed(usual), np.arange(3)
+    found, cells = crowd.believed(usual).rates, np.arange(3)
     for place, inside in ((POOL, False), (REFERENCE, True)):
         for value in (1, 2):
             expected = usual(cells, 0.0 if inside else float(value))

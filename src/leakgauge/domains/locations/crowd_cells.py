@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,19 @@ SIMILAR_CELLS = CellMerging(round_counts, round_rates)
 EQUAL_CELLS = CellMerging(lambda counts: counts, lambda rates: rates)
 
 
+class CellBelief(NamedTuple):
+    """The rates that an attacker assumes, and how well it knows them: ``shapes`` as in ``CountPrior``."""
+
+    rates: Reals
+    shapes: Reals
+
+
 @dataclass(frozen=True, eq=False)
 class CellKinds:
     """Kinds of cells by number of other visitors and assumed rate, and how many of each kind people visit."""
 
     visitors: Ints  # of each kind: the count without the person
-    rates: Reals | None  # assumed by the attacker, of each kind
+    belief: "CellBelief | None"  # of the attacker, of each kind
     values: Ints  # of each kind: what the person adds
     cells: csr_array  # people x kinds
 
@@ -87,23 +94,35 @@ class CrowdCells:
 
     def by_count(self) -> CellKinds:
         """Kinds by the number of others only."""
-        return self._kinds(self.merging.counts(self.others).astype(np.float64))
+        return self._kinds(self.merging.counts(self.others).astype(np.float64), None)
 
-    def by_belief(self, rates: Reals) -> CellKinds:
-        """Kinds by the number of others and by the rate that an attacker assumes: shares x cells."""
-        return self._kinds(self.merging.counts(self.others) + 1j * self.merging.rates(rates))
+    def by_belief(self, belief: CellBelief) -> CellKinds:
+        """Kinds by the number of others and by what an attacker assumes: shares x cells."""
+        shapes, shape_numbers = np.unique(belief.shapes, return_inverse=True)
+        keys = self.merging.rates(belief.rates) + 1j * shape_numbers.reshape(belief.rates.shape)
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        beliefs = CellBelief(distinct.real, shapes[distinct.imag.astype(np.intp)])
+        return self._kinds(self.merging.counts(self.others) + 1j * numbers.reshape(keys.shape), beliefs)
 
-    def believed(self, rates: ReferenceRates) -> Reals:
-        """The rates from the reference without the person itself: shares x cells."""
+    def believed(self, rates: ReferenceRates) -> CellBelief:
+        """What an attacker assumes by the reference, without the person itself: shares x cells."""
         cells, values = np.arange(self.in_pool.size), range(1, self.n_values + 1)
-        return np.stack([rates(cells, weight * value) for weight in (1.0, 1.0, 0.0) for value in values])
+        added = [weight * value for weight in (1.0, 1.0, 0.0) for value in values]
+        return CellBelief(
+            np.stack([rates(cells, more) for more in added]),
+            np.stack([rates.shapes(cells, more) for more in added]),
+        )
 
-    def same_for_all(self, rates: Reals) -> Reals:
-        """Rates of cells that an attacker assumes whoever the target is: shares x cells."""
-        return np.tile(rates, (len(PLACES) * self.n_values, 1))
+    def same_for_all(self, belief: CellBelief) -> CellBelief:
+        """What an attacker assumes of cells whoever the target is: shares x cells."""
+        rates, shapes = (np.tile(part, (len(PLACES) * self.n_values, 1)) for part in belief)
+        return CellBelief(rates, shapes)
 
-    def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> CellKinds:
-        """The kinds of visited cells, by distinct keys (shares x cells) and by values."""
+    def _kinds(self, keys: npt.NDArray[np.inexact[Any]], beliefs: CellBelief | None) -> CellKinds:
+        """The kinds of visited cells, by distinct keys (shares x cells) and by values.
+
+        A key is a number of others, and as its imaginary part the number of a belief.
+        """
         seen = np.zeros(keys.shape, dtype=bool)
         for _, shares, cells in self._blocks():
             seen[shares, cells] = True
@@ -111,19 +130,22 @@ class CrowdCells:
         kinds = np.zeros(keys.shape, dtype=np.int32)
         distinct, value_of, first = [], [], 0
         for value in range(1, self.n_values + 1):
-            own, kind = np.unique(keys[seen][values == value], return_inverse=True)
+            here, kind = np.unique(keys[seen][values == value], return_inverse=True)
             kinds.reshape(-1)[np.flatnonzero(seen)[values == value]] = first + kind
-            distinct.append(own)
-            value_of.append(np.full(own.size, value))
-            first += own.size
+            distinct.append(here)
+            value_of.append(np.full(here.size, value))
+            first += here.size
         starts = np.append(0, np.cumsum(self.traces.value_counts.sum(axis=1)))
         kind_of_cell = np.empty(int(starts[-1]), dtype=np.int32)
         for rows, shares, cells in self._blocks():
             kind_of_cell[starts[rows.start] : starts[rows.stop]] = kinds[shares, cells]
         found = np.concatenate(distinct)
-        rates = found.imag if np.iscomplexobj(keys) else None
+        own = None
+        if beliefs is not None:
+            numbers = found.imag.astype(np.intp)
+            own = CellBelief(beliefs.rates[numbers], beliefs.shapes[numbers])
         people = ones_matrix(kind_of_cell, starts, found.size)
-        return CellKinds(found.real.astype(np.int64), rates, np.concatenate(value_of), people)
+        return CellKinds(found.real.astype(np.int64), own, np.concatenate(value_of), people)
 
     def _blocks(self) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
         """Every cell of every person once, with its share, for some people at a time."""

@@ -12,12 +12,12 @@ from leakgauge.core.exposure import AdversaryExposure, Exposure
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import CellMerging, CrowdCells
+from leakgauge.domains.locations.crowd_cells import CellBelief, CellMerging, CrowdCells
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.guarantee import guarantee_per_person, largest_replacement
 from leakgauge.domains.locations.knowledge import public_parameters
-from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
-from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
+from leakgauge.domains.locations.mobility.cell_rates import given_visits, rates_from_reference
+from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases, shapes_of_releases
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.score_distributions import (
     GroupDraws,
@@ -26,6 +26,7 @@ from leakgauge.domains.locations.score_distributions import (
     merge_known_counts,
     round_rates,
 )
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.domains.locations.split_exposure import mean_of_splits, reference_note
 from leakgauge.mechanisms._additive import AttackBounds
 from leakgauge.theory.characteristic_functions import FPR
@@ -36,7 +37,6 @@ _CHECKED_NUMBERS = 7  # numbers of cells checked if there are more
 _FINER_OPTIMUM = 8  # factor of the resolution
 _CHECKED, _VISITS = 60, 1500  # people recomputed to measure the error, and their visits in total
 _FINER = 4  # factor of the resolution when recomputing
-_RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
 INFORMED = {
     Relation.ADD_REMOVE: (
         "the best possible attack, by an attacker who knows everyone else's data: no attacker can do better, "
@@ -330,28 +330,38 @@ def _over_releases(
 
 def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
     rates = rates_from_reference(challenger.reference.traces)
-
-    def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(crowd.believed(rates))
-        assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
-
-    return solve
+    return partial(_solve, chain, groups, lambda crowd: crowd.believed(rates))
 
 
 def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, release: Reals) -> Solve:
     public = public_parameters(challenger)
     public = replace(public, n_targets=1) if challenger.table.everyone else public
-    rates = np.clip(profile_from_release(release, public).rates, *_RATE_RANGE)
+    belief = _visited_rates(release, public)
+    return partial(_solve, chain, groups, lambda crowd: crowd.same_for_all(belief))
 
-    def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
-        kinds = crowd.by_belief(crowd.same_for_all(rates))
-        assert kinds.rates is not None
-        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates, kinds.values)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
-    return solve
+def _visited_rates(release: Reals, public: PublicParameters) -> CellBelief:
+    """What the likelihood attack assumes of any cell of its target, by the release alone."""
+    profiles = profiles_from_releases(release[None], public)
+    shape = shapes_of_releases(release[None], profiles, public)
+    rates, shapes = given_visits(
+        profiles.rates(np.arange(release.size)), shape[:, None], np.ones(release.size)
+    )
+    return CellBelief(rates[0], shapes[0])
+
+
+def _solve(
+    chain: ReleaseChain,
+    groups: GroupDraws,
+    belief_of: Callable[[CrowdCells], CellBelief],
+    crowd: CrowdCells,
+    exactly: bool,
+) -> AttackRates:
+    kinds = crowd.by_belief(belief_of(crowd))
+    assert kinds.belief is not None
+    rates, shapes = kinds.belief
+    laws = believed_score_laws(chain, groups, kinds.visitors, rates, kinds.values, shapes)
+    return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1, common=groups.fixed)
 
 
 def _checked(

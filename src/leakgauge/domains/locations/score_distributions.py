@@ -299,25 +299,33 @@ def _require_certain_counts(groups: GroupDraws) -> None:
 
 
 def believed_score_laws(
-    chain: ReleaseChain, groups: GroupDraws, visitors: Ints, rates: Reals, values: Ints | None = None
+    chain: ReleaseChain,
+    groups: GroupDraws,
+    visitors: Ints,
+    rates: Reals,
+    values: Ints | None = None,
+    shapes: Reals | None = None,
 ) -> ScoreLaws:
     """Score distributions of cells for an attacker who assumes that each person visits them with ``rates``.
 
     All arrays have an entry for each kind of cell. ``values`` is what the target adds: 1 if None. Where
-    values may be above 1, all counts must be certain.
+    values may be above 1, all counts must be certain. ``shapes`` says how well the attacker knows the rates,
+    as in ``CountPrior``.
     """
+    shapes = np.full(visitors.size, np.inf) if shapes is None else shapes
     values = np.ones(visitors.size, dtype=np.int64) if values is None else values
     most = int(values.max(initial=1))
     if most > 1:
         _require_certain_counts(groups)
         groups = GroupDraws(*(most * n for n in (groups.n_people, groups.n_in, groups.n_out)))
     visitors = np.minimum(visitors, groups.n_people)
-    ratios = precompute_ratios(chain, _prior(groups, rates))
+    ratios = precompute_ratios(chain, _prior(groups, rates, shapes))
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
     for n, value in np.unique(np.stack([visitors, values]), axis=1).T:
         kinds = np.flatnonzero((visitors == n) & (values == value))
         cell = outputs_of_cell(chain, *groups.masses(int(n)), int(value))
-        parts.append((kinds, _scores(ratios, groups, cell.outputs, rates[kinds], int(value)), cell))
+        prior = _prior(groups, rates[kinds], shapes[kinds])
+        parts.append((kinds, _scores(ratios, prior, cell.outputs, int(value)), cell))
     scores = np.concatenate([scores.T.ravel() for _, scores, _ in parts])
     members, others = (
         np.concatenate([np.tile(getattr(law, world), kinds.size) for kinds, _, law in parts])
@@ -327,14 +335,15 @@ def believed_score_laws(
     return laws_on_nodes(score_nodes(_largest(scores)), visitors.size, kinds, scores, members, others)
 
 
-def _scores(ratios: PrecomputedRatios, groups: GroupDraws, outputs: Reals, rates: Reals, value: int) -> Reals:
-    seen = np.repeat(outputs[:, None], rates.size, axis=1)
-    trace = PartialTrace(np.arange(rates.size), np.ones(rates.size), values=np.full(rates.size, value))
-    return log_ratios_of_trace(ratios.log_ratios, seen, 0, _prior(groups, rates), trace)
+def _scores(ratios: PrecomputedRatios, prior: CountPrior, outputs: Reals, value: int) -> Reals:
+    n = prior.rates.size
+    seen = np.repeat(outputs[:, None], n, axis=1)
+    trace = PartialTrace(np.arange(n), np.ones(n), values=np.full(n, value))
+    return log_ratios_of_trace(ratios.log_ratios, seen, 0, prior, trace)
 
 
-def _prior(groups: GroupDraws, rates: Reals) -> CountPrior:
-    return CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64))
+def _prior(groups: GroupDraws, rates: Reals, shapes: Reals) -> CountPrior:
+    return CountPrior(rates, groups.n_in, groups.n_out, np.zeros(rates.size, dtype=np.int64), shapes)
 
 
 def _losses(laws: list[CellOutputs]) -> ScoreLaws:

@@ -1,6 +1,7 @@
 import os
 import pickle
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -162,7 +163,9 @@ def tried(challenger, name="auxiliary", n=2_000, **parameters):
     knowledge = build(name, parameters, challenger, 1)
     rates = [knowledge.visitors[sketch.cells] / knowledge.reference.n_people for sketch in knowledge.sketches]
     certain = [RateEstimate(own, np.full(own.size, np.inf)) for own in rates]
-    return score_shadows(knowledge, knowledge.public.chain, certain, n, np.random.default_rng(1))
+    return score_shadows(
+        knowledge, partial(log_ratios, knowledge.public.chain), certain, n, np.random.default_rng(1)
+    )
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])

@@ -35,7 +35,11 @@ def log_posterior(chain, rates, release, place, epoch, space=0.1, time=0.02):
     busy = np.clip(rates * np.exp(place[:, None] + epoch), 1e-9, 1 - 1e-9)
     counts = np.arange(SIZE + 1)
     law = binom.pmf(counts, SIZE, busy[..., None]) * np.exp(chain.log_law(release[..., None], counts))
-    return np.log(law.sum(axis=-1) + 1e-300).sum() - (place**2).sum() / (2 * space) - (epoch**2).sum() / (2 * time)
+    return (
+        np.log(law.sum(axis=-1) + 1e-300).sum()
+        - (place**2).sum() / (2 * space)
+        - (epoch**2).sum() / (2 * time)
+    )
 
 
 RAW = ReleaseChain(noise=None, group_size=SIZE)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import ceil
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -38,12 +37,13 @@ from leakgauge.support.parallel import parallel_map
 
 _N_PAIRS = 400_000  # pairs of count and output from which a pipeline's noise distribution is estimated
 _N_RELEASES = (20, 2_000)  # least and largest number of simulated releases for it
-_MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
 _MAX_RATE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
 _N_DEVIATIONS = 3.0  # or this many standard deviations of log rates, where they are known
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
 _MIN_SHADOWS = 10
-_MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
+_MIN_TOTAL_SHADOWS = (
+    1_000  # over all targets; with more the epsilon bound was not larger, with fewer it varies
+)
 
 
 def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
@@ -116,7 +116,7 @@ class GroupFittedRates:
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
         factors = self.fit.factors(view.whole)
         return [
-            RateEstimate(_clip_rates(factors.at(sketch.cells) * own.rates), own.shapes)
+            RateEstimate(cell_rates.clip_rates(factors.at(sketch.cells) * own.rates), own.shapes)
             for sketch, own in zip(self.sketches, self.usual)
         ]
 
@@ -149,20 +149,15 @@ class ReleaseRates:
     def given(self, profiles: MobilityProfiles, shapes: Reals) -> Sequence[RateEstimate]:
         """Return the estimates from the profiles of releases and the shapes of their rates."""
         return [
-            _visited(profiles.rates(sketch.cells), shapes[:, None], sketch.weights)
+            RateEstimate(
+                *cell_rates.given_visits(profiles.rates(sketch.cells), shapes[:, None], sketch.weights)
+            )
             for sketch in self.sketches
         ]
 
     def _habits(self, releases: Reals) -> tuple[MobilityProfiles, Reals]:
         profiles = deconvolution.profiles_from_releases(releases, self.public)
         return profiles, deconvolution.shapes_of_releases(releases, profiles, self.public)
-
-
-def _visited(rates: Reals, shapes: Reals, weights: Reals) -> RateEstimate:
-    """Return the posterior of gamma rates with these means and shapes, given the visits of the target."""
-    with np.errstate(invalid="ignore"):
-        more = np.where(np.isfinite(shapes), 1 + weights / shapes, 1.0)
-    return RateEstimate(_clip_rates(rates * more), count_priors.round_shapes(shapes + weights + 0 * rates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,20 +193,18 @@ def precompute_for_targets(
     rates, shapes = (np.concatenate(parts) for parts in zip(*usual))
     coins = np.concatenate([prior.coins for prior in priors])
     every = count_priors.CountPrior(rates, priors[0].n_in, priors[0].n_out, coins, shapes)
-    most_known = min(n_known, ceil(count_priors.count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
+    most_known = min(
+        n_known, ceil(count_priors.count_bulk(n_known, float(cell_rates.clip_rates(rates).max()), 0).stop)
+    )
     if factors is None:
         return count_ratios.precompute_ratios(law, every, most_known)
     ranges, factor = [], np.concatenate(factors)
     for coin, shape in sorted(set(zip(coins.tolist(), shapes.tolist()))):
         own = (coins == coin) & (shapes == shape)
         ends = np.array([(rates[own] / factor[own]).min(), (rates[own] * factor[own]).max()])
-        low, high = _clip_rates(ends).tolist()
+        low, high = cell_rates.clip_rates(ends).tolist()
         ranges.append(count_ratios.RateRange(low, high, coin, shape))
     return count_ratios.precompute_ratios_between(law, every.n_in, every.n_out, ranges, most_known)
-
-
-def _clip_rates(rates: Reals) -> Reals:
-    return np.clip(rates, _MIN_RATE, _MAX_RATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +218,7 @@ class ScoredShadows:
 @dataclass(frozen=True, eq=False)
 class _ScoreShadows:
     knowledge: AuxiliaryKnowledge
-    law: ReleaseDistribution
+    log_ratios: value_ratios.LogRatios
     usual: tuple[RateEstimate, ...]
     n: int
 
@@ -237,21 +230,22 @@ class _ScoreShadows:
             self.knowledge.public, self.knowledge.sketches, task.target, rates, simulator.n_known
         )
         prior = replace(prior, shapes=shapes)
-        log_ratios = partial(count_ratios.log_ratios, self.law)
-        ratios = value_ratios.log_ratios_of_trace(log_ratios, shadows.outputs, shadows.known, prior, sketch)
+        ratios = value_ratios.log_ratios_of_trace(
+            self.log_ratios, shadows.outputs, shadows.known, prior, sketch
+        )
         return ScoredShadows(count_ratios.total_log_ratio(ratios), shadows.members)
 
 
 def score_shadows(
     knowledge: AuxiliaryKnowledge,
-    law: ReleaseDistribution,
+    log_ratios: value_ratios.LogRatios,
     usual: Sequence[RateEstimate],
     n: int,
     rng: Generator,
 ) -> list[ScoredShadows]:
     """Score ``n`` shadows of each target."""
     tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(usual)))]
-    work = _ScoreShadows(knowledge, law, tuple(usual), n)
+    work = _ScoreShadows(knowledge, log_ratios, tuple(usual), n)
     long = n * sum(own.rates.size for own in usual) > _MIN_PARALLEL_OUTPUTS
     return parallel_map(work, tasks) if long else list(map(work, tasks))
 
@@ -267,14 +261,14 @@ class Attack:
 
     ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
     estimate how busy places and epochs were. "never" takes them as they are, and reads only the target's
-    cells. ``shadows`` simulated releases for each target (at least 5,000 over all targets) determine the
+    cells. ``shadows`` simulated releases for each target (at least 1,000 over all targets) determine the
     fraction of trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     fit: Literal["always", "never"] = "always"
-    shadows: int = 400
+    shadows: int = 100
 
     def __post_init__(self) -> None:
         if not (self.shadows == 0 or self.shadows >= _MIN_SHADOWS):
@@ -289,12 +283,13 @@ class Attack:
                 return self._by_reference(knowledge, law, rng)
             case PastReleasesKnowledge():
                 usual = tuple(RateEstimate(*own) for own in cell_rates.rates_from_past(knowledge, law))
-                return _scorer(knowledge, law, _priors_from_past(knowledge, usual), FixedRates(usual), usual)
+                priors = _priors_from_past(knowledge, usual)
+                return _reading(_scorer(knowledge, law, priors, FixedRates(usual), usual))
             case ZeroKnowledge():
                 seen = ReleaseRates(knowledge.public, knowledge.sketches)
                 usual = seen.from_one(knowledge.earlier)
                 priors = tuple(knowledge.prior(target, own.rates) for target, own in enumerate(usual))
-                return _scorer(knowledge, law, priors, seen, usual)
+                return _reading(_scorer(knowledge, law, priors, seen, usual))
 
     def _by_reference(
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
@@ -309,15 +304,19 @@ class Attack:
             count_prior(knowledge.public, knowledge.sketches, target, own.rates, knowledge.simulator.n_known)
             for target, own in enumerate(usual)
         )
-        each = max(self.shadows, ceil(_MIN_TOTAL_SHADOWS / len(usual)))
-        scored = score_shadows(knowledge, law, usual, each, rng) if self._uses_shadows(knowledge) else []
         target_rates: TargetRates = FixedRates(usual)
         if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
             fit = group_effects.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
             target_rates = GroupFittedRates(usual, knowledge.sketches, fit)
-        return _scorer(knowledge, law, priors, target_rates, usual, _guess_fraction(knowledge, scored))
+        score = _scorer(knowledge, law, priors, target_rates, usual)
+        fraction = None
+        if self._uses_shadows(knowledge):
+            each = max(self.shadows, ceil(_MIN_TOTAL_SHADOWS / len(usual)))
+            scored = score_shadows(knowledge, score.ratios.log_ratios, usual, each, rng)
+            fraction = _guess_fraction(knowledge, scored)
+        return _reading(score, fraction)
 
     def _uses_shadows(self, knowledge: AuxiliaryKnowledge) -> bool:
         """Return False for your own pipeline: it may be too slow to run many times for every target."""
@@ -330,13 +329,15 @@ def _scorer(
     priors: tuple[count_priors.CountPrior, ...],
     rates: TargetRates,
     usual: tuple[RateEstimate, ...],
-    share: float | None = None,
-) -> Scorer[LocationsView]:
+) -> LikelihoodRatioScorer:
     n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
     known = n_known * knowledge.public.map.max_value
     ratios = precompute_for_targets(law, priors, usual, known, rates.factors)
-    score = LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
-    return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
+    return LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
+
+
+def _reading(score: LikelihoodRatioScorer, fraction: float | None = None) -> Scorer[LocationsView]:
+    return Scorer(score, Reading(threshold=0.0, signed=True, fraction=fraction))
 
 
 def _priors_from_past(
@@ -352,10 +353,8 @@ def _priors_from_past(
     )
 
 
-def _guess_fraction(knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> float | None:
-    """Return the fraction of trials on which to guess, or None without shadows."""
-    if not scored:
-        return None
+def _guess_fraction(knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> float:
+    """Return the fraction of trials on which to guess."""
     scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in scored)))
     noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, ReleaseChain) else None
     delta = 0.0 if noise is None else noise.guarantee.delta

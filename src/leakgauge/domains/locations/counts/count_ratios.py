@@ -235,11 +235,9 @@ def _joined(
             table = ratio_tables.tabulate_ratios(law, strip.cells, columns.part(first, last))
             parts.append((strip.rows, first, table))
     n_rows = sum(strip.rows.size for strip in strips)
-    present = _stacked([(*place, table.present) for *place, table in parts], n_rows, columns.n)
-    absent = [(*place, table.absent) for *place, table in parts if table.absent is not None]
-    return ratio_tables.RatioTable(
-        columns, present, _stacked(absent, n_rows, columns.n) if absent else None
-    )
+    present = _stacked([(rows, first, table.present) for rows, first, table in parts], n_rows, columns.n)
+    absent = [(rows, first, table.absent) for rows, first, table in parts if table.absent is not None]
+    return ratio_tables.RatioTable(columns, present, _stacked(absent, n_rows, columns.n) if absent else None)
 
 
 def _stacked(

@@ -15,7 +15,7 @@ from leakgauge.domains.locations.mobility.deconvolution import deconvolve_togeth
 from leakgauge.domains.locations.mobility.rate_likelihood import rate_likelihood
 
 _PSEUDO_VISITS = 0.5  # added to every place and epoch, so that no rate is zero
-_MAX_RATE = 0.999  # estimated rates are at most this
+_MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
 _BASE_STEP = 0.02  # of the logs of rates that are counted as equal
 _LOG_SHAPE_RANGE = (-6.0, 9.0)  # search range for the log of the shape
 _N_POOLED_RELEASES = 50  # releases used to estimate how popular places and epochs are
@@ -110,3 +110,18 @@ def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tu
             shapes = means**2 / np.maximum(squares - means**2, 0.0)
         rates.append((means / size, round_shapes(shapes)))
     return tuple(rates)
+
+
+def clip_rates(rates: Reals) -> Reals:
+    """Clip estimated rates to those that counts are computed for."""
+    return np.clip(rates, _MIN_RATE, _MAX_RATE)
+
+
+def given_visits(rates: Reals, shapes: Reals, weights: Reals) -> tuple[Reals, Reals]:
+    """Return means and shapes of gamma distributed rates, given that a target visited the cells.
+
+    ``weights`` is the probability that it did. The rates are clipped, and the shapes rounded.
+    """
+    with np.errstate(invalid="ignore"):
+        more = np.where(np.isfinite(shapes), 1 + weights / shapes, 1.0)
+    return clip_rates(rates * more), round_shapes(shapes + weights + 0 * rates)

@@ -47,13 +47,14 @@ class CountScores:
 
     def log_rates(self, rows: Ints) -> Reals:
         """Return the logs of the expected counts of rows."""
-        return log(_LEAST) + _STEP * rows
+        return np.asarray(log(_LEAST) + _STEP * rows)
 
     def columns(self, outputs: Reals) -> Ints:
-        """Return the column of the nearest tabulated output."""
-        last = self.outputs.size - 1
+        """Return the column of the nearest tabulated output, for the outputs that the table was made for."""
         if self.whole:
-            return np.clip(outputs - self.outputs[0], 0, last).astype(np.intp)
+            numbers = (np.minimum(outputs, self.outputs[-1]) if self.cut else outputs).astype(np.intp)
+            numbers -= int(self.outputs[0])
+            return numbers
         return np.searchsorted((self.outputs[1:] + self.outputs[:-1]) / 2, outputs)
 
 
@@ -90,9 +91,7 @@ def _tabulate(
     scores = np.where(chances.any(axis=0), means - rates[:, None], 0.0)
     shares = likely * np.exp(peaks) * weights
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    return CountScores(
-        outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut
-    )
+    return CountScores(outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut)
 
 
 def _mean_scores(scores: Reals, shares: Reals) -> tuple[Reals, Reals]:

@@ -6,6 +6,7 @@ would mistake it for the presence of the target.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from leakgauge.domains.locations.counts.release_distribution import ReleaseDistr
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.mobility.count_scores import CountScores, count_scores
 
-_N_ITERATIONS = 6
+_N_ITERATIONS = 4
 _MAX_CHANGE = 0.5  # of a log factor in one iteration
+_MAX_PAIRS = 2**22  # of person and place that are counted in one array
 _BLOCK_CELLS = 2**17  # cells of the releases in a block: they stay in the processor's cache
 
 
@@ -58,10 +60,35 @@ class GroupEffectsModel:
         """Fit the factors of each release, given over all cells."""
         expected = np.log(self.size * self.usual)
         scores = count_scores(releases, self.law, self.size, float(np.exp(expected.max())))
-        return self._solve(*score_sums(scores, expected, releases), *self._weights(scores, expected))
+        return self._solve(*score_sums(scores, expected, releases), CellWeights.of(scores, expected))
 
-    def _weights(self, scores: CountScores, expected: Reals) -> tuple[Reals, Reals, float]:
-        """Return the information of each cell at the tabulated rate and at its own, and their exponent."""
+    def _solve(self, place_sums: Reals, epoch_sums: Reals, weights: "CellWeights") -> GroupEffects:
+        """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite."""
+        own, exponent = weights.own, weights.exponent
+        place_sums = place_sums + weights.tabulated.sum(axis=1) / exponent
+        epoch_sums = epoch_sums + weights.tabulated.sum(axis=0) / exponent
+        place, epoch = np.zeros(place_sums.shape), np.zeros(epoch_sums.shape)
+        busy_place, busy_epoch = np.ones(place.shape), np.ones(epoch.shape)
+        for _ in range(_N_ITERATIONS):
+            mean = busy_place * (busy_epoch @ own.T)
+            place += _step(place_sums - mean / exponent, mean, place, self.space)
+            busy_place = np.exp(exponent * place)
+            mean = busy_epoch * (busy_place @ own)
+            epoch += _step(epoch_sums - mean / exponent, mean, epoch, self.time)
+            busy_epoch = np.exp(exponent * epoch)
+        return GroupEffects(place, epoch)
+
+
+class CellWeights(NamedTuple):
+    """The information of each cell at the tabulated rate and at its own, and their common exponent."""
+
+    tabulated: Reals
+    own: Reals
+    exponent: float
+
+    @classmethod
+    def of(cls, scores: CountScores, expected: Reals) -> "CellWeights":
+        """Return those of cells with these logs of usual counts."""
         rows = scores.nearest(expected)
         weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
         exponents = scores.exponents[rows]
@@ -70,21 +97,7 @@ class GroupEffectsModel:
             weights, beyond = np.where(large, np.exp(expected), weights), np.where(large, 0.0, beyond)
             exponents = np.where(large, 1.0, exponents)
         exponent = float((weights * exponents).sum() / max(weights.sum(), 1e-300)) or 1.0
-        return weights, weights * np.exp(exponent * beyond), exponent
-
-    def _solve(
-        self, place_sums: Reals, epoch_sums: Reals, weights: Reals, own: Reals, exponent: float
-    ) -> GroupEffects:
-        """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite."""
-        place_sums = place_sums + weights.sum(axis=1) / exponent
-        epoch_sums = epoch_sums + weights.sum(axis=0) / exponent
-        place, epoch = np.zeros(place_sums.shape), np.zeros(epoch_sums.shape)
-        for _ in range(_N_ITERATIONS):
-            mean = np.exp(exponent * place) * (np.exp(exponent * epoch) @ own.T)
-            place += _step(place_sums - mean / exponent, mean, place, self.space)
-            mean = np.exp(exponent * epoch) * (np.exp(exponent * place) @ own)
-            epoch += _step(epoch_sums - mean / exponent, mean, epoch, self.time)
-        return GroupEffects(place, epoch)
+        return cls(weights, weights * np.exp(exponent * beyond), exponent)
 
 
 def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[Reals, Reals]:
@@ -103,7 +116,9 @@ def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[R
     for start in range(0, len(releases), block):
         part = slice(start, start + block)
         outputs = releases[part]
-        found = table.take(scores.columns(outputs) + first)
+        entries = scores.columns(outputs)
+        entries += first
+        found = table.take(entries)
         if large is not None:
             counts = (outputs > scores.outputs[-1]) | large
             found = np.where(counts, outputs - np.exp(expected).ravel(), found)
@@ -155,8 +170,13 @@ def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: in
     The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
     of the reference differs from that of the crowd, too, by the variance of its visits.
     """
-    pairs, visits = np.unique(where * n_people + people, return_counts=True)
-    second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
+    pairs = where * n_people + people
+    if means.size * n_people <= _MAX_PAIRS:
+        visits = np.bincount(pairs, minlength=means.size * n_people).reshape(means.size, n_people)
+        second = np.einsum("ij,ij->i", visits, visits) / n_people
+    else:
+        pairs, visits = np.unique(pairs, return_counts=True)
+        second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
     own = np.maximum(second - means**2, 0.0)
     excess = np.maximum(own - (means - squares), 0.0)
     return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)
