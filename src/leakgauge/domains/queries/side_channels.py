@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
@@ -85,7 +87,7 @@ def _channels(answers: GatheredAnswers, asked: Bits, rules: OracleRules) -> Iter
             yield channel
 
 
-def _per_round(counts: Reals, asked: Bits) -> Reals:
+def _per_round(counts: npt.NDArray[Any], asked: Bits) -> Reals:
     return np.where(asked, counts, 0).sum(axis=1).astype(np.float64)
 
 
