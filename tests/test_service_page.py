@@ -39,7 +39,7 @@ def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
     with served(service_rounds(challenger)) as url:
         few = PLAN.replace("http://127.0.0.1:8700", url).replace("rounds = 200", "rounds = 20")
         (tmp_path / "plan.toml").write_text(few)
-        assert main(["run", "plan.toml"]) == 3  # so few rounds decide nothing
+        assert main(["run", "plan.toml"]) == 1  # some session answers for more than the stated promise
     found = json.loads((tmp_path / "runs" / tmp_path.name / "verdicts.json").read_text())["verdicts"]
     right = {verdict["attack"]: verdict["metrics"]["accuracy_own"]["value"] for verdict in found}
     assert right["refusal"] == 1.0

@@ -112,9 +112,8 @@ def test_rounds_that_are_no_evidence_are_withdrawn(why):
     assert (certain.finding, certain.certain) == (Finding.VIOLATED, True)
     risk = verdict.risk_without_game(found, Risk(status=RiskStatus.OVER, value=0.99, limit=0.6))
     assert (risk.status, risk.value) == (RiskStatus.UNDECIDED, None)
-    assert (
-        risk.reason == "sessions share noise; by the promise an attacker is right at most 73.1% of the time"
-    )
+    bound = "by the promise an attacker is right at most 73.1% of the time"
+    assert risk.reason == f"sessions share noise; {bound}"
     (again,) = verdicts_from_json(json.loads(json.dumps(verdicts_to_json([found]))))
     assert again.withdrawn == found.withdrawn
 

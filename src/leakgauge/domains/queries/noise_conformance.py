@@ -17,7 +17,9 @@ from leakgauge.referee.reused_noise import reused_noise
 from leakgauge.referee.stated_noise import Rounding
 
 FEWEST_RESIDUALS = 20  # fewer are not tested
+MOST_RESIDUALS = 50_000  # that are tested: enough to tell noise scales that differ by 2 %
 MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals that are tested if there are more
+MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +34,18 @@ class NoiseComparison:
         """Tests of the size, the shape and the independence of the noise."""
         if int(np.isfinite(self._residuals).sum()) < FEWEST_RESIDUALS:
             return ()
-        rows = self._tested_rows
+        rows = slice(self._n_tested_rounds)
         residuals, truths = self._residuals[rows], self.answers.truths[rows]
         noise, rounding = self._noise, Rounding(1.0) if self.rules.round else None
         clamp = (0.0, np.inf) if self.rules.clamp else None
-        return tuple(
+        tests = [
             test(residuals, noise, truths=truths, rounding=rounding, clamp=clamp)
-            for test in (
-                noise_tests.too_little_noise,
-                noise_tests.too_much_noise,
-                noise_tests.other_shape,
-                reused_noise,
-            )
-        )
+            for test in (noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape)
+        ]
+        few, first = residuals[:MOST_COMPARED, :MOST_QUESTIONS], truths[:MOST_COMPARED, :MOST_QUESTIONS]
+        if np.isfinite(few).any():
+            tests.append(reused_noise(few, noise, truths=first, rounding=rounding, clamp=clamp))
+        return tuple(tests)
 
     @property
     def violations(self) -> tuple[str, ...]:
@@ -95,12 +96,11 @@ class NoiseComparison:
         return np.where(same, self.answers.residuals, np.nan)
 
     @property
-    def _tested_rows(self) -> slice:
+    def _n_tested_rounds(self) -> int:
         """Rounds that are tested: fewer where true answers differ much, for each has its own distribution."""
-        truths = self.answers.truths[np.isfinite(self._residuals)]
-        if np.unique(truths).size <= MOST_TRUTHS:
-            return slice(None)
-        return slice(max(1, MOST_VARIED // self._residuals.shape[1]))
+        seen = np.isfinite(self._residuals)
+        most = MOST_RESIDUALS if np.unique(self.answers.truths[seen]).size <= MOST_TRUTHS else MOST_VARIED
+        return max(1, int(np.searchsorted(seen.sum(axis=1).cumsum(), most, side="right")))
 
     @cached_property
     def _comparable(self) -> Reals:

@@ -80,7 +80,7 @@ def test_restarted_service_repeats_the_whole_block(key):
 
 
 def test_lost_answers_without_keys_repeat_block_with_fresh_rounds():
-    faults = {5: "drop", 20: 500, 36: b"<html>"}
+    faults = {5: "drop", 20: 502, 36: b"<html>"}
     with running(lambda kind, n: faults.get(n) if kind == "ask" else None) as service:
         asker = Asker(3)
         block(service, asker, settings=WITHOUT_KEYS)(BLOCK)

@@ -30,12 +30,7 @@ from leakgauge.domains.queries.remote.budget_probe import (
     further_questions,
     has_probe,
 )
-from leakgauge.domains.queries.remote.plan_tables import (
-    NEVER_REFUSALS,
-    TOO_MANY_REQUESTS,
-    OpenRequest,
-    QueriesServiceTable,
-)
+from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
 from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
@@ -176,8 +171,6 @@ class ServiceAdapter:
                         "of the service, or add open"
                     )
                 return ServedAnswer(refusal, seconds=reply.seconds)
-            if self._is_fault(reply):
-                raise http_client.FaultReply(f"status {reply.status}")
             http_client.require_success(reply)
             value = self._field(reply, template.answer, "ask.answer")
             answer = grouped_answer(value, question) if grouped else http_client.finite_answer(value)
@@ -191,14 +184,6 @@ class ServiceAdapter:
             return self._count_fault(str(error), n_faults, refusal)
         self._faults = 0
         return replace(served, n_faults=n_faults)
-
-    def _is_fault(self, reply: http_client.HttpReply) -> bool:
-        """Whether a request is rejected without a reason in the plan, though others like it were answered."""
-        return (
-            400 <= reply.status < 500
-            and "ask.answer" in self._understood
-            and (reply.status not in (*NEVER_REFUSALS, TOO_MANY_REQUESTS))
-        )
 
     def _count_fault(self, problem: str, n_faults: int, refusal: float | list[float]) -> ServedAnswer:
         with self._lock:
