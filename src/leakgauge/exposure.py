@@ -273,9 +273,14 @@ def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[s
     """Return quantiles of what the answers have cost each record; nothing for people of a plan."""
     if spent is None:
         return {}
-    columns = {"epsilon": spent.epsilon, "delta": spent.delta, "answers": answers.astype(np.float64)}
+    columns = {
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "epsilon_tight": spent.tight,
+        "answers": answers.astype(np.float64),
+    }
     quantiles = {name: _quantiles(values) for name, values in columns.items()}
-    return {"unit": "record", "spent": quantiles}
+    return {"unit": "record", "spent": {**quantiles, "delta_tight": spent.tight_delta}}
 
 
 def _quantiles(values: Reals) -> dict[str, float | None]:

@@ -17,6 +17,8 @@ def of_log(n=3):
     spent = SpentBudgets(
         epsilon=np.arange(n) / 4,
         delta=np.full(n, 1e-5),
+        tight=np.arange(n) / 8,
+        tight_delta=1e-6,
         queries=np.array(["q,1", "q2"]),
         top=top,
         top_epsilon=np.where(top >= 0, 0.25, 0.0),
@@ -37,6 +39,8 @@ def test_records_have_their_costliest_queries():
         "queries": "2",
         "epsilon": "0.5",
         "delta": "1e-05",
+        "epsilon_tight": "0.25",
+        "delta_tight": "1e-06",
         "informed_accuracy": "0.90000",
         "informed_auc": "0.90000",
         "informed_tpr_at_fpr_0.01": "0.45000",

@@ -77,8 +77,10 @@ class SpentBudgets:
     """What the answers in a log have already cost each record.
 
     Attributes:
-        epsilon: Epsilon of all answers that contain the record, at `delta`.
+        epsilon: Epsilon of all answers that contain the record, added up, at `delta`.
         delta: Delta of each record.
+        tight: Epsilon of the same answers by tight composition, at `tight_delta`; never larger.
+        tight_delta: The delta of `tight`, the same for all records.
         queries: The ids of the queries.
         top: The costliest queries of each record, as positions in `queries`; -1 for none.
         top_epsilon: What each of those cost alone.
@@ -86,6 +88,8 @@ class SpentBudgets:
 
     epsilon: Reals
     delta: Reals
+    tight: Reals
+    tight_delta: float
     queries: npt.NDArray[np.str_]
     top: npt.NDArray[np.int64]
     top_epsilon: Reals
@@ -123,7 +127,7 @@ class Exposure:
         if self.promised is not None:
             columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
         if self.spent is not None:
-            columns += [self.spent.epsilon, self.spent.delta]
+            columns += [self.spent.epsilon, self.spent.delta, self.spent.tight]
         if odd := [column.size for column in columns if column.shape != self.names.shape]:
             raise BadInput(f"an exposure needs numbers for each of {self.names.size} people, got {odd[0]}")
 

@@ -17,6 +17,7 @@ from leakgauge.core.exposure import (
 )
 from leakgauge.core.game import Reals
 
+_SPENT = ("epsilon", "delta", "epsilon_tight", "delta_tight")
 _PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
 _BLOCK = 2**16  # rows that are made at once
 RowIndices: TypeAlias = npt.NDArray[np.intp]
@@ -30,7 +31,7 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
     drawn = _with_draws(exposures)
     if any(each.spent for _, each in exposures):
-        header = ["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(exposures)]
+        header = ["audit", "record", "queries", *_SPENT, *metrics, *_log_columns(exposures)]
     else:
         shares = [f"{adversary}_recognised_in" for adversary in drawn]
         header = ["audit", "person", "cells", *_PROMISED, *metrics, *shares]
@@ -83,7 +84,9 @@ def _rows(
     before = _guarantee_cells(each, rows)
     after = [_shares_recognised(each, adversary, rows) for adversary in drawn]
     if each.spent is not None:
-        before = [_formatted(values[rows], ".6g") for values in (each.spent.epsilon, each.spent.delta)]
+        columns = (each.spent.epsilon, each.spent.delta, each.spent.tight)
+        before = [_formatted(values[rows], ".6g") for values in columns]
+        before.append([f"{each.spent.tight_delta:.6g}"] * rows.size)
         after = _log_cells(each.spent, each.against, rows)
     return zip([name] * rows.size, names, cells, *before, *numbers, *after, strict=True)
 

@@ -90,11 +90,13 @@ class LossKinds:
         return np.vstack([values, self.tabulated.waves(frequencies)])
 
 
-def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> score_sums.AttackRates:
+def loss_sum_rates(
+    kinds: LossKinds, cells: csr_array, mu_squared: Reals, *, finer: int = 1
+) -> score_sums.AttackRates:
     """The rates of the best attack against targets who move these cells.
 
     ``cells`` are targets x kinds: how many cells of each kind. ``mu_squared`` is what Gaussian noise adds for
-    each target: the squared shift in standard deviations.
+    each target: the squared shift in standard deviations. ``finer`` multiplies the number of frequencies.
     """
     rates = score_sums.AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1), dtype=np.float64).ravel()
@@ -107,12 +109,12 @@ def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> sco
     for power in np.unique(powers).tolist():
         rows = powers == power
         own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), score_sums.PERIOD_RATIO**power
-        table = _table(kinds, period, score_sums.SMOOTH)
+        table = _table(kinds, period, score_sums.SMOOTH.finer(finer))
         lumps: Bits = few_cells[rows] | table.lumpy(own)
         rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
             few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
-            fine = _table(kinds, period, score_sums.LUMPY.finer(_FINER if few else 1))
+            fine = _table(kinds, period, score_sums.LUMPY.finer(finer * (_FINER if few else 1)))
             rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return rates
 

@@ -81,25 +81,16 @@ class LossTables:
         return values
 
     def epsilons(self, counts: csr_array, mu_squared: Reals, delta: float) -> Reals:
-        """An epsilon that holds at a delta for each row of counts of cells, with Gaussian noise besides.
+        """An epsilon that holds at a delta for each row of counts of cells, with Gaussian noise besides."""
+        return renyi_epsilons(self.log_moments, counts, mu_squared, delta, self.tails)
 
-        Renyi divergences add up (Mironov 2017). At every order a they give a sound epsilon, that of Canonne,
-        Kamath and Steinke (2020, proposition 12), and the least of them is returned.
-        """
-        logs, paid = self._log_moments, (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS)
-        numbers = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.where(delta > numbers * _TAIL, np.log(delta - numbers * _TAIL), -np.inf)
-        least = np.zeros(numbers.size)
-        for first in range(0, numbers.size, _ROWS):
-            some = slice(first, first + _ROWS)
-            total = counts[some].astype(np.float64) @ logs
-            total += np.multiply.outer(mu_squared[some] / 2, ORDERS * (ORDERS - 1))
-            least[some] = np.min((total - left[some, None] + paid) / (ORDERS - 1), axis=1)
-        return np.where((numbers > 0) | (mu_squared > 0), np.maximum(least, 0.0), 0.0)
+    @property
+    def tails(self) -> Reals:
+        """The probability that may lie beyond the last loss of each table."""
+        return np.full(len(self.cells), _TAIL)
 
     @cached_property
-    def _log_moments(self) -> Reals:
+    def log_moments(self) -> Reals:
         """The log of the mean of e^((order - 1) loss) for a member: kinds x orders."""
         with np.errstate(divide="ignore"):
             up, down = np.log(self.above), np.log(self._below)
@@ -118,6 +109,29 @@ class LossTables:
         below = self.above * np.exp(-self._losses)
         below[:, 0] = 0.0
         return below
+
+
+def renyi_epsilons(
+    log_moments: Reals, counts: csr_array, mu_squared: Reals, delta: float, tails: Reals
+) -> Reals:
+    """An epsilon that holds at a delta for each row of counts of kinds, with Gaussian noise besides.
+
+    Renyi divergences add up (Mironov 2017). At every order a they give a sound epsilon, that of Canonne,
+    Kamath and Steinke (2020, proposition 12), and the least of them is returned. ``log_moments`` are kinds x
+    orders; ``tails`` is the probability that each kind adds to delta.
+    """
+    paid = (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS)
+    numbers = np.diff(counts.indptr)
+    beyond = np.zeros(counts.shape[0]) if not tails.any() else counts.astype(np.float64) @ tails
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where(delta > beyond, np.log(delta - beyond), -np.inf)
+    least = np.zeros(numbers.size)
+    for first in range(0, numbers.size, _ROWS):
+        some = slice(first, first + _ROWS)
+        total = counts[some].astype(np.float64) @ log_moments
+        total += np.multiply.outer(mu_squared[some] / 2, ORDERS * (ORDERS - 1))
+        least[some] = np.min((total - left[some, None] + paid) / (ORDERS - 1), axis=1)
+    return np.where((numbers > 0) | (mu_squared > 0), np.maximum(least, 0.0), 0.0)
 
 
 def _summed(probabilities: Reals, near: Waves, far: Waves) -> Waves:

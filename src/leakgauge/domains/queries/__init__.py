@@ -38,7 +38,9 @@ DOMAIN = Domain(
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},
     log_exposure=ExposureSpec(
-        function="log.exposure:expose_log_at", steps=("files", "accounts", "best attack"), part="answer"
+        function="log.exposure:expose_log_at",
+        steps=("files", "accounts", "best attack", "tight composition"),
+        part="answer",
     ),
     conformance="conformance:compare_transcripts",
     server=ServerSpec(

@@ -241,10 +241,16 @@ def spent_lines(audit: Mapping[str, Any]) -> list[str]:
     most = spent["delta"]["1.0"]
     at = f", at δ of at most {number(most)}" if most else ""
     numbers = " / ".join(count(int(spent["answers"][share])) for share in QUANTILE_KEYS)
-    return [
+    lines = [
         f"{parts.capitalize()} that contain them: {numbers}",
         f"ε of those {parts}, by sequential composition{at}: {epsilon_quantiles(spent['epsilon'])}",
     ]
+    if "epsilon_tight" in spent:
+        tight = epsilon_quantiles(spent["epsilon_tight"])
+        lines.append(
+            f"ε of those {parts}, by tight composition, at δ = {number(spent['delta_tight'])}: {tight}"
+        )
+    return lines
 
 
 def exposure_answer(audit: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN, TabulatedKind
 from leakgauge.domains.queries.records import Ints
 from leakgauge.theory import characteristic_functions, loss_composition, loss_sums, score_sums
 from leakgauge.theory.loss_composition import best_attack as bracket
-from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
+from leakgauge.theory.many_epsilons import cell_of, tight_epsilons
 
 Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for Laplace noise
 
@@ -28,6 +28,8 @@ _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signa
 # largest slope of any rate in the shift: that of TPR e^shift x 1 %
 _STEEPEST = float(np.log(1 / characteristic_functions.FPR))
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
+_FINER = 4  # times as many frequencies, for comparison
+_COMPARED = 256  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,13 @@ class RecordSignatures:
     mu_squared: Reals
     which: Ints  # the signature of each record
     rounded: float  # the share by which rounding may have increased shifts
+    tabulated_rounded: float = 0.0  # that of tabulated noise alone
+
+    @property
+    def rounded_down(self) -> loss_sums.LossKinds:
+        """Kinds that reveal no more than the answers did before rounding, tabulated ones apart."""
+        shrunk = self.kinds.rate * (1 - self.rounded)
+        return loss_sums.LossKinds(shrunk, self.kinds.shift, self.kinds.tabulated)
 
 
 def record_signatures(
@@ -61,7 +70,8 @@ def record_signatures(
     if not n_kinds:
         loss_kinds = loss_sums.LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
     rounded = max(_rounding_share(answers, large), tabulated.rounded)
-    return RecordSignatures(loss_kinds, cells[first], mu_squared[first], which, rounded)
+    few, mu = cells[first], mu_squared[first]
+    return RecordSignatures(loss_kinds, few, mu, which, rounded, tabulated.rounded)
 
 
 def _kind_positions(
@@ -168,8 +178,8 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.Att
     """Return accuracy, AUC and TPR at 1 % FPR for each record, and the largest error of any of them.
 
     A small number of signatures is bracketed from both sides; the error is half of the widest bracket. A
-    large number is computed by characteristic functions; some of them are bracketed too, and the error is
-    the largest difference.
+    large number is computed by characteristic functions; some of them are bracketed too, or computed with
+    more frequencies where they have many kinds of answers, and the error is the largest difference.
     """
     n = signatures.cells.shape[0]
     if signatures.cells.nnz + n <= _ONE_BY_ONE:
@@ -178,17 +188,70 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.Att
     else:
         many = loss_sums.loss_sum_rates(signatures.kinds, signatures.cells, signatures.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
-        some = _evenly_spaced(signatures.kinds.largest @ signatures.cells.T + signatures.mu_squared)
-        low, high = _bracketed(signatures, some)
-        error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
-    error += _STEEPEST * signatures.rounded
+        some = _evenly_spaced(_sizes(signatures), _CHECKED)
+        error = _largest_difference(signatures, some, values[:, some])
+    error += _rounding_error(signatures) + _STEEPEST * signatures.tabulated_rounded
     accuracy, auc, tpr = values[:, signatures.which]
     return score_sums.AttackRates(accuracy, auc, tpr), error
 
 
-def _evenly_spaced(sizes: Reals) -> Ints:
+def _largest_difference(signatures: RecordSignatures, which: Ints, values: Reals) -> float:
+    """Return the largest difference of some rates from brackets, or from rates of more frequencies.
+
+    A bracket of very many kinds has to treat some as equal, and would be too wide to say anything.
+    """
+    many = np.diff(signatures.cells.indptr)[which] > loss_composition.MOST_LAPLACE_KINDS
+    low, high = _bracketed(signatures, which[~many])
+    bracketed = values[:, ~many]
+    error = float(np.max([bracketed - low, high - bracketed], initial=0.0))
+    if not many.any():
+        return error
+    some = which[many]
+    finer = loss_sums.loss_sum_rates(
+        signatures.kinds, signatures.cells[some], signatures.mu_squared[some], finer=_FINER
+    )
+    apart = np.stack([finer.accuracy, finer.auc, finer.tpr]) - values[:, many]
+    return max(error, float(np.max(np.abs(apart))))
+
+
+def _rounding_error(signatures: RecordSignatures) -> float:
+    """Return how much rates may have increased because shifts were rounded up.
+
+    Rates are between those of the kinds as they are and those of kinds that are smaller by the largest
+    rounding. Both are computed for signatures of all sizes, and a quarter is added for those between.
+    """
+    if not signatures.rounded:
+        return 0.0
+    some = _evenly_spaced(_sizes(signatures), _COMPARED)
+    cells, mu_squared = signatures.cells[some], signatures.mu_squared[some]
+    up, down = (
+        loss_sums.loss_sum_rates(kinds, cells, mu_squared)
+        for kinds in (signatures.kinds, signatures.rounded_down)
+    )
+    apart = [up.accuracy - down.accuracy, up.auc - down.auc, up.tpr - down.tpr]
+    return 1.25 * float(np.max(apart, initial=0.0))
+
+
+def _sizes(signatures: RecordSignatures) -> Reals:
+    return np.asarray(signatures.kinds.largest @ signatures.cells.T + signatures.mu_squared)
+
+
+def tight_epsilon_per_record(signatures: RecordSignatures, summed: Reals, delta: float) -> Reals:
+    """Return an epsilon for each record by tight composition at a delta, never above the ``summed`` one.
+
+    An answer that a record shifts by very many scales hides nothing: there the sum is returned.
+    """
+    few = tight_epsilons(signatures.kinds, signatures.cells, signatures.mu_squared, delta)
+    certain = np.zeros(len(signatures.kinds), dtype=np.float32)
+    certain[: signatures.kinds.rate.size] = signatures.kinds.rate >= CERTAIN
+    open_ = np.asarray(signatures.cells @ certain) > 0
+    tight = np.where(open_, np.inf, few)[signatures.which]
+    return np.where(np.isfinite(summed), np.minimum(tight, summed), summed)
+
+
+def _evenly_spaced(sizes: Reals, n: int) -> Ints:
     order = np.argsort(sizes, kind="stable")
-    return order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
+    return order[np.unique(np.linspace(0, order.size - 1, n).astype(np.int64))]
 
 
 def _bracketed(signatures: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
@@ -207,12 +270,5 @@ def _bracketed(signatures: RecordSignatures, which: Ints) -> tuple[Reals, Reals]
 
 def _cells(signatures: RecordSignatures, row: csr_array) -> list[tuple[loss_composition.AnyCell, int]]:
     return [
-        (_cell(signatures.kinds, kind), int(n)) for kind, n in zip(row.indices.tolist(), row.data.tolist())
+        (cell_of(signatures.kinds, kind), int(n)) for kind, n in zip(row.indices.tolist(), row.data.tolist())
     ]
-
-
-def _cell(kinds: loss_sums.LossKinds, kind: int) -> loss_composition.AnyCell:
-    if kind >= kinds.rate.size:
-        return kinds.tabulated.cells[kind - kinds.rate.size]
-    rate, shift = float(kinds.rate[kind]), int(kinds.shift[kind])
-    return GeometricCell(rate, shift) if shift else LaplaceCell(rate)

@@ -8,7 +8,11 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, SpentBudgets
-from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
+from leakgauge.domains.queries.log.best_attack import (
+    best_attack_per_record,
+    record_signatures,
+    tight_epsilon_per_record,
+)
 from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.reader import read_query_log
@@ -54,6 +58,8 @@ def expose_query_log(
     begin("best attack")
     kinds = record_signatures(log.answers, log.incidence, spending.mu_squared, tabulated)
     attack, error = best_attack_per_record(kinds)
+    begin("tight composition")
+    tight = tight_epsilon_per_record(kinds, spending.epsilon, delta)
     against = AdversaryExposure(
         adversary="informed",
         basis=BASIS,
@@ -65,6 +71,8 @@ def expose_query_log(
     spent = SpentBudgets(
         epsilon=spending.epsilon,
         delta=np.where(spending.at_delta, delta, 0.0),
+        tight=tight,
+        tight_delta=delta,
         queries=_texts(log.answers.ids),
         top=spending.top,
         top_epsilon=spending.top_epsilon,
