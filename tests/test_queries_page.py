@@ -139,3 +139,27 @@ def test_success_by_what_is_known_and_by_the_smallest_count(columns, records, at
     right = ((scorer.score(seen, np.random.default_rng(0)) >= 0) == members).mean()
     assert abs(right - stated) < 4.5 * np.sqrt(0.25 / members.size)
     assert f"{stated:.1%}" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("query", "stated"),
+    [
+        ({"kind": "histogram", "group_by": "region", "groups": ["north", "east", "south", "west"]}, 0.913),
+        ({"kind": "average", "column": "income", "bound": 100.0}, 0.626),
+    ],
+)
+def test_success_by_kind_of_question(query, stated):
+    owner = challenger.build(
+        data={},
+        challenger={"targets": 10, "query": query, "accountant": "none"},
+        mechanism={"name": "laplace", "epsilon": 1.0},
+        folder=Path(),
+        seed=20240501,
+    )
+    known = knowledge.build("known", {}, owner, 20240501)
+    scorer = split_likelihood.Attack().study(known, np.random.default_rng(0))
+    members = np.random.default_rng(11).random((200, 10)) < 0.5
+    seen = known.view(owner.release(members, np.random.default_rng(12)))
+    right = ((scorer.score(seen, np.random.default_rng(0)) >= 0) == members).mean()
+    assert abs(right - stated) < 4.5 * np.sqrt(0.25 / members.size)
+    assert f"{stated:.1%}" in PAGE

@@ -8,7 +8,7 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.queries.oracle import OracleNoise
 from leakgauge.domains.queries.query_splitting import TargetQuestions
 
-_SCALES, _NODES = 20.0, 1_001  # of the noise of the count: the range, and the points of the integral
+_SCALES, _NODES = 20.0, 601  # of the noise of the count: the range, and the points of the integral
 
 
 @dataclass(frozen=True, eq=False)
