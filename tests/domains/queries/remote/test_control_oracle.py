@@ -53,7 +53,7 @@ class DirectAdapter:
             where=question["predicate"],
             ids=None if question["ids"] is None else tuple(question["ids"]),
         )
-        return self.change(self.rounds.ask(values["round"], query, None))
+        return self.change(self.rounds.ask(values["round"], query, None).answer)
 
     def finish(self, rounds):
         pass
