@@ -176,8 +176,8 @@ class Challenger(Protocol[BlockOut]):
         """Close what was opened for a block that is complete."""
         ...
 
-    def abandon(self) -> None:
-        """Close what was opened for a block that failed."""
+    def abandon(self) -> str | None:
+        """Close what was opened for a block that failed; return what had to stay open, in words."""
         ...
 
     def control(self) -> "Challenger[BlockOut] | NoControl":
@@ -247,8 +247,8 @@ class ChallengerDefaults:
     def end(self) -> None:
         return
 
-    def abandon(self) -> None:
-        return
+    def abandon(self) -> str | None:
+        return None
 
     def control(self) -> Challenger[Any] | NoControl:
         return NoControl(reason="there is no unprotected version of this release")

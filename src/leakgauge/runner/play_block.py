@@ -7,7 +7,7 @@ from time import sleep
 from typing import Any
 
 from leakgauge.catalog import PreparedAudit
-from leakgauge.core.errors import BadInput, ReleaseLost
+from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Adversary, Challenger, Trials, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.core.split_scorer import study_attack
@@ -54,8 +54,13 @@ class PlayBlock:
         """Run the block once; afterwards the challenger closes what it opened for it."""
         try:
             trials = play(self.challenger, self.adversaries, self.seed, block.rounds, block.index)
-        except BaseException:
-            self.challenger.abandon()
+        except (BadInput, IncompleteRun, ReleaseLost) as error:
+            if (left := self.challenger.abandon()) is not None:
+                raise type(error)(f"{error}; {left}") from error
+            raise
+        except BaseException as error:
+            if (left := self.challenger.abandon()) is not None:
+                error.add_note(left)
             raise
         self.challenger.end()
         return trials

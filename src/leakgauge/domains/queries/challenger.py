@@ -227,10 +227,9 @@ class Challenger(ChallengerDefaults):
         if self.adapter is not None:
             self.adapter.end()
 
-    def abandon(self) -> None:
-        """Close the rounds of a block that failed."""
-        if self.adapter is not None:
-            self.adapter.abandon()
+    def abandon(self) -> str | None:
+        """Close the rounds of a block that failed; say how many stay open at the service."""
+        return None if self.adapter is None else self.adapter.abandon()
 
 
 def build(

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from domains.queries.remote.faulty_service import WITHOUT_KEY, adapter, oracle, reply, running
+from domains.queries.remote.faulty_service import WITHOUT_KEY, adapter, drop, oracle, reply, running
 from domains.queries.small_table import game
 from domains.queries.small_table import oracle as local
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
@@ -361,3 +361,74 @@ def test_our_service_answers_groups_and_averages(query):
     name = rounds.open(())
     expected = owner.release(np.ones((1, 1), dtype=bool), np.random.default_rng(1)).oracle().ask(query)[0]
     np.testing.assert_allclose(rounds.ask(name, query, None).answer, expected, atol=0.05)
+
+
+def fails_at(n_ask, how):
+    """A fault of the n-th question and of all that follow."""
+    return lambda kind, n: how if kind == "ask" and n >= n_ask else None
+
+
+def test_rounds_of_a_block_with_an_error_are_closed():
+    with running(fails_at(12, (400, {}))) as service:
+        with pytest.raises(BadInput, match="status 400") as failed:
+            block(service, Asker(2))(BLOCK)
+        assert "stay open" not in str(failed.value)
+        assert (service.n_opened, service.rounds, sorted(service.closed)) == (8, {}, list(range(1, 9)))
+
+
+def test_rounds_of_an_interrupted_block_are_closed():
+    def interrupt(view, rng):
+        view.oracle().ask(Query(ids=(1, 500)))
+        raise KeyboardInterrupt
+
+    with running() as service:
+        with pytest.raises(KeyboardInterrupt):
+            block(service, interrupt)(BLOCK)
+        assert (service.n_opened, service.rounds) == (8, {})
+
+
+def test_rounds_that_cannot_be_closed_are_named():
+    def fault(kind, n):
+        return {"ask": (400, {}) if n > 11 else None, "close": 500 if n > 5 else None}.get(kind)
+
+    with (
+        running(fault) as service,
+        pytest.raises(
+            BadInput, match=r"status 400.*; 3 rounds stay open at the service, which could not be closed$"
+        ),
+    ):
+        block(service, Asker(2))(BLOCK)
+
+
+def test_service_that_dies_half_way():
+    """The first try of the block opens eight rounds, and nobody is there to close them."""
+    with running() as service:
+
+        def die(view, rng):
+            asked = view.oracle()
+            asked.ask(Query(ids=(1, 500)))
+            service.fault = lambda kind, n: drop  # on the connections that are still there
+            service.stop()
+            asked.ask(Query(ids=(2, 500)))
+
+        with pytest.raises(ReleaseLost, match=r"no connection.*; 8 rounds stay open at the service, which"):
+            block(service, die)(BLOCK)
+
+
+def test_plan_without_close_says_what_stays_open():
+    said = r"; 8 rounds stay open at the service, as the plan has no close$"
+    with running(fails_at(9, (400, {}))) as service, pytest.raises(BadInput, match=said):
+        block(service, Asker(2), settings=WITHOUT_KEYS)(BLOCK)
+
+
+def test_rounds_that_the_service_forgot_are_not_left_behind():
+    with running() as service:
+
+        def forget(view, rng):
+            asked = view.oracle()
+            asked.ask(Query(ids=(1, 500)))
+            service.forget()
+            raise BadInput("stopped here")
+
+        with pytest.raises(BadInput, match=r"stopped here$"):
+            block(service, forget)(BLOCK)

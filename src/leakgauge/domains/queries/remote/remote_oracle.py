@@ -39,6 +39,7 @@ from leakgauge.domains.queries.transcript import TranscriptRecorder
 Result = TypeVar("Result")
 
 ABANDON_TIMEOUT = 3.0  # seconds for closing rounds when something went wrong
+MOST_CLOSE_FAILURES = 8  # after which the other rounds of a block are left open
 MOST_FAULTS = 200  # faults in a row after which a service is taken to be down
 
 
@@ -68,6 +69,7 @@ class ServiceAdapter:
         self.service, self._sender = service, http_client.HttpClient(service)
         self._opened: dict[str, PlaceholderValues] = {}  # rounds, by the name that the service gave them
         self._finished: list[PlaceholderValues] = []
+        self._n_left = 0  # rounds that stay open at the service
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
         self._faults = 0  # in a row
@@ -115,11 +117,15 @@ class ServiceAdapter:
         self._close(list(self._opened.values()), math.inf)
         self._sender.close()
 
-    def abandon(self) -> None:
-        """Close rounds after a failure, as far as possible within a short timeout."""
+    def abandon(self) -> str | None:
+        """Close rounds after a failure, as far as possible within a short timeout; say what stays open."""
         self._finished.clear()
         self._close(list(self._opened.values()), monotonic() + ABANDON_TIMEOUT)
         self._sender.close()
+        if self._n_left == 0:
+            return None
+        why = "which could not be closed" if self.service.close is not None else "as the plan has no close"
+        return f"{self._n_left} rounds stay open at the service, {why}"
 
     def _open_one(self, template: OpenRequest, table: PlaceholderValues) -> PlaceholderValues:
         def interpret(reply: http_client.HttpReply) -> str:
@@ -193,7 +199,7 @@ class ServiceAdapter:
         return ServedAnswer(refusal, fault=problem, n_faults=n_faults)
 
     def _close(self, wanted: Sequence[PlaceholderValues], deadline: float) -> None:
-        """Try to close rounds; if one cannot be closed, the others are left open too."""
+        """Try to close rounds, until some could not be closed; count those that stay open."""
         rounds = [values for values in wanted if self._opened.get(values.get("round", "")) is values]
         for values in rounds:
             del self._opened[values["round"]]
@@ -201,14 +207,19 @@ class ServiceAdapter:
                 self._spending.forget(values["round"])
         template = self.service.close
         if template is None or not rounds:
+            self._n_left += len(rounds)
             return
+        failures: list[int] = []
 
         def close(i: int) -> None:
-            if monotonic() < deadline:
-                self._send(template, rounds[i], _ignore, repeatable=False, tries=1)
+            if len(failures) < MOST_CLOSE_FAILURES and monotonic() < deadline:
+                with suppress(ReleaseLost, IncompleteRun, BadInput, http_client.FaultReply):
+                    if self._send(template, rounds[i], _is_closed, repeatable=False, tries=1):
+                        return
+            failures.append(i)
 
-        with suppress(ReleaseLost, IncompleteRun, BadInput, http_client.FaultReply):
-            self._sender.each(close, len(rounds))
+        self._sender.each(close, len(rounds))
+        self._n_left += len(failures)
 
     def _send(
         self,
@@ -247,8 +258,9 @@ class ServiceAdapter:
         return result
 
 
-def _ignore(_: http_client.HttpReply) -> None:
-    pass
+def _is_closed(reply: http_client.HttpReply) -> bool:
+    """Whether a round is closed: now, or because the service does not know it any more."""
+    return 200 <= reply.status < 300 or reply.status in (404, 410)
 
 
 class HttpOracle:
