@@ -47,7 +47,8 @@ def _cells_summary(traces: Traces, counted: Traces) -> str:
     return (
         f"{traces.n_people:,} people, {traces.map.n_cells:,} cells{shape}; cells per person: median "
         f"{median:,}, 95th percentile {most:,}{values}{caps}; counts of everyone: mean "
-        f"{_count(counts.mean())}, median {_count(np.median(counts))}, {empty:,} of {counts.size:,} ({empty / counts.size:.1%}) empty"
+        f"{_count(counts.mean())}, median {_count(np.median(counts))}, {empty:,} of {counts.size:,} "
+        f"({empty / counts.size:.1%}) empty"
     )
 
 
