@@ -25,7 +25,7 @@ def data_summary(data: VisitData, counted: Traces) -> str:
         f"{traces.n_people:,} people, {traces.visits.nnz:,} visits (a person in a place in an epoch), "
         f"{_times(data)}, {traces.map.n_places:,} places, {traces.map.n_epochs:,} epochs{_length(data)}; "
         f"visits per person: median {median:,}, 95th percentile {most:,}{caps}; counts of everyone: mean "
-        f"{counts.mean():,.3g}, median {np.median(counts):,.3g}, {empty:,} of {counts.size:,} "
+        f"{_count(counts.mean())}, median {_count(np.median(counts))}, {empty:,} of {counts.size:,} "
         f"({empty / counts.size:.1%}) empty"
     )
 
@@ -46,9 +46,19 @@ def _cells_summary(traces: Traces, counted: Traces) -> str:
     )
     return (
         f"{traces.n_people:,} people, {traces.map.n_cells:,} cells{shape}; cells per person: median "
-        f"{median:,}, 95th percentile {most:,}{values}{caps}; counts of everyone: mean {counts.mean():,.3g}, "
-        f"median {np.median(counts):,.3g}, {empty:,} of {counts.size:,} ({empty / counts.size:.1%}) empty"
+        f"{median:,}, 95th percentile {most:,}{values}{caps}; counts of everyone: mean "
+        f"{_count(counts.mean())}, median {_count(np.median(counts))}, {empty:,} of {counts.size:,} "
+        f"({empty / counts.size:.1%}) empty"
     )
+
+
+def _count(value: float) -> str:
+    """A mean or median count: three digits, and never as a power of ten.
+
+    >>> _count(2040.4), _count(0.7098), _count(17)
+    ('2,040', '0.71', '17')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _share(counted: Traces, traces: Traces) -> str:
