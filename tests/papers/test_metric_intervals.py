@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from leakgauge.core.errors import BadInput
@@ -16,6 +17,19 @@ def verdict(**rates):
         for name, (low, value, high) in rates.items()
     }
     return SimpleNamespace(audit="it", label="attack", metrics=found)
+
+
+def clopper_pearson(hits, n):
+    """The exact interval of a share by quantiles of beta distributions: much faster than ``binomtest``."""
+    low = betaincinv(hits, n - hits + 1, 0.025) if hits else 0.0
+    high = betaincinv(hits + 1, n - hits, 0.975) if hits < n else 1.0
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("hits", [0, 1, 12, 20])
+def test_exact_interval_of_the_tests_is_the_usual_one(hits):
+    usual = binomtest(hits, 20).proportion_ci(0.95, "exact")
+    assert clopper_pearson(hits, 20) == pytest.approx((usual.low, usual.high))
 
 
 def test_errors_of_two_rates_add_in_quadrature():
@@ -38,8 +52,8 @@ def test_interval_covers_at_nominal_rate(rates):
         found = {}
         for name, rate in zip(("tpr", "tnr"), rates, strict=True):
             hits = int(rng.binomial(n, rate))
-            exact = binomtest(hits, n).proportion_ci(0.95, "exact")
-            found[name] = (exact.low, hits / n, exact.high)
+            low, high = clopper_pearson(hits, n)
+            found[name] = (low, hits / n, high)
         ours = metric_intervals.accuracy(verdict(**found))
         covered += ours.low <= sum(rates) / 2 <= ours.high
     assert covered >= 0.95 * repeats - 3 * np.sqrt(0.95 * 0.05 * repeats)
@@ -82,8 +96,8 @@ def test_interval_of_mean_covers_at_nominal_rate():
         found = []
         for rate in rates:
             hits = int(rng.binomial(500, rate))
-            exact = binomtest(hits, 500).proportion_ci(0.95, "exact")
-            found.append(OurNumber(low=exact.low, value=hits / 500, high=exact.high))
+            low, high = clopper_pearson(hits, 500)
+            found.append(OurNumber(low=low, value=hits / 500, high=high))
         mean = metric_intervals.mean(found)
         covered += mean.low <= 0.8 <= mean.high
     assert covered / 400 > 0.93

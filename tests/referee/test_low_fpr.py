@@ -15,6 +15,8 @@ from leakgauge.referee.low_fpr import (
 from leakgauge.referee.metrics.tpr_at_fpr import Metric
 from night import others_at_night
 
+SHAPES = [(0.0, 0.0), (1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (2.5, 0.5)]  # shift of members, its spread
+
 
 def test_tpr_is_read_from_the_curve():
     """Scores 5 4 3 2 1, members at 5 and 3: the curve climbs at 0, 1/3 and goes on to 1."""
@@ -91,8 +93,14 @@ def test_flipped_coins_and_two_repeats_are_not_repeats():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_repeats", others_at_night([3, 10, 50], 3, 50))
-@pytest.mark.parametrize(("shift", "spread"), [(0.0, 0.0), (1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (2.5, 0.5)])
+@pytest.mark.parametrize(
+    ("n_repeats", "shift", "spread"),
+    others_at_night(
+        ((n, *shape) for shape in SHAPES for n in (3, 10, 50)),
+        *((3, *shape) for shape in SHAPES),
+        (50, 1.0, 0.3),
+    ),
+)
 def test_interval_covers_mean_tpr(n_repeats, shift, spread):
     rng, n, fpr, draws = np.random.default_rng(7), 100, 0.1, 300
     truth = ndtr((shift + ndtri(fpr)) / np.sqrt(1 + spread**2))

@@ -79,7 +79,7 @@ def scores(folder):
     }
 
 
-@pytest.mark.parametrize("group", ["everyone", 12])
+@pytest.mark.parametrize("group", [pytest.param("everyone", marks=pytest.mark.nightly), 12])
 def test_run_is_the_same_after_an_interruption_and_with_workers(group, tmp_path):
     (audit,) = PLAN["audit"]
     challenger = {**audit["challenger"], "group_size": group}
