@@ -79,7 +79,7 @@ def _tabulate(
     outputs, width = tabled_outputs(law, low, reach, lumps)
     weights = np.where(np.isin(outputs, lumps), 1.0, width)
     rates = np.exp(log(_LEAST) + _STEP * np.arange(n_rates))
-    counts = np.arange(ceil(rates[-1] + 8 * sqrt(rates[-1])) + 21, dtype=np.float64)
+    counts = np.arange(ceil(max(rates[-1] + 8 * sqrt(rates[-1]), reach)) + 21, dtype=np.float64)
     log_law = law.log_law(outputs[None, :], counts[:, None])
     peaks = log_law.max(axis=0)
     peaks = np.where(np.isfinite(peaks), peaks, 0.0)
