@@ -117,7 +117,7 @@ class OracleRules:
 
     def noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of an answer to a query."""
-        return noise_for_sensitivity(self.noise, query.sensitivity)
+        return _noise_for_sensitivity(self.noise, query.sensitivity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class FaintNoiseRules(OracleRules):
 
 
 @lru_cache(maxsize=64)
-def noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
     """Return the same noise scaled to another sensitivity."""
     if isinstance(noise, opendp.Mechanism):
         if sensitivity == noise.sensitivity:
@@ -215,7 +215,8 @@ class LocalOracle:
         answers, answered = self._fresh(resolved, before)
         if key is not None:
             self._given[key] = _GivenAnswers(answers, answered)
-        self._recorder.add(resolved, answers, key=key)
+        scale = self._rules.noise_of(query).noise_scale
+        self._recorder.add(resolved, answers, key=key, scale=scale)
         return answers.copy()
 
     def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
