@@ -87,7 +87,7 @@ class TranscriptRecorder:
         """
         n_asked, n_rounds = len(answers), len(self.members)
         answers = _filled_up(answers.reshape(n_asked, -1), n_rounds, np.nan)
-        answered = np.isfinite(answers).any(axis=1)
+        answered = _answered(answers)
         repeats, same = self._compare(self._stated, key, answers)
         known, again = self._compare(self._recognised, _selection(resolved), answers)
         fresh = answered & ~same & ~(again & self.real_valued)
@@ -129,8 +129,7 @@ class TranscriptRecorder:
         if key is None:
             return np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
         before = given.get(key, np.full(answers.shape, np.nan))
-        answered: Bits = np.isfinite(answers).any(axis=1)
-        known: Bits = np.isfinite(before).any(axis=1)
+        answered, known = _answered(answers), _answered(before)
         given[key] = np.where(answered[:, None], answers, before)
         equal = (answers == before) | (np.isnan(answers) & np.isnan(before))
         return known & answered, known & answered & equal.all(axis=1)
@@ -168,6 +167,11 @@ class TranscriptRecorder:
             columns["faults"] = repeated([column.astype(np.uint8) for column in faults])
             columns["seconds"] = repeated([column.astype(np.float32) for column in seconds])
         return columns
+
+
+def _answered(answers: Reals) -> Bits:
+    """In which rounds there is any number."""
+    return np.asarray(np.isfinite(answers).any(axis=1))
 
 
 def _filled_up(rows: npt.NDArray[Any], n_rounds: int, fill: float) -> npt.NDArray[Any]:
