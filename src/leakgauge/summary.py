@@ -432,9 +432,11 @@ def _risk_rank(risk: Risk) -> int:
 
 
 def _violation_reason(verdicts: Sequence[Verdict]) -> str:
-    """That a promise is violated, and by what, where that needs no statistics."""
-    certain = [verdict.evidence for verdict in verdicts if verdict.certain and verdict.evidence]
-    return f"{VIOLATED}, for certain: {_clause(certain[0])}" if certain else VIOLATED
+    """That a promise is violated, and what shows it besides the game, if anything does."""
+    shown = [found for found in verdicts if found.finding is Finding.VIOLATED and found.evidence]
+    if certain := [found.evidence for found in shown if found.certain]:
+        return f"{VIOLATED}, for certain: {_clause(certain[0])}"
+    return f"{VIOLATED}: {_clause(shown[0].evidence)}" if shown else VIOLATED
 
 
 def _clause(sentences: Sequence[str]) -> str:

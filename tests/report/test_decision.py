@@ -168,12 +168,44 @@ def test_run_without_numbers_says_so(make, make_estimate):
 
 
 def test_certain_violations_and_wrong_mechanisms_are_loud(make):
-    certain = make("violated", certain=True, evidence=("The output 7 is impossible.",))
+    certain = make("violated", certain=True, evidence=("The output 7 is impossible.", "So is 8."))
     other = make(label="b", about="mechanism", evidence=("The noise is too large.",))
-    assert decision_of(judged(certain, other)).alerts == (
-        "Certain, without statistics: The output 7 is impossible.",
+    decision = decision_of(judged(certain, other))
+    assert decision.promise.sentences[0] == "Certain, without statistics: The output 7 is impossible."
+    assert decision.alerts == (
+        "Certain, without statistics: So is 8.",
         "The mechanism is not as stated: The noise is too large.",
     )
+    assert decision.steps[0].startswith("Do not publish")
+
+
+def test_mechanism_that_is_not_as_stated_is_no_good_news(make):
+    run = judged(make("not violated", about="mechanism", evidence=("The noise is too large.",)))
+    decision = decision_of(run)
+    assert (decision.promise.tone, run.summary.exit_code) != ("good", 0)
+    assert decision.promise.words.endswith("the mechanism is not as stated")
+    assert "The noise is too large." in decision.promise.text
+    assert "Find out why the mechanism is not as stated" in decision.steps[0]
+    assert "the mechanism is not as stated: The noise is too large" in run.summary.reasons
+    case = ElementTree.fromstring(junit_text(RunResult(tuple(run.verdicts), run.summary)))[0]
+    assert case.find("error").get("message") == "the mechanism is not as stated: The noise is too large."
+
+
+def test_violation_by_answers_says_what_shows_it(make):
+    within = make("not violated", evidence=("The noise is too small.",))
+    run = judged(replace(within, finding=Finding.VIOLATED))
+    assert "The answers themselves show it, without an attack: The noise is too small." in (
+        decision_of(run).promise.text
+    )
+    assert run.summary.reasons[0] == "the promise is violated: The noise is too small"
+    case = ElementTree.fromstring(junit_text(RunResult(tuple(run.verdicts), run.summary)))[0]
+    assert case.find("failure").get("message") == "the promise is violated: The noise is too small."
+
+
+def test_withdrawn_game_says_why(make):
+    run = judged(replace(make(), finding=Finding.UNTESTABLE, withdrawn="sessions share their noise"))
+    assert decision_of(run).promise.text.startswith("Nothing was tested: sessions share their noise.")
+    assert run.summary.reasons[0] == "sessions share their noise"
 
 
 def test_warnings_are_on_the_first_screen(make):

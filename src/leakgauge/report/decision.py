@@ -48,11 +48,12 @@ class Decision:
 def decision_of(run: JudgedRun) -> Decision:
     """Put the answers of a run into words."""
     leading = leading_verdict(run)
+    promise = promise_answer(run.summary, run.verdicts)
     return Decision(
-        promise=promise_answer(run.summary, run.verdicts),
+        promise=promise,
         risk=risk_answer(run.summary, run.verdicts),
         number=None if leading is None else _leading_number(run, leading),
-        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts), *_warnings(run.summary)),
+        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts, promise.text), *_warnings(run.summary)),
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
     )
@@ -138,12 +139,15 @@ def _warnings(summary: RunSummary) -> tuple[str, ...]:
     return tuple(clip(warning, 300) for warning in warnings)[:2]
 
 
-def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+def _alerts(verdicts: Sequence[Verdict], already_said: str) -> tuple[str, ...]:
     """What must not be overlooked: what transcripts show, violations or a mechanism that is not as stated."""
     alerts: dict[str, None] = {}
     for verdict in verdicts:
         if verdict.certain or verdict.evidence or verdict.about == "mechanism":
-            said = " ".join(verdict.evidence) or "see the appendix"
+            said = " ".join(text for text in verdict.evidence if text not in already_said)
+            if verdict.evidence and not said:
+                continue
+            said = said or "see the appendix"
             head = "The answers themselves break the promise"
             if verdict.certain:
                 head = "Certain, without statistics"

@@ -64,6 +64,8 @@ def _stop(run: JudgedRun, value: float | None) -> list[str]:
         return [
             "Check the data and the connection to the release: the audit could not find even an open leak."
         ]
+    if any(found.about == "mechanism" and found.audit in run.summary.covers for found in run.verdicts):
+        return ["Find out why the mechanism is not as stated before you trust any other number."]
     if risk.status is RiskStatus.NO_LIMIT and value is not None and value >= TOO_WEAK_ACCURACY:
         return ["Do not publish with these settings unless this risk is acceptable."]
     return []

@@ -12,7 +12,7 @@ from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.conformance import compare_transcripts
 from leakgauge.domains.queries.knowledge import build as know
-from leakgauge.domains.queries.transcript import Outcome, true_answers
+from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import decide_conformance
 
 LAPLACE = {"name": "laplace", "epsilon": 0.25}
@@ -69,7 +69,7 @@ def compared(parts, mechanism="laplace", accountant="sequential", **stated):
 def with_noise(parts, change):
     """Change the noise of all answers; ``change`` gets residuals, members and the number of the block."""
     for number, part in enumerate(parts):
-        true = true_answers(part)
+        true = part["truths"]
         part["answers"] = true + change(part["answers"] - true, part["members"], number)
     return parts
 
@@ -137,7 +137,7 @@ def test_noise_that_questions_share_is_certain():
 @pytest.mark.parametrize("block", [1, 5, 50])
 def test_noise_that_sessions_share_is_certain_with_any_block(block):
     once = transcripts(rounds=1, block=1)[0]
-    noise = (once["answers"] - true_answers(once))[0]
+    noise = (once["answers"] - once["truths"])[0]
     found = compared(with_noise(transcripts(rounds=50, block=block), lambda old, *_: noise + 0 * old))
     assert "same noise in different sessions, with the target and without it" in found.certain[0]
     assert "sessions share their noise" in found.dependent
@@ -147,7 +147,7 @@ def test_noise_that_sessions_share_is_certain_with_any_block(block):
 @pytest.mark.parametrize("block", [1, 50])
 def test_sessions_with_the_same_table_may_share_noise_but_are_not_independent(block):
     once = transcripts(rounds=2, block=2)[0]
-    noise = once["answers"] - true_answers(once)
+    noise = once["answers"] - once["truths"]
 
     def of_table(old, members, _):
         return np.where(members, noise[0], noise[1]) + 0 * old

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals, Transcript
-from leakgauge.domains.queries.transcript import Outcome, true_answers
+from leakgauge.domains.queries.transcript import Outcome
 
 MOST_ENTRIES = 2**21  # rounds times questions; further blocks are not gathered
 
@@ -24,7 +24,7 @@ class GatheredAnswers:
     outcomes: npt.NDArray[np.uint8]
     faults: npt.NDArray[np.uint8]
     seconds: npt.NDArray[np.float32]
-    sensitivities: Reals
+    scales: Reals  # of the stated noise
     questions: npt.NDArray[np.uint64]  # the same number for the same question
     selected: Bits  # rounds x questions x targets
 
@@ -64,12 +64,12 @@ def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
     return GatheredAnswers(
         members=np.concatenate([part["members"] for part in kept]),
         answers=stack([part["answers"] for part in kept], np.nan),
-        truths=stack([true_answers(part) for part in kept], np.nan),
+        truths=stack([part["truths"] for part in kept], np.nan),
         independent=stack([part["independent"] for part in kept], False),
         outcomes=stack([part["outcomes"] for part in kept], Outcome.NOT_ASKED),
         faults=stack(served("faults", 0), 0),
         seconds=stack(served("seconds", np.nan), np.nan),
-        sensitivities=stack(per_round("sensitivities"), np.nan),
+        scales=stack(per_round("scales"), np.nan),
         questions=stack(per_round("questions"), 0),
         selected=stack(per_round("selected"), False),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.gathered_answers import GatheredAnswers
-from leakgauge.domains.queries.oracle import OracleRules, noise_for_sensitivity
+from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
@@ -76,24 +76,22 @@ class NoiseComparison:
 
     @cached_property
     def _noise(self) -> AdditiveNoise:
-        """The stated noise of the answers; residuals are of the most common sensitivity."""
-        if isinstance(self.rules.noise, opendp.Mechanism):
-            return self.rules.noise.law
-        noise = noise_for_sensitivity(self.rules.noise, self._sensitivity)
-        assert not isinstance(noise, opendp.Mechanism)
-        return noise
+        """The stated noise of the answers, of the most common scale; residuals are those under it."""
+        noise = self.rules.noise
+        if isinstance(noise, opendp.Mechanism):
+            return noise.law
+        return noise.scaled_to(noise.sensitivity, self._scale)
 
     @cached_property
-    def _sensitivity(self) -> float:
-        asked = self.answers.sensitivities[np.isfinite(self.answers.sensitivities)]
+    def _scale(self) -> float:
+        asked = self.answers.scales[np.isfinite(self.answers.scales)]
         values, counts = np.unique(asked, return_counts=True)
         return float(values[counts.argmax()])
 
     @cached_property
     def _residuals(self) -> Reals:
-        """Where the noise should be fresh, of questions with one sensitivity."""
-        same = self.answers.sensitivities == self._sensitivity
-        return np.where(same, self.answers.residuals, np.nan)
+        """Where the noise should be fresh, of questions with one scale."""
+        return np.where(self.answers.scales == self._scale, self.answers.residuals, np.nan)
 
     @property
     def _n_tested_rounds(self) -> int:

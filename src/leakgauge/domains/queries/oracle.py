@@ -167,7 +167,7 @@ class OracleRules:
         """Return the noise of an answer to a query; of an average, that of its sum."""
         if query.kind is QueryKind.AVERAGE:
             return _noise_of_part(self.noise, self.sensitivity_of(query))
-        return noise_for_sensitivity(self.noise, self.sensitivity_of(query))
+        return _noise_for_sensitivity(self.noise, self.sensitivity_of(query))
 
     def sensitivity_of(self, query: Query) -> float:
         """How much one unit of privacy changes an answer: a row, or all rows of a person."""
@@ -200,7 +200,7 @@ class FaintNoiseRules(OracleRules):
 
 
 @lru_cache(maxsize=64)
-def noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
+def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
     """Return the same noise scaled to another sensitivity."""
     if isinstance(noise, opendp.Mechanism):
         if sensitivity == noise.sensitivity:
@@ -300,7 +300,13 @@ class LocalOracle:
         answers, answered = self._fresh(resolved, before)
         if key is not None:
             self._given[key] = _GivenAnswers(answers, answered)
-        self._recorder.add(resolved, answers, key=key, additive=self._rules.has_additive_noise(query))
+        self._recorder.add(
+            resolved,
+            answers,
+            key=key,
+            scale=self._rules.noise_of(query).noise_scale,
+            additive=self._rules.has_additive_noise(query),
+        )
         return answers.copy()
 
     def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:

@@ -1,7 +1,7 @@
 """The transcript of an oracle: every question of an attacker, what each round answered, and the truth.
 
-Rows are rounds, columns are questions. True answers follow from ``totals``, ``shifts`` and ``members``. The
-file of a transcript is for the owner of the data alone.
+Rows are rounds, columns are questions; an answer with several numbers has a column for each. The file of a
+transcript is for the owner of the data alone: it holds true answers.
 """
 
 from collections.abc import Hashable
@@ -30,16 +30,16 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class AskedQuestion:
-    """One question to all rounds of a block, or one group of it."""
+    """One question to all rounds of a block."""
 
     resolved: ResolvedQuery
-    total: float  # true answer about the others
-    shifts: Reals  # what each target adds to it
-    answers: Reals
+    answers: Reals  # rounds x numbers of an answer
+    truths: Reals  # the same without noise; NaN where noise is not simply added
     outcomes: npt.NDArray[np.uint8]
     repeats: Bits  # asked before in that round, by the stated cache
     redrawn: Bits  # and answered differently
     independent: Bits  # answered with noise that is stated to be independent of all earlier answers
+    scale: float  # of the stated noise
     faults: Ints | None  # of all tries
     seconds: Reals | None
 
@@ -62,6 +62,7 @@ class TranscriptRecorder:
     _asked: list[AskedQuestion] = field(default_factory=list)
     _stated: dict[Hashable, Reals] = field(default_factory=dict)
     _recognised: dict[Hashable, Reals] = field(default_factory=dict)
+    _n_entries: int = 0
     _n_fresh: Ints = field(init=False)
     _n_answers: Ints = field(init=False)
 
@@ -75,53 +76,49 @@ class TranscriptRecorder:
         answers: Reals,
         *,
         key: Hashable | None,
+        scale: float,
+        additive: bool = True,
         errors: Bits | None = None,
         faults: Ints | None = None,
         seconds: Reals | None = None,
-        additive: bool = True,
     ) -> Bits:
         """Keep the answers to a question; return where they are fresh, which a budget has to pay for.
 
-        Where only the first rounds were asked, answers are theirs. Answers have a column for each group of a
-        question with groups. Those that are not the truth plus the stated noise, as averages, are not
-        ``additive``: their noise is not tested.
+        Answers are one number for each round, or a row of numbers. Where only the first rounds were asked,
+        they are theirs. ``scale`` is that of the stated noise, ``additive`` whether an answer is the truth
+        plus noise.
         """
         n_asked, n_rounds = len(answers), len(self.members)
-        answers = np.concatenate([answers, np.full((n_rounds - n_asked, *answers.shape[1:]), np.nan)])
-        answered = _any_group(~np.isnan(answers))
+        answers = _filled_up(answers.reshape(n_asked, -1), n_rounds, np.nan)
+        answered = _answered(answers)
         repeats, same = self._compare(self._stated, key, answers)
         known, again = self._compare(self._recognised, _selection(resolved), answers)
         fresh = answered & ~same & ~(again & self._are_repeats(again, known))
         certain = answered & ~same & ~again
-        independent = fresh if self.real_valued else answered & ~known
+        self.fresh_last = bool(certain.any())
         self._n_fresh += np.outer(certain, resolved.targets)
         self._n_answers += certain
         outcomes = np.where(answered, Outcome.ANSWERED, Outcome.REFUSED).astype(np.uint8)
         outcomes[n_asked:] = Outcome.NOT_ASKED
         if errors is not None:
             outcomes[:n_asked][errors] = Outcome.ERROR
-        if faults is not None:
-            faults = np.concatenate([faults, np.zeros(n_rounds - n_asked, dtype=np.int64)])
-        if seconds is not None:
-            seconds = np.concatenate([seconds, np.full(n_rounds - n_asked, np.nan)])
-        self.fresh_last = bool(certain.any())
-        if len(self._asked) * n_rounds + answers.size <= MOST_ENTRIES or not self._asked:
-            totals, shifts = np.atleast_1d(resolved.total), resolved.shifts.reshape(self.members.shape[1], -1)
-            for group, column in enumerate(answers.reshape(n_rounds, -1).T):
-                fresh_noise = independent & ~np.isnan(column) & additive
-                asked = AskedQuestion(
+        self._n_entries += answers.size
+        if self._n_entries <= MOST_ENTRIES or not self._asked:
+            truths = np.asarray(resolved.total + self.members @ resolved.shifts).reshape(n_rounds, -1)
+            self._asked.append(
+                AskedQuestion(
                     resolved=resolved,
-                    total=float(totals[group]),
-                    shifts=shifts[:, group],
-                    answers=column,
+                    answers=answers,
+                    truths=truths if additive else np.full(answers.shape, np.nan),
                     outcomes=outcomes,
                     repeats=repeats,
                     redrawn=repeats & ~same,
-                    independent=fresh_noise,
-                    faults=faults,
-                    seconds=seconds,
+                    independent=fresh if self.real_valued else answered & ~known,
+                    scale=scale,
+                    faults=None if faults is None else _filled_up(faults, n_rounds, 0),
+                    seconds=None if seconds is None else _filled_up(seconds, n_rounds, np.nan),
                 )
-                self._asked.append(asked)
+            )
         return fresh
 
     def _are_repeats(self, again: Bits, known: Bits) -> bool:
@@ -141,9 +138,10 @@ class TranscriptRecorder:
         if key is None:
             return np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
         before = given.get(key, np.full(answers.shape, np.nan))
-        given[key] = np.where(np.isnan(answers), before, answers)
-        both = ~np.isnan(before) & ~np.isnan(answers)
-        return _any_group(both), _any_group(both) & ~_any_group(both & (answers != before))
+        answered, known = _answered(answers), _answered(before)
+        given[key] = np.where(answered[:, None], answers, before)
+        equal = (answers == before) | (np.isnan(answers) & np.isnan(before))
+        return known & answered, known & answered & equal.all(axis=1)
 
     @property
     def columns(self) -> Transcript:
@@ -151,34 +149,44 @@ class TranscriptRecorder:
         if not self._asked:
             return {}
         asked = self._asked
+        widths = [one.answers.shape[1] for one in asked]
+        numbers = [_question_digest(one.resolved) for one in asked]
+
+        def repeated(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+            return np.repeat(np.column_stack(columns), widths, axis=1)
+
         columns: dict[str, npt.NDArray[Any]] = {
             "members": self.members,
             "answers": np.column_stack([one.answers for one in asked]),
-            "outcomes": np.column_stack([one.outcomes for one in asked]),
-            "repeats": np.column_stack([one.repeats for one in asked]),
-            "redrawn": np.column_stack([one.redrawn for one in asked]),
-            "independent": np.column_stack([one.independent for one in asked]),
-            "totals": np.array([one.total for one in asked]),
-            "shifts": np.array([one.shifts for one in asked]),
-            "selected": np.array([one.resolved.targets for one in asked]),
-            "sensitivities": np.array([one.resolved.query.sensitivity for one in asked])
-            * (self.rows_per_person or 1),
+            "truths": np.column_stack([one.truths for one in asked]),
+            "outcomes": repeated([one.outcomes for one in asked]),
+            "repeats": repeated([one.repeats for one in asked]),
+            "redrawn": repeated([one.redrawn for one in asked]),
+            "independent": repeated([one.independent for one in asked]),
+            "selected": np.repeat(np.array([one.resolved.targets for one in asked]), widths, axis=0),
+            "scales": np.repeat(np.array([one.scale for one in asked]), widths),
+            "questions": np.repeat(np.array(numbers, dtype=np.uint64), widths)
+            + np.concatenate([np.arange(width, dtype=np.uint64) for width in widths]),
             "rows_per_person": np.array(self.rows_per_person or 0),
-            "questions": np.array([_question_digest(one.resolved) for one in asked], dtype=np.uint64),
             "fresh_about_targets": self._n_fresh,
             "fresh_answers": self._n_answers,
         }
         faults = [one.faults for one in asked if one.faults is not None]
         seconds = [one.seconds for one in asked if one.seconds is not None]
         if len(faults) == len(seconds) == len(asked):
-            columns["faults"] = np.column_stack(faults).astype(np.uint8)
-            columns["seconds"] = np.column_stack(seconds).astype(np.float32)
+            columns["faults"] = repeated([column.astype(np.uint8) for column in faults])
+            columns["seconds"] = repeated([column.astype(np.float32) for column in seconds])
         return columns
 
 
-def _any_group(found: Bits) -> Bits:
-    """Where something holds in a round, in any group of its answer."""
-    return found if found.ndim == 1 else np.asarray(found.any(axis=1))
+def _answered(answers: Reals) -> Bits:
+    """In which rounds there is any number."""
+    return np.asarray(np.isfinite(answers).any(axis=1))
+
+
+def _filled_up(rows: npt.NDArray[Any], n_rounds: int, fill: float) -> npt.NDArray[Any]:
+    missing = np.full((n_rounds - len(rows), *rows.shape[1:]), fill, dtype=rows.dtype)
+    return np.concatenate([rows, missing])
 
 
 def _selection(resolved: ResolvedQuery) -> Hashable:
@@ -193,8 +201,3 @@ def _question_digest(resolved: ResolvedQuery) -> int:
     return int.from_bytes(
         blake2b(repr(resolved.query).encode(errors="surrogatepass"), digest_size=8).digest()
     )
-
-
-def true_answers(transcript: Transcript) -> Reals:
-    """Rounds x questions: the answers without noise."""
-    return np.asarray(transcript["totals"] + transcript["members"] @ transcript["shifts"].T)

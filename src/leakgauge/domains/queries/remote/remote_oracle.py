@@ -304,6 +304,7 @@ class HttpOracle:
             resolved,
             np.array([one.answer for one in served]),
             key=cache_key(self._rules.cache, resolved),
+            scale=self._rules.noise_of(resolved.query).noise_scale,
             errors=np.array([one.fault is not None for one in served]),
             faults=np.array([one.n_faults for one in served]),
             seconds=np.array([one.seconds for one in served]),
