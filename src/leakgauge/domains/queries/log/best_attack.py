@@ -30,7 +30,7 @@ _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signa
 _STEEPEST = float(np.log(1 / characteristic_functions.FPR))
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
 _FINER = 4  # times as many frequencies, for comparison
-_COMPARED = 256  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
+_COMPARED = 24  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,9 +72,12 @@ def _from_table(
             raise BadInput(f"{where}, row {n}: {str(error).removeprefix('query.')}") from None
         which[codes] = len(values) - 1
     contributions = np.empty(pairs.records.size)
-    table_values = np.stack(values)
+    if (which == 1).all():  # sums of one column only
+        return np.take(values[1], pairs.records, out=contributions, mode="clip")
+    all_values = np.concatenate(values)
+    firsts = which.astype(np.int64) * len(table)
     for part in _parts(pairs.records.size):
-        contributions[part] = table_values[which[pairs.queries[part]], pairs.records[part]]
+        np.take(all_values, firsts[pairs.queries[part]] + pairs.records[part], out=contributions[part])
     return contributions
 
 
