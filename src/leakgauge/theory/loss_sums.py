@@ -79,7 +79,8 @@ class LossKinds:
         values = np.empty((self.rate.size, frequencies.size), dtype=np.complex128)
         laplace = self.shift == 0
         ratio = self.rate[laplace, None]
-        up, down = np.exp(1j * ratio * frequencies), np.exp(-1j * ratio * frequencies - ratio)
+        up = np.exp(1j * ratio * frequencies)
+        down = np.conj(up) * np.exp(-ratio)
         values[laplace] = (up + down) / 2 + (up - down) / (2 + 4j * frequencies)
         rate, shift = self.rate[~laplace, None], self.shift[~laplace, None]
         turn = np.exp(1j * rate * shift * frequencies)

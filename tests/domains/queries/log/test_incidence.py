@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.log.query_logs import sparse
+from domains.queries.log.query_logs import contained, read, sparse, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log import incidence as module
 
@@ -52,3 +52,21 @@ def test_log_without_pairs_keeps_records():
     found = sparse(1, 2, [], [])
     assert found.numbers.tolist() == [0, 0]
     assert [(block.start, block.stop) for block in found.blocks()] == [(0, 2)]
+
+
+def test_positions_take_four_bytes_each():
+    """Eight would double the memory of a dense log."""
+    found = sparse(3, 4, [0, 1, 2, 2], [0, 1, 2, 3])
+    assert found.queries.dtype == np.int32
+
+
+def test_dense_and_sparse_predicates_select_the_same_records(tmp_path):
+    """Dense ones are kept as bits, sparse ones as positions."""
+    rows = "".join(f"{i},{i % 7},{i}\n" for i in range(100))
+    table = written(tmp_path, "id,a,b\n" + rows, "people.csv")
+    text = "query,where,epsilon\nq1,b >= 20,1\nq2,b = 5,1\nq3,b >= 20,1\nq4,a = 3,1\nq5,b > 1000,1\n"
+    log = read(tmp_path, text, data=table)
+    by_record = contained(log)
+    for i in range(100):
+        wanted = [("q1", i >= 20), ("q2", i == 5), ("q3", i >= 20), ("q4", i % 7 == 3)]
+        assert by_record[i] == [name for name, inside in wanted if inside]

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, vstack
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.log import incidence, noise_families
 from leakgauge.domains.queries.log.answers import LoggedAnswers
+from leakgauge.domains.queries.log.ratio_kinds import RatioKinds, ratio_kinds
 from leakgauge.domains.queries.log.signatures import count_kinds, group_records, without_unmoved
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN, TabulatedKinds, tabulated_kinds
 from leakgauge.domains.queries.records import Ints
@@ -29,7 +30,7 @@ _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signa
 _STEEPEST = float(np.log(1 / characteristic_functions.FPR))
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
 _FINER = 4  # times as many frequencies, for comparison
-_COMPARED = 256  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
+_COMPARED = 24  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +58,11 @@ def record_signatures(
     tabulated: TabulatedKinds | None = None,
 ) -> RecordSignatures:
     """Count the kinds of answers that contain each record, and group records with equal counts."""
-    kinds, large = _kinds(answers, sparse)
+    ratios = _ratio_kinds(answers, sparse)
+    kinds, large = _kinds(answers, sparse) if ratios is None else (ratios.ratios.astype(np.complex128), 0)
     tabulated = tabulated_kinds(answers, sparse) if tabulated is None else tabulated
     n_kinds = kinds.size + len(tabulated)
-    positions = _kind_positions(answers, sparse, kinds, large, tabulated)
+    positions = _kind_positions(answers, sparse, kinds, large, tabulated, ratios)
     blocks = [count_kinds(*block, n_kinds) for block in positions]
     empty = csr_array((0, max(n_kinds, 1)), dtype=np.float32)
     cells = vstack([empty, *blocks], format="csr")
@@ -69,13 +71,19 @@ def record_signatures(
     loss_kinds = loss_sums.LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64), tabulated.tables)
     if not n_kinds:
         loss_kinds = loss_sums.LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
-    rounded = max(_rounding_share(answers, large), tabulated.rounded)
+    share = _rounding_share(answers, large) if ratios is None else ratios.step
+    rounded = max(share, tabulated.rounded)
     few, mu = cells[first], mu_squared[first]
     return RecordSignatures(loss_kinds, few, mu, which, rounded, tabulated.rounded)
 
 
 def _kind_positions(
-    answers: LoggedAnswers, sparse: incidence.Incidence, kinds: Keys, large: int, tabulated: TabulatedKinds
+    answers: LoggedAnswers,
+    sparse: incidence.Incidence,
+    kinds: Keys,
+    large: int,
+    tabulated: TabulatedKinds,
+    ratios: RatioKinds | None,
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
     """Return for blocks of records where the answers of each start, and their kinds as positions.
 
@@ -83,9 +91,12 @@ def _kind_positions(
     """
 
     def places(queries: npt.NDArray[np.integer], sizes: Reals) -> npt.NDArray[np.int32]:
-        keys = _key(answers, queries, sizes)
-        positions = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
-        positions[keys.real <= 0] = -1
+        if ratios is not None:
+            positions = ratios.positions(queries, sizes)
+        else:
+            keys = _key(answers, queries, sizes)
+            positions = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
+            positions[keys.real <= 0] = -1
         if len(tabulated):
             own = tabulated.positions(queries, sizes)
             positions = np.where(own >= 0, own + np.int32(kinds.size), positions)
@@ -100,6 +111,13 @@ def _kind_positions(
         else:
             codes = places(sparse.queries[own], np.abs(sparse.contributions[own]))
         yield without_unmoved(starts - starts[0], codes)
+
+
+def _ratio_kinds(answers: LoggedAnswers, sparse: incidence.Incidence) -> RatioKinds | None:
+    """Return the kinds where records contribute different values and no noise is geometric; else None."""
+    if sparse.contributions is None or answers.has_form(noise_families.LossForm.GEOMETRIC).any():
+        return None
+    return ratio_kinds(answers, sparse, MOST_KINDS, STEP)
 
 
 def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals) -> Keys:

@@ -30,20 +30,28 @@ def clip_contributions(
             "number is too small."
         )
         return pairs, (note,) if sums else ()
-    bound = answers.bound[pairs.queries]
-    beyond = np.abs(values) > bound
-    notes: tuple[str, ...] = ()
-    if beyond.any():
-        _refuse_counts(pairs, answers, beyond, where)
-        values = np.clip(values, -bound, bound)
-        notes = (f"Contributions clipped to the bound of their sum: {np.count_nonzero(beyond):,}.",)
-    uneven = values != np.floor(values)
-    if uneven.any():
-        uneven &= answers.where([family.lattice for family in answers.families])[pairs.queries]
-        name = answers.name_of(pairs.queries[int(np.argmax(uneven))])
-        rule = f"{name} noise is for whole numbers; fix the noise or the value"
-        _refuse(pairs, answers, uneven, where, rule)
+    whole = answers.where([family.lattice for family in answers.families])
+    values, clipped = values.copy() if not values.flags.writeable else values, 0
+    for part in _parts(values.size):
+        some = CodedPairs(pairs.queries[part], pairs.records[part], values[part])
+        bound = answers.bound[some.queries]
+        beyond = np.abs(values[part]) > bound
+        if beyond.any():
+            _refuse_counts(some, answers, beyond, where)
+            np.clip(values[part], -bound, bound, out=values[part])
+            clipped += int(np.count_nonzero(beyond))
+        if whole.any():
+            uneven = (values[part] != np.floor(values[part])) & whole[some.queries]
+            name = answers.name_of(some.queries[int(np.argmax(uneven))])
+            rule = f"{name} noise is for whole numbers; fix the noise or the value"
+            _refuse(some, answers, uneven, where, rule)
+    notes = (f"Contributions clipped to the bound of their sum: {clipped:,}.",) if clipped else ()
     return replace(pairs, contributions=values), notes
+
+
+def _parts(n: int) -> Iterator[slice]:
+    """Return consecutive pairs, few enough that numbers about them need little memory."""
+    yield from (slice(first, min(first + _BLOCK, n)) for first in range(0, n, _BLOCK))
 
 
 def _from_table(
@@ -63,11 +71,13 @@ def _from_table(
         except BadInput as error:
             raise BadInput(f"{where}, row {n}: {str(error).removeprefix('query.')}") from None
         which[codes] = len(values) - 1
-    contributions = np.ones(pairs.records.size)
-    own = which[pairs.queries]
-    for place, column_values in enumerate(values[1:], start=1):
-        rows = np.flatnonzero(own == place)
-        contributions[rows] = column_values[pairs.records[rows]]
+    contributions = np.empty(pairs.records.size)
+    if (which == 1).all():  # sums of one column only
+        return np.take(values[1], pairs.records, out=contributions, mode="clip")
+    all_values = np.concatenate(values)
+    firsts = which.astype(np.int64) * len(table)
+    for part in _parts(pairs.records.size):
+        np.take(all_values, firsts[pairs.queries[part]] + pairs.records[part], out=contributions[part])
     return contributions
 
 
@@ -143,7 +153,9 @@ def build_incidence(pairs: CodedPairs, rows: Ints, n_records: int) -> Incidence:
     if not (queries[1:] >= queries[:-1]).all():
         order = np.argsort(queries, kind="stable")
         queries, records, data = queries[order], records[order], None if data is None else data[order]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(queries, minlength=n_queries))])
+    starts = np.searchsorted(queries, np.arange(n_queries + 1, dtype=np.int32))
+    if records.size < 2**31:  # else all positions would be copied as 64 bits
+        starts = starts.astype(np.int32)
     entries = np.ones(records.size, dtype=np.uint8) if data is None else data
     by_record = csr_array((entries, records, starts), shape=(n_queries, n_records)).tocsc()
     own = by_record.indptr.astype(np.int64)

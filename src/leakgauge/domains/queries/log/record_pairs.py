@@ -228,17 +228,48 @@ def pairs_from_predicates(connection: Connection, source: LogSource, table: Orac
     predicates = connection.execute(
         f'SELECT "where", min(n), list(code ORDER BY code) FROM log {rule} GROUP BY "where" ORDER BY min(n)'
     ).fetchall()
-    queries: list[Ints] = []
-    records: list[Ints] = []
+    selections: list[_Selection] = []
+    sizes = np.zeros(1 + max((max(codes) for _, _, codes in predicates), default=-1), dtype=np.int64)
     for where, n, codes in predicates:
         try:
             rows = table.rows(table.condition(Query(where=where)))
         except BadInput as error:
             raise BadInput(f"{source.path.name}, row {n}: {error}") from None
-        queries.append(np.repeat(np.array(codes, dtype=np.int32), rows.size))
-        records.append(np.tile(rows.astype(np.int32), len(codes)))
-    return CodedPairs(_concatenated(queries), _concatenated(records), None)
+        selections.append(_Selection.of(rows, len(table), codes))
+        sizes[codes] = rows.size
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    records = np.empty(int(starts[-1]), dtype=np.int32)
+    for selection in selections:
+        inside = selection.rows
+        for code in selection.codes:
+            records[starts[code] : starts[code + 1]] = inside
+    queries = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
+    return CodedPairs(queries, records, None)
 
 
-def _concatenated(parts: list[Ints]) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
-    return np.concatenate([np.zeros(0, dtype=np.int32), *parts]).astype(np.int32)
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """The records that a predicate selects, and its queries.
+
+    They are kept as positions or as one bit for each record, whichever is smaller: all predicates are
+    evaluated before there is room for the pairs.
+    """
+
+    kept: npt.NDArray[np.uint8] | Positions
+    packed: bool
+    n_records: int
+    codes: list[int]
+
+    @classmethod
+    def of(cls, rows: Ints, n_records: int, codes: list[int]) -> "_Selection":
+        if 32 * rows.size <= n_records:
+            return cls(rows.astype(np.int32), False, n_records, codes)
+        inside = np.zeros(n_records, dtype=bool)
+        inside[rows] = True
+        return cls(np.packbits(inside), True, n_records, codes)
+
+    @property
+    def rows(self) -> npt.NDArray[np.integer]:
+        if not self.packed:
+            return self.kept
+        return np.flatnonzero(np.unpackbits(np.asarray(self.kept, dtype=np.uint8), count=self.n_records))
