@@ -266,7 +266,7 @@ def test_attributes_select_rows_and_not_people():
 
 def test_repeated_ids_name_the_way_out(tmp_path):
     (tmp_path / "visits.csv").write_text("id,x\n1,1\n1,2\n")
-    with pytest.raises(BadInput, match=r"set data\.person"):
+    with pytest.raises(BadInput, match=r"several rows by data\.person"):
         load_records({"source": "visits.csv"}, Path(tmp_path), 1)
 
 

@@ -50,8 +50,8 @@ class OracleRecords:
             assert most <= self.rows_per_person, "the reader keeps as many rows as are allowed"
         elif n_repeated := len(self) - len(self.row_of):
             raise BadInput(
-                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ, or set "
-                "data.person and data.rows_per_person"
+                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ (a plan "
+                "can name people with several rows by data.person)"
             )
 
     def __len__(self) -> int:
