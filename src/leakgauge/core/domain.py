@@ -29,7 +29,9 @@ class Term:
     meaning: str = ""
     is_share: bool = False  # written as a percentage
     bound: Literal["", "lower", "upper"] = ""  # a bound: rounded to the safe side, shown with ≥ or ≤
-    sentence: str = ""  # for the terminal, with a place for {value}; empty: not printed there
+    sentence: str = (
+        ""  # for the terminal, with a place for {value}, and one for {event} if the report has it too
+    )
     sentence_above: float = 0.0  # the sentence is printed for larger values only
     lower_is_better: bool = False  # of a number that says how useful a release is
 

@@ -33,6 +33,8 @@ def knowledge(
         id_column="id",
         ids=tuple(range(1001, 1001 + n_known)),
         values=np.ones(n_known) if query.bound is None else np.linspace(-1, 1, n_known) * query.bound,
+        counts=np.ones(n_known),
+        target_counts=np.ones(len(shifts)),
         targets=tuple(range(1, 1 + len(shifts))),
         shifts=np.array(shifts, dtype=float),
         whole=True,

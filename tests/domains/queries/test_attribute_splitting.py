@@ -151,7 +151,7 @@ def test_targets_that_no_predicate_isolates_are_named():
         n_same = strangers.count((ages[row], regions[row]))
         assert (i in asked.obstacles) == (n_same > 0)
         if n_same:
-            assert f"target {i + 1}: {n_same} others" in asked.event
+            assert f"target {i + 1}: {n_same} pe" in asked.event
     assert 0 < len(asked.obstacles) < 6
     assert asked.studied["not_isolated"] == len(asked.obstacles) / 6
     scorer = split_likelihood.Attack(queries=2).study(known, np.random.default_rng(0))
@@ -169,7 +169,7 @@ def test_two_targets_with_the_same_values_are_not_isolated(tmp_path):
 
 def test_refuses_where_nothing_can_be_asked():
     owner = game(targets=2)
-    with pytest.raises(BadInput, match=r"any target.* target 1: \d+ others .* add columns"):
+    with pytest.raises(BadInput, match=r"any target.* target 1: \d+ people .* add columns"):
         split_questions(build("attributes", {"columns": ["region"], "records": 900}, owner, 1), 2, None)
     with pytest.raises(BadInput, match=r"disjoint sets of 10 known people, at least 1; .* separate 0"):
         split_questions(knows(game(at_least=10), records=9), 1, None)

@@ -33,3 +33,15 @@ def test_informative_numbers_have_a_sentence(make):
 
 def test_no_section_without_such_numbers(make):
     assert section(JudgedRun([make()], {})) is None
+
+
+def test_targets_about_whom_nothing_was_asked_are_named(make, plain):
+    asked = "10 questions about each target; no predicate isolates target 2: 3 people have the same values"
+    found = make(domain="queries", studied={"not_isolated": 0.25}, event=asked)
+    (sentence,) = study_sentences(found)
+    assert sentence.startswith("25.0% of the targets cannot be isolated")
+    assert sentence.endswith(f"Asked: {asked}")
+    assert asked in plain(section(JudgedRun([found], {})).html)
+    everybody = make(domain="queries", studied={"not_isolated": 0.0}, event=asked)
+    assert study_sentences(everybody) == []
+    assert asked not in plain(section(JudgedRun([everybody], {})).html)

@@ -29,8 +29,8 @@ DOMAIN = Domain(
             meaning="share of the targets about whom nothing can be asked: no predicate over the known "
             "columns selects them without people whom the attacker does not know",
             is_share=True,
-            sentence="{value} of the targets cannot be isolated by the columns that the attacker knows; "
-            "nothing was asked about them",
+            sentence="{value} of the targets cannot be isolated by the columns that the attacker knows, and "
+            "nothing was asked about them. Asked: {event}",
         ),
     },
     mechanisms="plan_tables:mechanism_lines",

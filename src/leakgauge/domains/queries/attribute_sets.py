@@ -42,7 +42,9 @@ class TargetCell:
         """Why no predicate isolates the target."""
         if self.unusable:
             return "a value of it is not a number"
-        return f"{self.n_strangers} others whom the attacker does not know have the same values"
+        if self.n_strangers == 1:
+            return "1 person whom the attacker does not know has the same values"
+        return f"{self.n_strangers} people whom the attacker does not know have the same values"
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ class AverageLikelihoodScore:
     questions: TargetQuestions
     noise: AverageNoise
     shifts: Reals  # of the targets: what they add to a sum
+    counts: Reals  # of the targets: what they add to a count
 
     def __call__(self, samples: Reals) -> Reals:
         scores = np.zeros(samples.shape[:2])
@@ -50,6 +51,8 @@ class AverageLikelihoodScore:
             for i, (total, count) in enumerate(zip(*split.parts)):
                 given = ~np.isnan(samples[:, target, i])
                 averages = samples[given, target, i] + split.known[i]
-                present = self.noise.log_density(averages, total + self.shifts[target], count + 1.0)
+                present = self.noise.log_density(
+                    averages, total + self.shifts[target], count + self.counts[target]
+                )
                 scores[given, target] += present - self.noise.log_density(averages, total, count)
         return scores

@@ -47,7 +47,7 @@ def choose_targets(
     selected = records.units(selected)
     if wanted.names:
         return _named_targets(records, query, wanted.names, selected)
-    values = records.unit_values(query, selected)
+    values = _strengths(records, query, selected)
     candidates, weights = selected[values != 0], np.abs(values[values != 0])
     if candidates.size < wanted.how_many:
         raise BadInput(
@@ -60,6 +60,14 @@ def choose_targets(
     return np.sort(candidates[order[: wanted.how_many]])
 
 
+def _strengths(records: OracleRecords, query: Query, units: Ints) -> Reals:
+    """Return what each unit contributes to an answer, or to the group to which it contributes most."""
+    values = records.unit_values(query, units)
+    if values.ndim == 1:
+        return values
+    return np.take_along_axis(values, np.abs(values).argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
 def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], selected: Ints) -> Ints:
     """Return the rows of the ids that the owner has named, in that order."""
     known, names_as_text = {str(name): row for name, row in records.row_of.items()}, list(map(str, names))
@@ -70,7 +78,7 @@ def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], se
                 f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}, so that "
                 "no answer depends on that record; change one of them"
             )
-    unchanged = [name for name, value in zip(names_as_text, records.unit_values(query, rows)) if value == 0]
+    unchanged = [name for name, value in zip(names_as_text, _strengths(records, query, rows)) if value == 0]
     if unchanged:
         raise BadInput(
             f"{TARGETS_KEY}.names: {query.column!r} of {unchanged[0]!r} is 0, so that no answer depends on "
@@ -171,7 +179,7 @@ class Challenger(ChallengerDefaults):
         """
         targets, rules = self.table.targets[:1], self.rules
         table = OracleTable(self.table.records, targets)
-        shift = float(self.table.records.unit_values(self.query, targets)[0])
+        shift = float(_strengths(self.table.records, self.query, targets)[0])
         settings = [rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift]
         if rules.at_least is not None:
             settings += [rules.at_least, rules.suppress_by]
@@ -240,12 +248,6 @@ def build(
     rules = plan_tables.read_oracle_rules(mechanism, table, folder, plan_tables.rows_per_person(data))
     records = load_records(data, folder, seed)
     query = table.query
-    if records.rows_per_person is not None and (
-        query.group_by is not None or query.kind is QueryKind.AVERAGE
-    ):
-        raise BadInput(
-            "challenger.query: attacks on averages and groups are about single rows; leave out data.person"
-        )
     _require_answers(records, query)
     _require_whole(records, query, rules)
     targets = choose_targets(records, query, table.targets, stream(seed, Role.DATA, TARGETS_STREAM))

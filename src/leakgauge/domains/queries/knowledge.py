@@ -34,10 +34,11 @@ class OracleKnowledge:
     cache: str
     at_least: int | None = None  # smaller counts are not answered
     suppress_by: SuppressBy = SuppressBy.RECORDS
-    values: Reals  # contribution of each known person
-    shifts: Reals  # contribution of each target
-    groups: Ints | None = None  # of each known person, where the answer has groups
-    target_groups: Ints | None = None
+    values: Reals  # contribution of each known person (x groups)
+    counts: Reals  # how many records of each known person are in an answer (x groups)
+    shifts: Reals  # contribution of each target, in its group
+    target_counts: Reals  # how many records of each target are in an answer, in its group
+    target_groups: Ints | None = None  # where the answer has groups: the one that a target changes most
     count_noise: OracleNoise | None = None  # of the count that divides an average; ``noise`` is of its sum
     whole: bool  # whether everybody whom the query selects is known, except the targets
 
@@ -159,10 +160,14 @@ def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
     """The fields that all attackers have."""
     rules, records, query = challenger.rules, challenger.table.records, challenger.query
     targets = np.asarray(challenger.table.targets)
-    grouped = query.group_by is not None
+    shifts, counts = (records.unit_values(one, targets) for one in (query, query.counted))
+    groups = None
+    if query.group_by is not None:
+        groups = np.abs(shifts).argmax(axis=1)
+        shifts, counts = (values[np.arange(targets.size), groups] for values in (shifts, counts))
     return {
-        "groups": records.groups(query, rows) if grouped else None,
-        "target_groups": records.groups(query, targets) if grouped else None,
+        "target_groups": groups,
+        "target_counts": counts,
         "count_noise": rules.count_noise_of(query) if query.kind is QueryKind.AVERAGE else None,
         "query": query,
         "noise": rules.noise_of(query),
@@ -173,6 +178,7 @@ def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
         "at_least": rules.at_least,
         "suppress_by": rules.suppress_by,
         "values": records.unit_values(query, rows),
-        "shifts": records.unit_values(query, targets),
+        "counts": records.unit_values(query.counted, rows),
+        "shifts": shifts,
         "whole": rows.size == challenger.table.ask(query).other_units.size,
     }

@@ -97,6 +97,12 @@ class Query:
         return None if self.edges is None else len(self.edges) - 1
 
     @property
+    def counted(self) -> "Query":
+        """The number of records behind each number of the answer."""
+        kind = QueryKind.COUNT if self.group_by is None else QueryKind.HISTOGRAM
+        return replace(self, kind=kind, column=None, bound=None)
+
+    @property
     def sensitivity(self) -> float:
         """How much one record can change the answer when it is added or removed.
 

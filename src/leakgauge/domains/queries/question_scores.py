@@ -20,5 +20,8 @@ def likelihood_score(knowledge: OracleKnowledge, questions: TargetQuestions) -> 
     if knowledge.count_noise is None:
         return LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
     return AverageLikelihoodScore(
-        questions, AverageNoise(knowledge.noise, knowledge.count_noise), knowledge.shifts
+        questions,
+        AverageNoise(knowledge.noise, knowledge.count_noise),
+        knowledge.shifts,
+        knowledge.target_counts,
     )

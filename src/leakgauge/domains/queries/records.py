@@ -50,8 +50,8 @@ class OracleRecords:
             assert most <= self.rows_per_person, "the reader keeps as many rows as are allowed"
         elif n_repeated := len(self) - len(self.row_of):
             raise BadInput(
-                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ, or set "
-                "data.person and data.rows_per_person"
+                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ (a plan "
+                "can name people with several rows by data.person)"
             )
 
     def __len__(self) -> int:
@@ -84,12 +84,25 @@ class OracleRecords:
         return rows if self.rows_per_person is None else np.unique(self.unit_of[rows])
 
     def unit_values(self, query: Query, units: Ints) -> Reals:
-        """Return the contribution of all rows of each of these units, which are known by their first rows."""
+        """Return the contribution of all rows of each of these units, which are known by their first rows.
+
+        With groups it is units x groups.
+        """
         if self.rows_per_person is None:
-            return self.values(query, units)
+            return self.by_group(query, units, self.values(query, units))
         rows = np.flatnonzero(np.isin(self.unit_of, units))
-        totals = np.bincount(self.unit_of[rows], self.values(query, rows), minlength=len(self))
-        return np.asarray(totals[units], dtype=np.float64)
+        place_of = np.zeros(len(self), dtype=np.int64)
+        place_of[units] = np.arange(units.size)
+        values = self.by_group(query, rows, self.values(query, rows))
+        totals = np.zeros((units.size, *values.shape[1:]))
+        np.add.at(totals, place_of[self.unit_of[rows]], values)
+        return totals
+
+    def by_group(self, query: Query, rows: Ints, values: Reals) -> Reals:
+        """Return the values of some rows: as they are, or rows x groups with each value in its group."""
+        if query.n_groups is None:
+            return values
+        return values[:, None] * (self.groups(query, rows)[:, None] == np.arange(query.n_groups))
 
     @property
     def id_operand(self) -> conditions.Operand:
@@ -283,10 +296,12 @@ class OracleTable:
             id_operand=self.records.id_operand,
             others=others,
             targets=np.bincount(of, minlength=self.targets.size) > 0,
-            total=np.asarray(self._by_group(query, others, self.records.values(query, others)).sum(axis=0)),
-            shifts=self._by_target(of, self._by_group(query, own, self.records.values(query, own))),
-            n_others=np.asarray(self._by_group(query, others, np.ones(others.size)).sum(axis=0)),
-            n_targets=self._by_target(of, self._by_group(query, own, np.ones(own.size))),
+            total=np.asarray(
+                self.records.by_group(query, others, self.records.values(query, others)).sum(axis=0)
+            ),
+            shifts=self._by_target(of, self.records.by_group(query, own, self.records.values(query, own))),
+            n_others=np.asarray(self.records.by_group(query, others, np.ones(others.size)).sum(axis=0)),
+            n_targets=self._by_target(of, self.records.by_group(query, own, np.ones(own.size))),
             other_units=self.records.units(others),
             per_person=self.records.rows_per_person is not None,
         )
@@ -303,9 +318,3 @@ class OracleTable:
         found = np.zeros((self.targets.size, *values.shape[1:]))
         np.add.at(found, of, values)
         return found
-
-    def _by_group(self, query: Query, rows: Ints, values: Reals) -> Reals:
-        """Return the values of some rows: as they are, or rows x groups with each value in its group."""
-        if query.n_groups is None:
-            return values
-        return values[:, None] * (self.records.groups(query, rows)[:, None] == np.arange(query.n_groups))

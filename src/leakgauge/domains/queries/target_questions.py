@@ -197,17 +197,16 @@ def _split_by_ids(known: KnownRecords, sets: list[Ints], target: int, by: Select
 def _without_known_part(
     known: OracleKnowledge, target: int, queries: tuple[Query, ...], sets: list[Ints]
 ) -> SplitQuery:
-    """Compute what the answers would be without the target: the known people in the target's group."""
-    group = None
-    if known.groups is not None and known.target_groups is not None:
-        group = int(known.target_groups[target])
-        sets = [rows[known.groups[rows] == group] for rows in sets]
-    sums = np.array([known.values[rows].sum() for rows in sets])
+    """Compute what the answers would be without the target: of the known people, in the target's group."""
+    group = None if known.target_groups is None else int(known.target_groups[target])
+    values = known.values if group is None else known.values[:, group]
+    sums = np.array([values[rows].sum() for rows in sets])
     if known.query.kind is not QueryKind.AVERAGE:
         return SplitQuery(queries, sums, group)
-    counts = np.array([float(rows.size) for rows in sets])
+    counts_of = known.counts if group is None else known.counts[:, group]
+    counts = np.array([counts_of[rows].sum() for rows in sets])
     without = sums / np.maximum(counts, 1.0)
-    shifts = (sums + known.shifts[target]) / (counts + 1.0) - without
+    shifts = (sums + known.shifts[target]) / (counts + known.target_counts[target]) - without
     return SplitQuery(queries, without, group, shifts, (sums, counts))
 
 

@@ -19,6 +19,8 @@ preparation; beside them is how well the attacker then did.</p>
 <li>{{ one.title }}: {{ one.meaning }}.</li>
 {% endfor %}
 </ul>
+{% for note in notes %}<p>{{ note }}</p>
+{% endfor %}
 """
 
 
@@ -29,7 +31,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         return None
     shown = run_report.most_severe(studious, MOST_ROWS)
     terms = study_terms(shown)
-    rows = []
+    rows, notes = [], []
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
         metric, studied = metric_text.leading_name(verdict), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
@@ -39,6 +41,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
             for one, term in terms.items()
         )
         rows.append(page.HtmlTableRow(name, (measured, *numbers)))
+        notes += [f"{name}: {sentence}." for sentence in study_sentences(verdict, only_events=True)]
     table = page.html_table(
         "Computed by attackers beforehand",
         [("Correct identifications", ""), *((term.title, term.meaning) for term in terms.values())],
@@ -46,7 +49,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         caption="What attackers computed beforehand; means over the targets. "
         + run_report.omission_note(len(shown), len(studious), "attackers"),
     )
-    html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()))
+    html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()), notes=notes)
     return page.Section("Computed by attackers beforehand", html)
 
 
@@ -74,11 +77,12 @@ def study_value(term: Term, value: float) -> str:
             return number_format.percent(value) if term.is_share else number_format.number(value)
 
 
-def study_sentences(verdict: Verdict) -> list[str]:
-    """The sentences about these numbers for the terminal."""
+def study_sentences(verdict: Verdict, *, only_events: bool = False) -> list[str]:
+    """The sentences about these numbers for the terminal, or only those that say what the attack looks at."""
     studied: Mapping[str, float] = verdict.studied or {}
     return [
-        term.sentence.format(value=study_value(term, studied[name]))
+        term.sentence.format(value=study_value(term, studied[name]), event=verdict.event or "")
         for name, term in study_terms([verdict]).items()
         if term.sentence and studied[name] > term.sentence_above
+        if "{event}" in term.sentence or not only_events
     ]
