@@ -22,7 +22,7 @@ def audits():
 def show(audits):
     """Make an item of verdicts that a rule makes up: ``rates(audit, label)`` are TPR and TNR."""
 
-    def make(name, rates, reach=0.001):
+    def make(name, rates, reach=0.001, spent=lambda audit: None):
         verdicts = []
         for audit in audits(name):
             for contender in audit.contenders:
@@ -39,7 +39,11 @@ def show(audits):
                 }
                 verdicts.append(
                     SimpleNamespace(
-                        audit=audit.name, label=contender.label, rounds=audit.rounds, metrics=metrics
+                        audit=audit.name,
+                        label=contender.label,
+                        rounds=audit.rounds,
+                        metrics=metrics,
+                        spent=spent(audit),
                     )
                 )
         shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))

@@ -12,6 +12,7 @@ PAPER = Paper(
         "table_1": "table_1:TABLE_1",
         "figure_3": "figures_3_and_4:FIGURE_3",
         "figure_4": "figures_3_and_4:FIGURE_4",
+        "statements": "statements:STATEMENTS",
         "sums": "bounded_sums:SUMS",
     },
 )

@@ -38,6 +38,7 @@ class Statement:
     mechanism: dict[str, Any] = field(default_factory=lambda: LAPLACE)
     challenger: dict[str, Any] = field(default_factory=lambda: {"budget": EPSILON * N_ANSWERS})
     attacks: tuple[dict[str, Any], ...] = (SPLIT,)
+    rounds: int = 100  # in which the defect shows
 
 
 class Refused(Exception):
@@ -65,7 +66,7 @@ class NoisyCounts:
     """Laplace noise on counts; every answer costs its epsilon; equal questions get the stored answer."""
 
     stated = Statement()
-    scale = 1 / EPSILON
+    scale, n_answers = 1 / EPSILON, N_ANSWERS
 
     def __init__(self, people: Path, seed: int = 0) -> None:
         self.seed, self.sessions, self.n_opened = seed, dict[str, Session](), 0
@@ -95,7 +96,7 @@ class NoisyCounts:
         return where
 
     def affordable(self, session: Session, rows: list[int]) -> bool:
-        return session.n_answers < N_ANSWERS
+        return session.n_answers < self.n_answers
 
     def noise(self, session: Session, where: str) -> float:
         return float(session.rng.laplace(scale=self.scale))
@@ -267,6 +268,7 @@ class NoNoise(NoisyCounts):
 class TooLittleNoise(NoisyCounts):
     """Adds four fifths of the stated noise."""
 
+    stated = Statement(rounds=200)
     scale = 0.8 / EPSILON
 
 
@@ -316,12 +318,9 @@ class LowBitsTell(NoisyCounts):
     """
 
     stated = Statement(
-        {"name": "laplace", "epsilon": 1.0}, {"budget": 1.0}, ({"name": "repeat", "queries": 1},)
+        {"name": "laplace", "epsilon": 1.0}, {"budget": 1.0}, ({"name": "repeat", "queries": 1},), rounds=600
     )
-    scale = 1.0
-
-    def affordable(self, session: Session, rows: list[int]) -> bool:
-        return session.n_answers < 1
+    scale, n_answers = 1.0, 1
 
     def noise(self, session: Session, where: str) -> float:
         return float(np.float32(super().noise(session, where)))
@@ -334,10 +333,15 @@ class LowBitsTell(NoisyCounts):
 
 
 class FailsWithTarget(NoisyCounts):
-    """Fails now and then, only where the target is in the answer; sent again, the request is answered."""
+    """Fails half of the time where the target is in the answer; sent again, the request may be answered."""
+
+    stated = Statement(
+        challenger={"budget": 4 * EPSILON}, attacks=({"name": "split_likelihood", "queries": 4},), rounds=200
+    )
+    n_answers = 4
 
     def answer(self, session: Session, where: str) -> float:
-        if TARGET in self.rows(session, where) and session.rng.random() < 0.3:
+        if TARGET in self.rows(session, where) and session.rng.random() < 0.5:
             raise ServerError
         return super().answer(session, where)
 
@@ -345,8 +349,10 @@ class FailsWithTarget(NoisyCounts):
 class SlowWithTarget(NoisyCounts):
     """Takes a twentieth of a second longer where the target is in the answer."""
 
-    delay = 0.05
-    stated = Statement(attacks=({"name": "split_likelihood", "queries": 1},))
+    delay, n_answers = 0.05, 1
+    stated = Statement(
+        challenger={"budget": EPSILON}, attacks=({"name": "split_likelihood", "queries": 1},), rounds=200
+    )
 
     def answer(self, session: Session, where: str) -> float:
         if TARGET in self.rows(session, where):

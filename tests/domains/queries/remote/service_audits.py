@@ -38,7 +38,7 @@ def audit_service(
     folder: Path,
     *,
     seed: int = 5,
-    rounds: int = 100,
+    rounds: int | None = None,
     confidence: float = 0.999,
     attacks: list[dict[str, Any]] | None = None,
     control: str = "none",
@@ -50,6 +50,7 @@ def audit_service(
     One connection, so that the seed decides everything but the times. The positive control is left out
     unless it is named: it would double the requests.
     """
+    rounds = rounds or kind.stated.rounds
     write_people(folder / "people.csv")
     running = kind(folder / "people.csv", seed)
     with served(running) as url:
@@ -73,6 +74,7 @@ def audit_service(
                             "url": url,
                             "rate": 1e5,
                             "timeout": 60.0,
+                            "tries": 50,
                             "total": 10_000_000,
                             "connections": 1,
                             "control": control,

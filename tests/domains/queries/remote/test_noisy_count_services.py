@@ -159,7 +159,7 @@ def test_errors_only_with_target(make):
         return n
 
     assert n_errors((TARGET,)) == 0
-    assert 10 < n_errors(()) < 60
+    assert 25 < n_errors(()) < 75
 
 
 def test_over_http(make):
