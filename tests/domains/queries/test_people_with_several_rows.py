@@ -266,7 +266,7 @@ def test_our_service_leaves_out_people():
     owner = owned(mechanism={"name": "laplace", "scale": 1e-3})
     rounds, (target,) = service_rounds(owner), owner.table.targets
     name = owner.table.records.ids[target]
-    with_it, without = (rounds.ask(rounds.open(absent), Query(), None) for absent in ((), (name,)))
+    with_it, without = (rounds.ask(rounds.open(absent), Query(), None).answer for absent in ((), (name,)))
     assert with_it - without == pytest.approx(len(rows_of(owner, name)), abs=0.1)
 
 
