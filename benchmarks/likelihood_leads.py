@@ -6,6 +6,11 @@ small groups. The people are split several times into pool and reference; AUC is
 rounds of all splits, and differences have standard errors (in brackets). `own` and `calibrated` are the
 accuracy at the attack's own threshold, and at one calibrated on the rounds of the other splits. Real data are
 read from the folder that LEAKGAUGE_DATA names.
+
+Measured so far in all 68 settings: `own` is within 0.014 of `calibrated`, and the AUC within 0.0011 of that
+of a fit by Newton's method over all cells (by place, 0.0002 or less in the mean). Rivals were measured in
+few settings: the city at k = 1, lead over zero -0.002 (0.002), never +0.008 (0.001), shadow_logistic +0.020
+(0.006); cabs at k = 1, zero +0.000, never +0.000, shadow_logistic +0.001 (0.001).
 """
 
 import os

@@ -3,6 +3,11 @@
 The classifiers are `shadow_logistic` and a direct implementation of it: people summed one by one, all columns
 given to scikit-learn. What would take very long is timed on few releases and scaled up: each takes the same
 time.
+
+Measured on a busy machine for one target, against `shadow_logistic`, which takes 0.2 to 0.9 s: with rates
+fitted to every release 15 x at epsilon 1, 23 x at epsilon 0.5 and 7 x at suppression of 1, so that the goal
+of 20 x is met at epsilon 0.5 only; at usual rates 63 x, 81 x and 28 x. About half of the 0.035 s is for
+tables, and half for one reading of the 3.4 million published counts.
 """
 
 from collections.abc import Iterator
