@@ -213,7 +213,8 @@ def test_refusals_that_the_budget_does_not_explain_are_not_as_stated():
     decided = decide_conformance(found, 0.001)
     assert any("although the stated budget pays for them" in text for text in decided.departures)
     assert any(text.startswith("Refusals tell whether the target") for text in decided.departures)
-    assert decided.violations == ()  # 50 rounds do not tell 100 % from the 92 % that are allowed
+    assert decided.violations == ()  # so few rounds do not tell 100 % from the 92 % that are allowed
+    assert "low_order_bits" not in p_values(found)  # answers of one world only are no fair comparison
 
 
 def test_errors_only_with_the_target_are_beyond_the_promise_in_enough_rounds():

@@ -105,16 +105,12 @@ def _low_bits(answers: GatheredAnswers, members: Bits, asked: Bits, rules: Oracl
     """Whether the last bits of the first answer about a target tell more than one answer may."""
     if not rules.real_valued:
         return []
-    usable = asked & answers.independent
-    often = usable.sum(axis=0) >= max(FEWEST_ROUNDS, len(members) // 2)
-    if not often.any():
+    usable = (asked & answers.independent).all(axis=0)  # whether there is an answer may tell something too
+    if not usable.any():
         return []
-    column = int(np.argmax(often))
-    rows = usable[:, column]
+    column = int(np.argmax(usable))
     one_answer = rules.noise.guarantee
-    return [
-        low_order_bits(answers.answers[rows, column], members[rows], one_answer.epsilon, one_answer.delta)
-    ]
+    return [low_order_bits(answers.answers[:, column], members, one_answer.epsilon, one_answer.delta)]
 
 
 def _only_not_as_stated(test: NoiseTest) -> NoiseTest:
