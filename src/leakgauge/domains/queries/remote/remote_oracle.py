@@ -284,6 +284,7 @@ class HttpOracle:
     ) -> None:
         self._adapter, self._table, self._rules = adapter, table, rules
         self._members, self._seeds = members, seeds
+        self._reported = None if adapter.service.spent is None else np.zeros(len(members))
         self._ledger = Ledger(members, rules.epsilon)
         self._given: dict[Hashable, Reals] = {}
 
@@ -295,6 +296,8 @@ class HttpOracle:
         resolved = self._table.ask(query)
         question = query_values(query, self._adapter.service, self._table.records.id_column)
         answers = self._adapter.ask(self._rounds, question)
+        if self._reported is not None:
+            self._reported = self._adapter.reported(self._rounds)
         self._require_noise(answers, query)
         answered = ~np.isnan(answers)
         self._ledger.add(resolved, answered & ~self._repeated(resolved, answers))
@@ -311,9 +314,7 @@ class HttpOracle:
     @property
     def reported(self) -> Reals | None:
         """What the service says it has spent in each round; None if the plan does not say where."""
-        if not self._given:  # nothing was asked, and no round is open
-            return None if self._adapter.service.spent is None else np.zeros(self.n_rounds)
-        return self._adapter.reported(self._rounds)
+        return self._reported
 
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
