@@ -6,7 +6,7 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.http_client import UnclearReply
-from leakgauge.domains.queries.remote.plan_tables import AskRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.plan_tables import AskRequest, QueriesServiceTable, SumForm
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
 from leakgauge.domains.queries.remote.request_templates import HttpMethod, RequestTemplate
 
@@ -94,6 +94,23 @@ def test_query_is_written_in_every_notation():
     assert (by_text["where"], by_text["predicate"], by_text["ids"]) == ("age > 3", "age > 3", None)
     assert by_text["sql"] == "SELECT COUNT(*) FROM t.people WHERE age > 3"
     assert query_values(Query(ids=()), service(q="{sql}"), "name")["where"] == "FALSE"
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [("income", "SUM(income)"), ("Net income", 'SUM("Net income")'), ("größe", 'SUM("größe")')],
+)
+def test_plain_sum_leaves_the_bound_to_the_service(column, said):
+    query = Query(kind=QueryKind.SUM, column=column, bound=25.0, ids=(3, 4))
+    there = QueriesServiceTable(
+        url=URL, sums=SumForm.PLAIN, ask=AskRequest(path="/{world}", json={"q": "{sql}"}), table="main.t"
+    )
+    assert query_values(query, there, "id")["sql"] == f'SELECT {said} FROM main.t WHERE "id" IN (3, 4)'
+
+
+def test_plain_sums_need_sql():
+    with pytest.raises(BadInput, match=r"only \{sql\} contains a sum"):
+        QueriesServiceTable(url=URL, sums=SumForm.PLAIN)
 
 
 def test_query_sql_gives_true_answer():

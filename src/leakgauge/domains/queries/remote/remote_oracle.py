@@ -276,9 +276,9 @@ class HttpOracle:
     ) -> None:
         self._adapter, self._table, self._rules = adapter, table, rules
         self._members, self._seeds = members, seeds
+        self._reported = None if adapter.service.spent is None else np.zeros(len(members))
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
-        self._reported: Reals | None = None  # kept before rounds are asked on
         self._recorder = TranscriptRecorder(
             members,
             real_valued=rules.real_valued,
@@ -294,6 +294,8 @@ class HttpOracle:
         resolved = self._table.ask(query)
         question = query_values(query, self._adapter.service, self._table.records.id_column)
         served = self._adapter.ask(self._rounds, question)
+        if self._reported is not None:
+            self._reported = self._adapter.reported(self._rounds)
         self._ledger.add(resolved, self._record(resolved, served))
         self._first = self._first or query
         return np.array([one.answer for one in served])
@@ -314,7 +316,6 @@ class HttpOracle:
     def transcript(self) -> Transcript:
         """Ask the first round on, beyond its budget, and return all questions and answers."""
         if self._first is not None and has_probe(self._rules, self.n_rounds, self._seeds[0]):
-            self._reported = self.reported  # before the probe, which no attacker sent
             self._probe(self._first)
             self._first = None
         return self._recorder.columns
@@ -351,11 +352,7 @@ class HttpOracle:
     @property
     def reported(self) -> Reals | None:
         """What the service says it has spent in each round; None if the plan does not say where."""
-        if self._reported is not None:
-            return self._reported
-        if self._first is None:  # nothing was asked, and no round is open
-            return None if self._adapter.service.spent is None else np.zeros(self.n_rounds)
-        return self._adapter.reported(self._rounds)
+        return self._reported
 
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
