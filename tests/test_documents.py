@@ -60,7 +60,7 @@ EXPECTED = {  # finding by audit, or by audit and attacker
         "budget-believed@accountant=per_row": {
             "split_midpoint-known": BROKEN,  # members are refused, and non-members answered to the end
             "split_likelihood-known": BROKEN,
-            "split_t_test-known": KEPT,
+            "split_t_test-known": BROKEN,  # by what it was given, though the attack fails
             "repeat-known": KEPT,  # one answer: the others come from the cache
             "repeat-equivalent": BROKEN,
             "refusal-known": BROKEN,
@@ -72,7 +72,7 @@ EXPECTED = {  # finding by audit, or by audit and attacker
             "split_t_test-known": BROKEN,
             "repeat-known": KEPT,
             "repeat-equivalent": BROKEN,
-            "refusal-known": KEPT,  # nobody is refused
+            "refusal-known": BROKEN,  # nobody is refused, so that everybody gets 200 answers
             "combined-known": BROKEN,
         },
     },

@@ -2,11 +2,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Relation, Unit
-from leakgauge.domains.queries.guarantee import oracle_guarantee
-from leakgauge.domains.queries.oracle import OracleRules
+from leakgauge.domains.queries.guarantee import guarantee_of_answers, least_epsilon, oracle_guarantee
+from leakgauge.domains.queries.oracle import AnswerCache, OracleRules
 from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.plan import MetricsTable
 from leakgauge.theory.tradeoff import max_tpr
+from leakgauge.verdict import decide_finding
 
 
 def rules(noise, **changed):
@@ -52,3 +55,32 @@ def test_unsound_accountant_has_no_promise(changed):
 def test_owner_may_state_a_promise():
     found = oracle_guarantee(rules(laplace.Mechanism(epsilon=0.3), accountant="per_row"), 3.0)
     assert (found.epsilon, found.nominal_epsilon, found.curve, found.exact_epsilon) == (3.0, 0.3, None, None)
+
+
+def test_two_copies_are_held_against_the_curve_of_their_noise():
+    """Half of the stated noise is found in 200 rounds of one answer with epsilon 1."""
+    copies = rules(laplace.Mechanism(epsilon=1.0), accountant="none", cache=AnswerCache.NONE, budget=None)
+    assert oracle_guarantee(copies, 1.0).curve is None
+    promised = oracle_guarantee(copies, 1.0, without_sessions=True)
+    exact = guarantee_of_answers(copies.noise, 1).curve
+    assert promised.epsilon == 1.0
+    assert np.array_equal(promised.curve.tpr, exact.tpr)
+    assert oracle_guarantee(copies, 0.5, without_sessions=True).curve is None  # it pays for no answer
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng([61, seed])
+        members = rng.random(200) < 0.5
+        answers = members + rng.laplace(scale=0.5, size=200)
+        rounds, none = np.arange(200), np.zeros(200, dtype=np.int64)
+        trials = Trials(rounds, none, members, answers - 0.5, Coins.FAIR, Reading(threshold=0.0, signed=True))
+        found.append(decide_finding(trials, promised, MetricsTable(), 2, None))
+    assert found.count("violated") >= 8
+
+
+def test_least_epsilon_is_the_sum_without_delta_and_far_less_with_it():
+    assert least_epsilon(laplace.Mechanism(epsilon=0.25), 14, 0.0) == pytest.approx(3.5)
+    gaussian_noise = gaussian.Mechanism(epsilon=0.25, delta=1e-5)
+    exact = guarantee_of_answers(gaussian_noise, 30).epsilon
+    assert least_epsilon(gaussian_noise, 30, 1e-5) == pytest.approx(exact, rel=1e-6)
+    assert exact < 2.5
+    assert least_epsilon(gaussian_noise, 0, 1e-5) == 0.0
