@@ -247,8 +247,13 @@ class ChargesPresentRows(NoisyCounts):
 
 
 class RefusesSmallCounts(NoisyCounts):
-    """Refuses a question whose true count is below two: an exact bit without noise."""
+    """Refuses a question whose true count is below two: an exact bit without noise.
 
+    Epsilon 2.5 allows 92 % of right guesses: of the half of the rounds that are counted, all must be right in
+    120 or more to show a larger one at confidence .999, divided among the tests.
+    """
+
+    stated = Statement(rounds=300)
     least = 2
 
     def affordable(self, session: Session, rows: list[int]) -> bool:
