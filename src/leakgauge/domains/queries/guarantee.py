@@ -8,7 +8,8 @@ from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Uni
 from leakgauge.domains.queries.oracle import MOST_ANSWERS, ROUNDING, OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
-from leakgauge.theory import composition, tradeoff
+from leakgauge.theory import composition
+from leakgauge.theory.answer_composition import tightest_epsilon
 
 SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
@@ -102,9 +103,5 @@ def least_epsilon(noise: OracleNoise, n_answers: int, delta: float) -> float:
         return 0.0
     if isinstance(noise, opendp.Mechanism):
         return least_epsilon(noise.law_at(delta), n_answers, delta) if noise.explained else 0.0
-    moved = [(noise.sensitivity, n_answers)]
-    pure = n_answers * noise.largest_loss(noise.sensitivity)
-    best = noise.best_attack(moved) if delta > 0 else None
-    if best is None:
-        return pure if delta == 0 and math.isfinite(pure) else 0.0
-    return min(tradeoff.epsilon_at(best.low, delta), pure)
+    least = tightest_epsilon(noise, n_answers, delta).low
+    return least if math.isfinite(least) else 0.0
