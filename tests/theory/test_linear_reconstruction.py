@@ -79,6 +79,23 @@ def test_few_questions_leave_other_bits_as_further_noise():
     assert simulated(design, gaussian(0.5), 20_000).mean() == pytest.approx(recovery.mean(), abs=0.01)
 
 
+@pytest.mark.parametrize("n_answers", [10, 24, 60, 300])
+@pytest.mark.parametrize("sigma", [0.5, 2.0, 8.0])
+def test_prior_gives_the_best_linear_estimate(n_answers, sigma):
+    """The closed form of ridge regression; it recovers what is stated, and no less than without a prior."""
+    design, n_rounds = design_of(n_answers, 24), 4_000
+    found = least_squares(design, sigma, prior_variance=0.25)
+    ridge = np.linalg.solve(design.T @ design + 4 * sigma**2 * np.eye(24), design.T)
+    np.testing.assert_allclose(found.weights, ridge, atol=1e-10)
+    assert (found.recovery >= least_squares(design, sigma).recovery - 1e-12).all()
+    source = rng(10, n_answers)
+    bits = source.random((n_rounds, 24)) < 0.5
+    answers = bits @ design.T + source.normal(0.0, sigma, (n_rounds, n_answers))
+    right = (((answers - design.sum(axis=1) / 2) @ ridge.T >= 0) == bits).mean(axis=1)
+    error = right.std() / np.sqrt(n_rounds)
+    assert abs(right.mean() - found.recovery.mean()) < 4 * error + 0.002
+
+
 def test_bit_without_answer_is_a_coin_toss():
     design = np.array([[1.0, 0.0], [1.0, 0.0]])
     found = least_squares(design, 1.0)

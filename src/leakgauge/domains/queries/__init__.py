@@ -35,7 +35,7 @@ DOMAIN = Domain(
         "least_squares_expected": Term(
             title="Expected by least squares",
             meaning="share of the targets that least squares recovers from the same questions, by theory: "
-            "exact for Gaussian noise, for other noise the limit of many questions",
+            "the limit of many questions and targets",
             is_share=True,
             sentence="By theory, least squares recovers {value} of the targets. Asked: {event}",
         ),

@@ -80,8 +80,10 @@ def test_least_squares_scores_are_log_odds_of_the_closed_form():
     rng = np.random.default_rng(4)
     design = (rng.random((30, 4)) < 0.5) * np.array([1.0, 2.0, -1.0, 0.3])
     answers = rng.normal(0, 3, (5, 30))
-    inverse = np.linalg.inv(design.T @ design)
-    expected = ((answers @ design) @ inverse - 0.5) / (1.7**2 * np.diag(inverse))
+    ridge = np.linalg.solve(design.T @ design + 4 * 1.7**2 * np.eye(4), design.T)
+    kept = ridge @ design
+    variances = 1.7**2 * (ridge**2).sum(axis=1) + ((kept - np.diag(np.diag(kept))) ** 2).sum(axis=1) / 4
+    expected = (answers - design.sum(axis=1) / 2) @ ridge.T * np.diag(kept) / variances
     np.testing.assert_allclose(LeastSquaresScore(1.7)(design, answers), expected, rtol=1e-8)
 
 

@@ -23,6 +23,7 @@ from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory.linear_reconstruction import least_squares
 
 EXPECTED, ALLOWED = "least_squares_expected", "recovery_allowed"
+_OF_A_COIN = 0.25  # the variance of a bit
 _MOST_CASES = 200  # targets that differ in value and number of answers, for which the best attack is computed
 
 
@@ -30,10 +31,10 @@ _MOST_CASES = 200  # targets that differ in value and number of answers, for whi
 class Attack:
     """Ask ``queries`` questions about random sets of targets, and solve for the membership of all of them.
 
-    (Dinur and Nissim 2003.) Least squares gives the log odds of each target under normal noise; with fewer
-    questions than targets it takes the solution nearest to one half. The linear program minimises the sum of
-    absolute residuals over numbers from 0 to 1, which under Laplace noise is the maximum likelihood; its
-    score is the solution minus one half.
+    (Dinur and Nissim 2003.) Least squares gives the log odds of each target under normal noise; it weighs the
+    noise against the variance of a fair coin, so that few questions do no harm. The linear program minimises
+    the sum of absolute residuals over numbers from 0 to 1, which under Laplace noise is the maximum
+    likelihood; its score is the solution minus one half.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)
@@ -95,7 +96,7 @@ class LeastSquaresScore:
     deviation: float
 
     def __call__(self, design: Reals, answers: Reals) -> Reals:
-        solved = least_squares(design, self.deviation)
+        solved = least_squares(design, self.deviation, prior_variance=_OF_A_COIN)
         estimates = (answers - design.sum(axis=1) / 2) @ solved.weights.T
         return np.asarray(estimates * solved.log_odds_factors)
 
@@ -137,7 +138,7 @@ def _expected(knowledge: KnownRecords, questions: SubsetQuestions, deviation: fl
     if n_answered is None:
         return {}
     design = questions.design[:n_answered]
-    found = {EXPECTED: float(least_squares(design, deviation).recovery.mean())}
+    found = {EXPECTED: float(least_squares(design, deviation, prior_variance=_OF_A_COIN).recovery.mean())}
     allowed = _allowed(_additive(knowledge), np.abs(knowledge.shifts), np.count_nonzero(design, axis=0))
     return found if allowed is None else found | {ALLOWED: allowed}
 
