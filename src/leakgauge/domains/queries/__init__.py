@@ -32,6 +32,20 @@ DOMAIN = Domain(
             sentence="{value} of the targets cannot be isolated by the columns that the attacker knows, and "
             "nothing was asked about them. Asked: {event}",
         ),
+        "least_squares_expected": Term(
+            title="Expected by least squares",
+            meaning="share of the targets that least squares recovers from the same questions, by theory: "
+            "the limit of many questions and targets",
+            is_share=True,
+            sentence="By theory, least squares recovers {value} of the targets. Asked: {event}",
+        ),
+        "recovery_allowed": Term(
+            title="Allowed by the noise",
+            meaning="share that no attacker can exceed with these answers, even if it knew of everybody "
+            "but the target in question who is in the table",
+            is_share=True,
+            bound="upper",
+        ),
     },
     mechanisms="plan_tables:mechanism_lines",
     plan_choices={"accountants": "accountants"},

@@ -152,7 +152,7 @@ def single_questions(knowledge: OracleKnowledge) -> AskedTargets:
                 TargetQuestions(tuple(splits)), obstacles, "a question about the target alone"
             )
         case KnownRecords() as records:
-            _require_records(records, 1, n_others)
+            require_records(records, 1, n_others)
             rows = [np.arange(n_others)]
             splits = [
                 _split_by_ids(records, rows, i, SelectBy.PREDICATE) for i in range(len(records.targets))
@@ -182,7 +182,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy |
     if not n_queries >= 1:
         raise BadInput(f"queries must be >= 1, got {n_queries}")
     size = max(1, least_known(known))
-    _require_records(known, n_queries, size)
+    require_records(known, n_queries, size)
     n_sets = len(known.ids) // size
     places = (target * n_queries + np.arange(n_queries)) % n_sets
     return _split_by_ids(known, [place * size + np.arange(size) for place in places], target, by)
@@ -190,7 +190,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy |
 
 def _split_by_ids(known: KnownRecords, sets: list[Ints], target: int, by: SelectBy | None) -> SplitQuery:
     name = known.targets[target]
-    queries = tuple(_about(known, (*(known.ids[row] for row in rows), name), by) for rows in sets)
+    queries = tuple(question_about_ids(known, (*(known.ids[row] for row in rows), name), by) for rows in sets)
     return _without_known_part(known, target, queries, sets)
 
 
@@ -210,7 +210,8 @@ def _without_known_part(
     return SplitQuery(queries, without, group, shifts, (sums, counts))
 
 
-def _about(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy | None) -> Query:
+def question_about_ids(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy | None) -> Query:
+    """Return the audited query about the records with these ids, selected by ids or by a predicate."""
     if by is not SelectBy.PREDICATE:
         return known.query.on(ids)
     column = quote_identifier(known.id_column)
@@ -298,7 +299,8 @@ def more_records_advice(known: OracleKnowledge) -> str:
     return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
 
 
-def _require_records(known: KnownRecords, n_queries: int, size: int) -> None:
+def require_records(known: KnownRecords, n_queries: int, size: int) -> None:
+    """Refuse an attack that needs ``size`` known records for each query, and does not have them."""
     if len(known.ids) >= n_queries * size:
         return
     needed = "as many known records" if size == 1 else f"{n_queries * size} known records"
