@@ -172,6 +172,16 @@ def test_smallest_count_is_respected():
     assert share == pytest.approx(found.reading.studied["least_squares_expected"], abs=0.02)
 
 
+def test_predicates_select_the_same_records_as_ids():
+    owner = game(targets=4, mechanism={"name": "laplace", "scale": 1e-3})
+    about, found = known(owner), []
+    for by in (SelectBy.IDS, SelectBy.PREDICATE):
+        scorer = Attack(queries=30, by=by).study(about, np.random.default_rng(1))
+        found.append(play(owner, {"it": Adversary(about, scorer)}, 1, range(50), 0)["it"])
+    np.testing.assert_array_equal(found[0].scores, found[1].scores)
+    assert ((found[0].scores >= 0) == found[0].members).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_positive_control_passes(method):
     owner = game(targets=5, data={"records": 40}, budget=30.0)

@@ -96,6 +96,8 @@ BOTH = pytest.mark.parametrize("kind", ["absent", "questions"])
         ("split_t_test", {"queries": 4}),
         ("repeat", {"queries": 2, "wording": "equivalent"}),
         ("combined", {"queries": 3}),
+        ("reconstruction", {"queries": 3}),
+        ("reconstruction", {"queries": 3, "method": "linear_program"}),
     ],
 )
 def test_attack_recognises_target_through_service(attack, parameters, kind, tmp_path):
