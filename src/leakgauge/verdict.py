@@ -231,7 +231,11 @@ def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdic
         found,
         finding=Finding.VIOLATED if violated else found.finding,
         certain=violated and decided.certain,
-        about=None if violated else "mechanism" if evidence else found.about,
+        about=None
+        if violated
+        else found.about
+        if found.finding is Finding.VIOLATED or not evidence
+        else "mechanism",
         evidence=evidence,
         conformance=decided.rows,
     )
@@ -263,7 +267,7 @@ def _without_game(found: Verdict, reason: str) -> Verdict:
 def risk_without_game(found: Verdict, risk: Risk) -> Risk:
     """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them."""
     if found.withdrawn is None:
-        return risk
+        return _risk_beside_channels(found, risk)
     allowed = found.bounds.get("accuracy")
     bound = (
         "" if allowed is None else f"; by the promise an attacker is right at most {allowed:.1%} of the time"
@@ -271,6 +275,15 @@ def risk_without_game(found: Verdict, risk: Risk) -> Risk:
     status = RiskStatus.NO_LIMIT if risk.status is RiskStatus.NO_LIMIT else RiskStatus.UNDECIDED
     reason = f"{found.withdrawn}{bound}"
     return replace(risk, status=status, value=None, low=None, high=None, reason=reason, rounds_needed=None)
+
+
+def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
+    """Nothing is within a limit where something beside the answers tells the target: no attack used it."""
+    telling = any(row["rejected"] and row["reveals"] for row in found.conformance)
+    if risk.status is not RiskStatus.WITHIN or not telling:
+        return risk
+    reason = "something beside the answers tells the target, and the attackers tried do not use it"
+    return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
 
 
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:

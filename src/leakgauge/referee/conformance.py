@@ -51,6 +51,7 @@ def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
                 "n": int(test.n),
                 "rejected": reject,
                 "violates": test.violates,
+                "reveals": test.reveals,
             }
             for test, reject in zip(found.tests, rejections)
         ],

@@ -33,6 +33,7 @@ from leakgauge.referee.stated_noise import (
 CERTAIN = 1e-12  # a smaller p-value needs no error rate
 _LEVELS = 16  # points of a score at most
 _PER_UNIT = 4  # points for each factor e in the chance to exceed a residual
+_CLAMPED = 3  # answers on one end that look like clamping
 _VISIBLE = 1e-4  # of the noise scale: finer rounding does not matter
 
 
@@ -45,6 +46,7 @@ class NoiseTest:
     finding: str  # a clause without personal values
     violates: bool  # whether a rejection means a larger epsilon, not only another mechanism
     n: int  # residuals or rounds that were counted
+    reveals: bool = False  # whether a rejection says that something beside the answers tells the target
 
 
 def too_little_noise(
@@ -190,11 +192,18 @@ def _score_places(noise: StatedNoise) -> Reals:
 
 
 def _seen_range(stated: Residuals) -> tuple[float, float]:
-    """The range of all answers and true values, within the stated one."""
-    both = np.concatenate([stated.answers[stated.seen], stated.truths[stated.seen]])
-    low, high = float(both.min()), float(both.max())
+    """The range at whose ends answers seem to be clamped, within the stated one.
+
+    Answers of a clamped range lie on its end more than once, or the answers that are not clamped differ.
+    """
+    answers, truths = stated.answers[stated.seen], stated.truths[stated.seen]
     least, most = stated.clamp or (-np.inf, np.inf)
-    return max(low, least) if low <= high else least, min(high, most)
+    low, high = float(answers.min()), float(answers.max())
+    if np.count_nonzero(answers == low) >= _CLAMPED:
+        least = max(least, min(low, float(truths.min())))
+    if np.count_nonzero(answers == high) >= _CLAMPED:
+        most = min(most, max(high, float(truths.max())))
+    return least, most
 
 
 def _with_seen_rounding(stated: Residuals) -> Residuals:

@@ -43,6 +43,7 @@ def reused_noise(
     truths: npt.ArrayLike | None = None,
     rounding: Rounding | None = None,
     clamp: tuple[float, float] | None = None,
+    answers: npt.ArrayLike | None = None,
 ) -> NoiseTest:
     """Test whether answers to different questions, or in different rounds, have the same noise.
 
@@ -51,12 +52,14 @@ def reused_noise(
     whole rounds against each other, each round against the next, and values that occurred before. Each count
     has an exact bound from the chance that independent noise agrees, on whole numbers or on the grid of the
     answers, and the smallest p-value counts four times. Under real-valued noise a few equal values are
-    certain evidence (below 1e-12).
+    certain evidence (below 1e-12). ``answers`` as they were given show their grid; residuals plus true values
+    differ from them in their last bits where true values are fractions.
     """
     stated = stated_residuals(residuals, noise, truths, rounding, clamp)
     if stated.values.ndim != 2:
         raise BadInput(f"residuals must be rounds x questions, got {stated.values.ndim} dimension(s)")
-    grid = _resolution(stated)
+    given = stated.answers if answers is None else np.asarray(answers, dtype=np.float64)
+    grid = _resolution(stated, given)
     p_values = (
         _same_questions(stated.values, grid),
         _same_rounds(stated.values, grid),
@@ -120,9 +123,9 @@ def _repeated_values(values: Reals, grid: _Resolution) -> float:
     return chance_at_least(np.column_stack([1 - chances, chances]), counts, repeats)
 
 
-def _resolution(stated: Residuals) -> _Resolution:
+def _resolution(stated: Residuals, given: Reals) -> _Resolution:
     """Find the grid of the answers, stated or seen, and the chances on it."""
-    answers = stated.answers[stated.seen]
+    answers = given[stated.seen]
     largest = max(float(np.abs(answers).max()), float(np.abs(stated.truths[stated.seen]).max()))
     float_margin = 16 * np.finfo(float).eps * max(largest, stated.least_scale)
     step = 1.0 if stated.lattice and stated.rounding is None else 0.0

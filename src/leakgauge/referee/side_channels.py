@@ -123,6 +123,7 @@ def _counted(
         finding=finding,
         violates=True,
         n=n,
+        reveals=True,
     )
 
 

@@ -52,7 +52,10 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     if other is None or summary.promise.status == Finding.VIOLATED:
         return answer
     said = "" if not other.evidence else f" {other.evidence[0]}"
-    text = f"The mechanism is not as stated.{said} This alone shows no larger ε than was promised."
+    telling = any(row["rejected"] and row["reveals"] for row in other.conformance)
+    unused = "The attackers tried do not use it: somebody who does may be right more often than they are."
+    no_larger = unused if telling else "This alone shows no larger ε than was promised."
+    text = f"The mechanism is not as stated.{said} {no_larger}"
     if other.promised is None:
         text = f"The mechanism is not as stated.{said}"
     tone = "warn" if answer.tone in ("good", "neutral") else answer.tone

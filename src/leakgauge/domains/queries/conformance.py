@@ -14,7 +14,7 @@ from leakgauge.domains.queries import plan_tables
 from leakgauge.domains.queries.gathered_answers import GatheredAnswers, gather_answers
 from leakgauge.domains.queries.guarantee import least_epsilon, oracle_guarantee
 from leakgauge.domains.queries.noise_conformance import NoiseComparison
-from leakgauge.domains.queries.oracle import ROUNDING, AnswerCache, OracleRules
+from leakgauge.domains.queries.oracle import MANY_ROUNDS, ROUNDING, AnswerCache, OracleRules
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import Conformance
@@ -37,6 +37,8 @@ def compare_transcripts(
     channels = side_channel_tests(answers, rules, guarantee)
     if (unanswered := _unanswered(answers)) is not None:
         return Conformance(unanswered=unanswered, tests=tuple(channels))
+    if (constant := _constant(answers, rules)) is not None:
+        return Conformance(unanswered=constant, tests=tuple(channels))
     noise = NoiseComparison(answers, rules)
     accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
     return Conformance(
@@ -57,10 +59,21 @@ def _unanswered(answers: GatheredAnswers) -> str | None:
     if n_errors:
         what = f"of {n_refused + n_errors:,} questions {n_refused:,} were refused and {n_errors:,} failed"
     way_out = (
-        "ask about more records at once (at_least in an attack), raise the budget of the service, or check "
-        "how the plan recognises refusals"
+        "state the smallest count that the service answers (challenger.at_least), so that attacks ask about "
+        "more records at once, raise the budget of the service, or check how the plan recognises refusals"
     )
     return f"nothing was answered in any session: {what}; {way_out}"
+
+
+def _constant(answers: GatheredAnswers, rules: OracleRules) -> str | None:
+    """That all answers are one number, which noise rules out: the questions were not answered."""
+    given = answers.answers[np.isfinite(answers.answers)]
+    if rules.clamp or given.size < MANY_ROUNDS or not (given == given[0]).all():
+        return None
+    return (
+        f"all {given.size:,} answers are the same number, which the stated noise rules out, so that nothing "
+        "was measured; check where the plan reads answers (ask.answer) and what the service returns"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +115,7 @@ class _AccountComparison:
         spent = least_epsilon(self.rules.noise, n_answers, delta)
         if not spent > self._allowed * (1 + ROUNDING):
             return None
-        at_delta = f" at delta = {delta:g}" if delta else ""
+        at_delta = f" at delta = {delta:g}"
         said = "budget" if self.rules.bounded else "stated promise"
         whose = "about one record" if column == "fresh_about_targets" else "in all"
         return (

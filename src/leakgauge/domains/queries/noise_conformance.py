@@ -11,7 +11,7 @@ from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
-from leakgauge.referee.equal_noise import EqualNoise, equal_noise, off_extremes
+from leakgauge.referee.equal_noise import EqualNoise, equal_noise, off_extremes, unexplained_step
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
 from leakgauge.referee.reused_noise import reused_noise
 from leakgauge.referee.stated_noise import Rounding
@@ -42,9 +42,18 @@ class NoiseComparison:
             test(residuals, noise, truths=truths, rounding=rounding, clamp=clamp)
             for test in (noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape)
         ]
-        few, first = residuals[:MOST_COMPARED, :MOST_QUESTIONS], truths[:MOST_COMPARED, :MOST_QUESTIONS]
-        if np.isfinite(few).any():
-            tests.append(reused_noise(few, noise, truths=first, rounding=rounding, clamp=clamp))
+        few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
+        if np.isfinite(self._comparable[few]).any():
+            tests.append(
+                reused_noise(
+                    self._comparable[few],
+                    noise,
+                    truths=self.answers.truths[few],
+                    rounding=rounding,
+                    clamp=clamp,
+                    answers=self.answers.answers[few],
+                )
+            )
         return tuple(tests)
 
     @property
@@ -102,8 +111,14 @@ class NoiseComparison:
 
     @cached_property
     def _comparable(self) -> Reals:
-        """Residuals that are equal for no other reason than their noise, as the ends of a range are."""
-        return np.where(off_extremes(self.answers.answers), self._residuals, np.nan)
+        """Residuals that are equal for no other reason than their noise.
+
+        Left out are answers that are rounded more than is stated, and those at an end of their range.
+        """
+        answers = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
+        if unexplained_step(answers, self._noise, 1.0 if self.rules.round else None) is not None:
+            return np.full(answers.shape, np.nan)
+        return np.where(off_extremes(answers), self._residuals, np.nan)
 
     @cached_property
     def _between_questions(self) -> EqualNoise:

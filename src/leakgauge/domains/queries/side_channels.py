@@ -1,7 +1,7 @@
 """What a service tells besides its answers: refusals, errors and response times, by who is in the table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -114,4 +114,4 @@ def _low_bits(answers: GatheredAnswers, members: Bits, asked: Bits, rules: Oracl
 
 
 def _only_not_as_stated(test: NoiseTest) -> NoiseTest:
-    return NoiseTest(name=test.name, p_value=test.p_value, finding=test.finding, violates=False, n=test.n)
+    return replace(test, violates=False)

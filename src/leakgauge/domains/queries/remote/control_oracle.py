@@ -26,7 +26,7 @@ MOST_ADDED = 5_000  # records in addition to those of an attack's question
 CONTROL_CAVEAT = (
     "the positive control asked the service about further records in the rounds with the target: it shows "
     "that questions and answers arrive, not that the service leaves out a target that it is told to leave "
-    "out; write control = 'absent' if the service can leave out records"
+    "out; where requests have a place for {absent}, control = 'absent' shows that too"
 )
 
 
@@ -220,8 +220,8 @@ class ControlOracle:
         answered = ~np.isnan(answers)
         if not answered.any():
             raise BadInput(
-                f"challenger.service: it refused the first question in all {self.n_rounds} rounds, so that "
-                "nothing can be measured; raise its budget, or check refused"
+                f"challenger.service: it gave no number for the first question in any of {self.n_rounds} "
+                "rounds, so that nothing can be measured; raise its budget, or check refused and ask.answer"
             )
         if len(self._halves) > 1 and not answered[self._present].any():
             raise BadInput(
