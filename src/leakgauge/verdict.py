@@ -227,15 +227,12 @@ def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdic
     decided = conformance_tests.decide_conformance(seen, error)
     evidence = (*decided.violations, *decided.departures)
     violated = bool(decided.violations) and found.promised is not None
+    shown = found.finding is Finding.VIOLATED  # by the game, which says more than a departure
     found = replace(
         found,
         finding=Finding.VIOLATED if violated else found.finding,
         certain=violated and decided.certain,
-        about=None
-        if violated
-        else found.about
-        if found.finding is Finding.VIOLATED or not evidence
-        else "mechanism",
+        about=None if violated else "mechanism" if evidence and not shown else found.about,
         evidence=evidence,
         conformance=decided.rows,
     )

@@ -271,7 +271,7 @@ def _size(records: OracleRecords) -> str:
     if records.rows_per_person is None:
         return f"{len(records)} records"
     n_people = len(records.row_of)
-    return f"{len(records)} records of {n_people} people are used, at most {records.rows_per_person} of each"
+    return f"{len(records)} records of {n_people} people, at most {records.rows_per_person} of each are used"
 
 
 def control_group(challenger: Challenger) -> Ints:

@@ -151,7 +151,7 @@ def test_more_noise_than_stated_fails_it(tmp_path):
 
 def test_service_that_answers_nothing_is_refused(tmp_path):
     control = remote(tmp_path, change=lambda answer: None).control()
-    with pytest.raises(BadInput, match="it refused the first question in all 100 rounds"):
+    with pytest.raises(BadInput, match="it gave no number for the first question in any of 100"):
         played("queries", control, "split_likelihood", queries=2)
 
 
