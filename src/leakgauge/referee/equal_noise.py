@@ -22,17 +22,20 @@ class EqualNoise:
     p_value: float
 
 
-def equal_noise(first: Reals, second: Reals, noise: StatedNoise, answers: Reals) -> EqualNoise:
+def equal_noise(
+    first: Reals, second: Reals, noise: StatedNoise, answers: Reals, kept: float = 1.0
+) -> EqualNoise:
     """Count equal residuals in pairs that are independent of each other; NaN is a pair that is missing.
 
     Two independent residuals are equal with at most the largest probability of one value. Answers that are
     all multiples of a step, by rounding that was stated or not, take as many values as there are steps.
+    ``kept`` is the share of answers that are compared, where some were left out by their value.
     """
     seen = np.isfinite(first) & np.isfinite(second)
     gap = np.abs(first[seen] - second[seen])
     close = _CLOSE * noise.noise_scale
     n_equal, n_pairs = int((gap <= close).sum()), int(seen.sum())
-    chance = largest_chance(noise, max(grid_step(answers, noise.noise_scale), 4 * close))
+    chance = min(1.0, largest_chance(noise, max(grid_step(answers, noise.noise_scale), 4 * close)) / kept)
     return EqualNoise(
         n_equal=n_equal,
         n_pairs=n_pairs,

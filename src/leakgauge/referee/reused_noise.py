@@ -35,6 +35,12 @@ class _Resolution:
     pair: Reals  # the largest chance that two residuals of each question are equal
     value: float  # the largest chance of any one value
 
+    def among(self, kept: float) -> "_Resolution":
+        """The chances for answers that were kept by their value: at most so much larger."""
+        return _Resolution(
+            self.margin, np.minimum(1.0, self.pair / kept**2), float(min(1.0, self.value / kept))
+        )
+
 
 def reused_noise(
     residuals: npt.ArrayLike,
@@ -44,6 +50,7 @@ def reused_noise(
     rounding: Rounding | None = None,
     clamp: tuple[float, float] | None = None,
     answers: npt.ArrayLike | None = None,
+    kept: float = 1.0,
 ) -> NoiseTest:
     """Test whether answers to different questions, or in different rounds, have the same noise.
 
@@ -53,13 +60,14 @@ def reused_noise(
     has an exact bound from the chance that independent noise agrees, on whole numbers or on the grid of the
     answers, and the smallest p-value counts four times. Under real-valued noise a few equal values are
     certain evidence (below 1e-12). ``answers`` as they were given show their grid; residuals plus true values
-    differ from them in their last bits where true values are fractions.
+    differ from them in their last bits where true values are fractions. ``kept`` is the share of answers that
+    are compared, where some were left out by their value, as at the ends of a range.
     """
     stated = stated_residuals(residuals, noise, truths, rounding, clamp)
     if stated.values.ndim != 2:
         raise BadInput(f"residuals must be rounds x questions, got {stated.values.ndim} dimension(s)")
     given = stated.answers if answers is None else np.asarray(answers, dtype=np.float64)
-    grid = _resolution(stated, given)
+    grid = _resolution(stated, given).among(kept)
     p_values = (
         _same_questions(stated.values, grid),
         _same_rounds(stated.values, grid),

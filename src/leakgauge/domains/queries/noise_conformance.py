@@ -52,6 +52,7 @@ class NoiseComparison:
                     rounding=rounding,
                     clamp=clamp,
                     answers=self.answers.answers[few],
+                    kept=self._kept,
                 )
             )
         return tuple(tests)
@@ -121,11 +122,17 @@ class NoiseComparison:
         return np.where(off_extremes(answers), self._residuals, np.nan)
 
     @cached_property
+    def _kept(self) -> float:
+        """The share of residuals that are compared with each other."""
+        n_kept = int(np.isfinite(self._comparable).sum())
+        return max(n_kept, 1) / max(int(np.isfinite(self._residuals).sum()), 1)
+
+    @cached_property
     def _between_questions(self) -> EqualNoise:
         """Pairs of neighbouring questions in one session."""
         n = self._comparable.shape[1] // 2 * 2
         first, second = self._comparable[:, 0:n:2], self._comparable[:, 1:n:2]
-        return equal_noise(first.ravel(), second.ravel(), self._noise, self.answers.answers)
+        return equal_noise(first.ravel(), second.ravel(), self._noise, self.answers.answers, self._kept)
 
     @cached_property
     def _session_pairs(self) -> tuple[Reals, Reals, Reals, Reals]:
@@ -154,4 +161,4 @@ class NoiseComparison:
         if which == "answers":
             first, second = first + true_first, second + true_second
         rows = ~differ if which == "same" else differ
-        return equal_noise(first[rows], second[rows], self._noise, self.answers.answers)
+        return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
