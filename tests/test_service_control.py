@@ -12,6 +12,7 @@ import pytest
 from domains.queries.remote.faulty_service import reply
 from leakgauge import api
 from leakgauge.cli.main import main
+from leakgauge.domains.queries.remote.budget_probe import MOST_QUESTIONS
 from leakgauge.plan import read_plan
 from leakgauge.runner.dry_run import dry_run
 from service_relay import running_relay
@@ -104,17 +105,18 @@ def test_honest_service_passes(audit):
     assert (control["status"], control["rounds"]) == ("passed", 100)
     assert control["low"] > 0.95
     assert verdict["finding"] != "untestable"
-    assert n_requests == (100 + 40) * (2 + 2)  # questions, and one request to open and to close each round
+    planned = (100 + 40) * (2 + 2)  # questions, and one request to open and to close each round
+    assert planned <= n_requests <= planned + MOST_QUESTIONS  # one round is asked on, beyond its budget
     Path("policy.toml").write_text("[limits]\naccuracy = 0.98\n")
     main(["judge", "out", "--policy", "policy.toml"])
     (judged,) = json.loads(Path("out/verdicts.json").read_text())["verdicts"]
     assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
     assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
-    assert cost.work == {"request": n_requests, "session": 140}
+    assert cost.work == {"request": planned, "session": 140}
     assert cost.control_work == {"request": 400, "session": 100}
     assert cost.starts == 1
-    assert cost.seconds > n_requests / 5000
+    assert cost.seconds > planned / 5000
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_total_too_small_for_the_control(audit):
     control = verdict["instrument"]["control"]
     assert control["status"] == "not possible"
     assert "the service's total leaves 200 questions, and its 100 rounds need 400" in control["reason"]
-    assert n_requests == 40 * (2 + 2)
+    assert 40 * (2 + 2) <= n_requests <= 40 * (2 + 2) + MOST_QUESTIONS
 
 
 def test_dry_run_needs_no_token_and_says_how_many_starts_and_sessions(tmp_path, monkeypatch, capsys):

@@ -461,3 +461,21 @@ def test_json_round_trips():
     back = verdicts_from_json(content)[0]
     assert back.metrics["epsilon"] == found.metrics["epsilon"]
     assert back.finding == found.finding
+
+
+def test_a_departure_does_not_hide_what_the_game_shows():
+    rows = randomized_response(6.0, 2_000, rng(78))
+    found = judged(rows, 1.0, conformance=Conformance(departures=("The cache redraws.",)))
+    assert (found.finding, found.about) == (Finding.VIOLATED, None)
+
+
+@pytest.mark.parametrize("reveals", [False, True])
+def test_what_tells_the_target_beside_the_answers_is_never_within_a_limit(reveals):
+    test = NoiseTest(
+        name="t", p_value=1e-6, finding="errors tell the target", violates=False, n=7, reveals=reveals
+    )
+    found = kept(Conformance(tests=(test,)))
+    assert found.about == "mechanism"
+    within = Risk(status=RiskStatus.WITHIN, value=0.6, low=0.55, high=0.65)
+    status = verdict.risk_without_game(found, within).status
+    assert status is (RiskStatus.UNDECIDED if reveals else RiskStatus.WITHIN)

@@ -171,7 +171,7 @@ def test_answers_beyond_the_budget_are_certain():
     (said,) = found.certain
     assert said == (
         "In a single session 13 different answers about one record were given. However tightly they are "
-        "composed, they cost ε = 3.25, and the budget is 2.5."
+        "composed, they cost ε = 3.25 at delta = 0, and the budget is 2.5."
     )
     assert compared(parts, accountant="none").certain == ()  # nothing is promised
     assert "the stated promise is 3." in compared(parts, accountant="none", promise=3.0).certain[0]
@@ -246,3 +246,58 @@ def test_nothing_answered_says_what_to_do():
     found = compared(parts)
     assert found.unanswered.startswith("nothing was answered in any session: all 200 questions were refused;")
     assert found.certain == ()
+
+
+def two_digits(answers):
+    exponents = np.floor(np.log10(np.maximum(np.abs(answers), 1e-300))) - 1
+    return np.round(answers / 10.0**exponents) * 10.0**exponents
+
+
+@pytest.mark.parametrize(
+    "publish",
+    [
+        lambda answers: np.maximum(answers, 0),
+        lambda answers: np.maximum(np.rint(answers), 0),
+        lambda answers: 5 * np.rint(answers / 5),
+        lambda answers: np.rint(4 * answers) / 4,
+        two_digits,
+    ],
+    ids=["clamped", "rounded and clamped", "to fives", "to quarters", "to two digits"],
+)
+def test_rounding_that_is_not_stated_is_no_reused_noise(publish):
+    """What is done to an answer after its noise was added shows nothing about the noise itself."""
+    parts = transcripts()
+    for part in parts:
+        part["answers"] = publish(part["answers"])
+    found = compared(parts)
+    decided = decide_conformance(found, 0.0005)
+    assert found.dependent is None
+    assert decided.violations == ()
+
+
+def test_fractions_are_compared_on_the_grid_of_the_answers():
+    """A true value with many bits hides on which grid the noise was drawn."""
+    challenger = {"budget": 30.0, "query": {"kind": "sum", "column": "income", "bound": 30.0}}
+    mechanism = {"name": "laplace", "epsilon": 0.5}
+    made = build(data={"records": 60}, challenger=challenger, mechanism=mechanism, folder=Path(), seed=1)
+    knowledge = know("known", {}, made, 1)
+    scorer = split_likelihood.Attack(queries=30).study(knowledge, np.random.default_rng(0))
+    p_values = []
+    for seed in range(8):
+        played = play(made, {"": Adversary(knowledge, scorer)}, seed, range(400), 0)
+        found = compare_transcripts(
+            played[""].transcripts, challenger=challenger, mechanism=mechanism, folder=Path()
+        )
+        p_values += [test.p_value for test in found.tests if test.name == "reused_noise"]
+    assert len(p_values) == 8
+    assert min(p_values) > 1e-3  # below 1e-4 in a quarter of audits where residuals were added up again
+
+
+def test_one_number_for_every_question_is_no_answer():
+    parts = transcripts()
+    for part in parts:
+        part["answers"] = np.where(np.isfinite(part["answers"]), 5.0, np.nan)
+    found = compared(parts)
+    assert "all 2,000 answers are the same number" in found.unanswered
+    assert not found.certain
+    assert not any(test.violates and test.p_value < 1e-3 for test in found.tests)
