@@ -6,7 +6,8 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.theory import composition, gdp, loss_composition, tradeoff
-from leakgauge.theory.loss_composition import bernstein_window, best_attack, sum_losses
+from leakgauge.theory.loss_composition import best_attack, sum_losses
+from leakgauge.theory.loss_window import bernstein_window
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell
 
 

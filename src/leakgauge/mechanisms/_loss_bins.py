@@ -72,6 +72,12 @@ class NoiseCell:
         return float(self._bins.high.max())
 
     @property
+    def beyond(self) -> float:
+        if np.isfinite(self.noise.largest_loss(self.shift)):
+            return 0.0
+        return float(np.exp(self.noise.log_sf(np.array([self.noise.reach]))[0]))
+
+    @property
     def unit(self) -> float:
         return _atom_unit(self.noise, self.shift) or self.largest
 

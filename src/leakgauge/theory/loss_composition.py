@@ -2,14 +2,14 @@
 
 The losses of independent cells add up. The distribution of their sum is computed twice, on a lattice that
 reveals no less and on one that reveals no more; the truth lies between, up to the rounding error of the
-Fourier transform (1e-12).
+Fourier transform (1e-12). The bounds of epsilon take that error into account (``tilted_losses``).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor, sqrt
+from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
@@ -20,32 +20,16 @@ from scipy.special import ndtr
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
-from leakgauge.theory import gdp, tradeoff
+from leakgauge.theory import gdp, tilted_losses, tradeoff
+from leakgauge.theory.loss_window import NORMAL_TAIL, bernstein_window
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, NoisyCell
 
 AnyCell: TypeAlias = NoisyCell
 CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
 
-TAIL_EXPONENT = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window of a sum
 LATTICE_POINTS = 2**17
 CURVE_CORNERS = 2000  # of half a curve
-_NORMAL_TAIL = 9.0  # standard deviations: 1e-19
 MOST_LAPLACE_KINDS = 128  # where there are more, Laplace cells of nearly equal shift are treated as equal
-
-
-def bernstein_window(moments: Sequence[tuple[float, float, float, int]], mu: float) -> tuple[float, float]:
-    """The interval in which a sum of losses lies, except with probability e^-38 on either side.
-
-    ``moments`` are (mean, variance, largest, number) of each kind of bounded loss, at most twice the largest
-    away from their mean (Bernstein's inequality, 1927); ``mu`` adds a Gaussian loss.
-    """
-    mean = sum(n * mean for mean, _, _, n in moments)
-    variance = sum(n * variance for _, variance, _, n in moments)
-    most = sum(n * largest for _, _, largest, n in moments)
-    linear = max((2 * largest for _, _, largest, _ in moments), default=0.0) * TAIL_EXPONENT / 3
-    reach = linear + sqrt(linear**2 + 2 * variance * TAIL_EXPONENT)
-    low, high = max(-most, mean - reach), min(most, mean + reach)
-    return low + mu * (mu / 2 - _NORMAL_TAIL), high + mu * (mu / 2 + _NORMAL_TAIL)
 
 
 def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> tradeoff.PositiveLosses:
@@ -94,7 +78,7 @@ def _both_sides(law: Reals, step: float, size: int) -> Reals:
 
 def _gaussian(mu: float, step: float, size: int) -> Reals:
     """Probabilities, for a member, of the bins [j step, (j + 1) step) of a loss N(mu^2 / 2, mu^2)."""
-    low, high = (floor(mu * (mu / 2 + side * _NORMAL_TAIL) / step) for side in (-1, 1))
+    low, high = (floor(mu * (mu / 2 + side * NORMAL_TAIL) / step) for side in (-1, 1))
     places: npt.NDArray[np.int64] = np.arange(low, high + 2)
     edges = step * places / mu - mu / 2
     upper = edges[:-1] > 0  # differences of small numbers, not of numbers near 1
@@ -177,23 +161,20 @@ def epsilon_bounds(
     if not 0 <= delta < 1:
         raise BadInput(f"delta must be in [0, 1), got {delta}")
     groups = _counted(cells)
+    beyond = sum(n * cell.beyond for cell, n in groups)
+    pure = float(sum(n * cell.largest for cell, n in groups)) if mu == 0 and beyond == 0 else np.inf
     if delta == 0:
-        largest = sum(n * cell.largest for cell, n in groups) if mu == 0 else np.inf
-        return EpsilonBounds(float(largest), float(largest))
+        return EpsilonBounds(pure, pure)
     if not groups:
         exact = gdp.epsilon_at(mu, delta) if mu > 0 else 0.0
         return EpsilonBounds(exact, exact)
-    low, high = _bracketing_losses(groups, mu, points or LATTICE_POINTS)
-    pure = sum(n * cell.largest for cell, n in groups) if mu == 0 else np.inf
-    upper = min(_least_epsilon(high.members, high.members * np.exp(-high.high), delta), float(pure))
-    return EpsilonBounds(min(_least_epsilon(low.members, low.others, delta), upper), upper)
-
-
-def _least_epsilon(members: Reals, others: Reals, delta: float) -> float:
-    """The largest log((TPR - delta) / FPR), over all thresholds; losses fall."""
-    tpr, fpr = np.cumsum(members), np.cumsum(others)
-    some = tpr > delta
-    return float(np.max(np.log(tpr[some] - delta) - np.log(fpr[some]), initial=0.0))
+    fewer, more, step = _bracketing_laws(groups, mu, points or LATTICE_POINTS)
+    tilt = tilted_losses.best_tilt(more, mu, step, delta)
+    upper = pure
+    if delta > beyond:
+        upper = min(pure, tilted_losses.sum_tilted(more, mu, step, tilt).epsilon_above(delta - beyond))
+    lower = tilted_losses.sum_tilted(fewer, mu, step, tilt).epsilon_below(delta)
+    return EpsilonBounds(min(lower, upper), upper)
 
 
 def cells_under_laplace(shifts: npt.ArrayLike, scale: float) -> list[tuple[AnyCell, int]]:
@@ -220,11 +201,21 @@ def _bracketing_losses(
     groups: CellCounts, mu: float, points: int = LATTICE_POINTS
 ) -> tuple[tradeoff.PositiveLosses, tradeoff.PositiveLosses]:
     """Losses that reveal no more, and losses that reveal no less."""
+    fewer, more, step = _bracketing_laws(groups, mu, points)
+    return sum_losses(fewer, mu, step), sum_losses(more, mu, step)
+
+
+def _bracketing_laws(
+    groups: CellCounts, mu: float, points: int
+) -> tuple[list[tuple[Reals, int]], list[tuple[Reals, int]], float]:
+    """Each cell on a lattice that reveals no more, on one that reveals no less, and the step of both."""
     fewer, more = _grouped(groups, up=False), _grouped(groups, up=True)
     step = _step(more, mu, points)
-    low = sum_losses([(cell.optimistic_lattice(step), n) for cell, n in fewer], mu, step)
-    high = sum_losses([(cell.pessimistic_lattice(step), n) for cell, n in more], mu, step)
-    return low, high
+    return (
+        [(cell.optimistic_lattice(step), n) for cell, n in fewer],
+        [(cell.pessimistic_lattice(step), n) for cell, n in more],
+        step,
+    )
 
 
 def _step(groups: CellCounts, mu: float, points: int) -> float:

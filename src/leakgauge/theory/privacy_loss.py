@@ -39,6 +39,11 @@ class NoisyCell(Protocol):
         ...
 
     @property
+    def beyond(self) -> float:
+        """At most this probability has a loss above the largest."""
+        ...
+
+    @property
     def moments(self) -> tuple[float, float]:
         """The mean of the loss, and its variance or an upper bound of it."""
         ...
@@ -62,6 +67,7 @@ class LaplaceCell:
 
     ratio: float
     continuous = True
+    beyond = 0.0
 
     def __post_init__(self) -> None:
         _require_loss("the ratio of shift to scale", self.ratio)
@@ -119,6 +125,7 @@ class _DiscreteLoss:
     """What a cell whose loss has no continuous part computes from the atoms of the loss."""
 
     continuous = False
+    beyond = 0.0
 
     def atoms(self) -> tuple[Reals, Reals]:
         """The losses above zero, and the probability of each for a member."""

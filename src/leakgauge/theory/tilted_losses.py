@@ -1,0 +1,192 @@
+"""Bounds of epsilon from a sum of privacy losses that also hold for tiny delta: the losses are tilted.
+
+A Fourier transform has an absolute rounding error, in which a small delta drowns. The losses are therefore
+weighted by e^(tilt * loss) first (an exponential tilt, as in Cramer's and Chernoff's bounds), so that the
+losses near the epsilon in question become the likely ones. The weights are taken off the sum afterwards, and
+the rounding error there shrinks with them. What is left of it is bounded and added to delta or taken from it.
+
+With p the tilted probabilities of the sum, M its normalisation and losses l,
+
+    delta(epsilon) = sum over l > epsilon of M p(l) e^(-tilt l) (1 - e^(epsilon - l)),
+
+so that an error of p of ``error`` in total changes delta(epsilon) by at most
+
+    error M e^(-tilt epsilon) max over x > 0 of e^(-tilt x) (1 - e^-x).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, exp, floor, inf, log, log1p, log2, sqrt
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtr
+
+from leakgauge.core.game import Reals
+from leakgauge.theory.loss_window import NORMAL_TAIL, TAIL_EXPONENT, bernstein_window
+
+_ROUNDING = float(np.finfo(np.float64).eps)  # twice the largest relative error of one operation
+_LARGEST_TILT = 1000.0
+_LEAST_TILT = 1e-3
+_MOST_DEVIATIONS = 20.0  # by which Gaussian noise is tilted
+_KEPT_EXPONENT = 200.0  # losses whose error exceeds delta by e^200 are left out
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedSum:
+    """The distribution of a sum of losses for a member; ``step`` is the width of its bins, 0 for atoms."""
+
+    losses: Reals  # falling: the lower ends of the bins
+    tilted: Reals
+    tilt: float
+    log_scale: float
+    error: float  # of all tilted probabilities together
+    step: float
+
+    def epsilon_below(self, delta: float) -> float:
+        """An epsilon that is too small for this delta, or 0."""
+        members, guess = self._members(self.losses, delta)
+        least, error = self._error(members, self.losses, guess, delta)
+        near = self.losses > least
+        found = _least_epsilon(members[near], self.losses[near], delta + error)
+        return found if found >= least else 0.0
+
+    def epsilon_above(self, delta: float) -> float:
+        """An epsilon that holds at this delta, or infinity where rounding hides it."""
+        losses = self.losses + self.step
+        members, guess = self._members(losses, delta)
+        least, error = self._error(members, losses, guess, delta)
+        if not error < delta:
+            return inf
+        near = losses > least
+        return max(least, _least_epsilon(members[near], losses[near], delta - error))
+
+    def _members(self, losses: Reals, delta: float) -> tuple[Reals, float]:
+        """The probabilities without the tilt, and the epsilon they give without regard to rounding."""
+        exponents = self.log_scale - self.tilt * self.losses
+        members = np.where(
+            exponents < log(delta) + _KEPT_EXPONENT,
+            self.tilted * np.exp(np.minimum(exponents, _KEPT_EXPONENT)),
+            0.0,
+        )
+        return members, _least_epsilon(members, losses, delta)
+
+    def _error(self, members: Reals, losses: Reals, guess: float, delta: float) -> tuple[float, float]:
+        """An epsilon somewhat below the guess, and the error of delta at all epsilons from there on."""
+        least = max(0.0, guess - 1 / self.tilt)
+        exponent = self.log_scale - self.tilt * (least - self.step) + _log_most(self.tilt)
+        if exponent > log(delta) + _KEPT_EXPONENT - 50:
+            return least, inf
+        operations = losses.size + abs(self.log_scale) + self.tilt * float(losses[0]) + 16
+        sums = 4 * _ROUNDING * operations * float(members[losses > least].sum())
+        return least, self.error * exp(exponent) + sums
+
+
+def best_tilt(laws: Sequence[tuple[Reals, int]], mu: float, step: float, delta: float) -> float:
+    """The tilt that gives the least epsilon by the Chernoff bound; any tilt gives valid bounds."""
+
+    def epsilon(log_tilt: float) -> float:
+        tilt = exp(log_tilt)
+        log_scale = sum(n * _tilt_law(law, step, tilt)[2] for law, n in laws) + tilt * (tilt + 1) * mu**2 / 2
+        return (log_scale + _log_most(tilt) - log(delta)) / tilt
+
+    most = min(_LARGEST_TILT, _MOST_DEVIATIONS / mu) if mu > 0 else _LARGEST_TILT
+    bounds = (log(min(_LEAST_TILT, most / 2)), log(most))
+    return exp(float(minimize_scalar(epsilon, bounds=bounds, method="bounded", options={"xatol": 0.05}).x))
+
+
+def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: float) -> TiltedSum:
+    """Add up independent losses: each lattice distribution ``n`` times, and a Gaussian loss of ``mu``.
+
+    The error is that of the worst case: each of the log2(size) levels of a transform has a relative error of
+    a few roundings, so that a coefficient is off by ``each``; the n-th power of a coefficient c by at most
+    n (|c| + each)^(n - 1) each; and the absolute errors of all probabilities sum to at most the root of the
+    sum of squares of those of the coefficients (Parseval, Cauchy-Schwarz).
+    """
+    parts = [(*_tilt_law(law, step, tilt), n) for law, n in laws]
+    low, high = bernstein_window([(*_moments(up, down, step), n) for up, down, _, n in parts], mu)
+    shift = tilt * mu**2
+    first, last = floor((low + shift) / step) - 1, ceil((high + shift) / step) + 1
+    size = next_fast_len(last - first + 1, real=True)
+    widest = max((law.size for law, _ in laws), default=1) * step + mu * (mu + shift / max(mu, 1e-300) + 9)
+    each = _ROUNDING * (4 * log2(size) + tilt * widest + 16)
+    factors = [(_circle(up, down, size), n) for up, down, _, n in parts]
+    log_scale = sum(n * log_total for _, _, log_total, n in parts)
+    if mu > 0:
+        circle, log_total = _tilt_gaussian(mu, step, size, tilt)
+        factors.append((circle, 1))
+        log_scale += log_total
+    transform = np.ones(size // 2 + 1, dtype=complex)
+    most, relative = np.ones(transform.size), np.full(transform.size, each)
+    for circle, n in factors:
+        coefficients = rfft(circle)
+        transform *= coefficients**n
+        radius = np.abs(coefficients) + each
+        most *= radius**n
+        relative += n * (each / radius + 4 * _ROUNDING)
+    error = sqrt(2 * float(np.sum((most * relative) ** 2))) + 4 * exp(-TAIL_EXPONENT)
+    total = np.maximum(irfft(transform, size), 0.0)
+    if mu == 0:
+        last = min(last, sum(n * (law.size - 1) for law, n in laws))
+    places = np.arange(max(first, 0), last + 1)[::-1]
+    return TiltedSum(
+        step * places.astype(np.float64),
+        total[places % size],
+        tilt,
+        log_scale,
+        error,
+        step if mu > 0 else 0.0,
+    )
+
+
+def _tilt_law(law: Reals, step: float, tilt: float) -> tuple[Reals, Reals, float]:
+    """The tilted probabilities of the losses 0, step, ... and -step, ..., and the log of their sum before."""
+    losses = step * np.arange(law.size)
+    top = float(losses[-1])
+    up = law * np.exp(tilt * (losses - top))
+    down = law[1:] * np.exp(-(1 + tilt) * losses[1:] - tilt * top)
+    total = float(up.sum() + down.sum())
+    return up / total, down / total, tilt * top + log(total)
+
+
+def _tilt_gaussian(mu: float, step: float, size: int, tilt: float) -> tuple[Reals, float]:
+    """The tilted probabilities of the bins [j step, (j + 1) step) of a loss N(mu^2 / 2, mu^2)."""
+    center = mu**2 * (0.5 + tilt)
+    low, high = (floor((center + side * NORMAL_TAIL * mu) / step) for side in (-1, 1))
+    places = np.arange(low, high + 2)
+    edges = step * places / mu - mu / 2
+    upper = edges[:-1] > 0  # differences of small numbers, not of numbers near 1
+    masses = np.where(upper, -np.diff(ndtr(-edges)), np.diff(ndtr(edges)))
+    masses = masses * np.exp(tilt * (step * places[:-1] - center))
+    total = float(masses.sum())
+    circle = np.zeros(size)
+    np.add.at(circle, places[:-1] % size, masses / total)
+    return circle, tilt * center + log(total)
+
+
+def _moments(up: Reals, down: Reals, step: float) -> tuple[float, float, float]:
+    losses = step * np.arange(up.size)
+    mean = float(losses @ up - losses[1:] @ down)
+    variance = float((losses - mean) ** 2 @ up + (losses[1:] + mean) ** 2 @ down)
+    return mean, variance, float(losses[-1])
+
+
+def _circle(up: Reals, down: Reals, size: int) -> Reals:
+    places = np.arange(up.size)
+    circle = np.zeros(size)
+    np.add.at(circle, places % size, up)
+    np.add.at(circle, -places[1:] % size, down)
+    return circle
+
+
+def _log_most(tilt: float) -> float:
+    """The log of the largest e^(-tilt x) (1 - e^-x) over x > 0, which is at x = log(1 + 1 / tilt)."""
+    return -tilt * log1p(1 / tilt) - log1p(tilt)
+
+
+def _least_epsilon(members: Reals, losses: Reals, delta: float) -> float:
+    """The largest log((TPR - delta) / FPR), over all thresholds; losses fall."""
+    tpr, fpr = np.cumsum(members), np.cumsum(members * np.exp(-losses))
+    some = (tpr > delta) & (fpr > 0)
+    return float(np.max(np.log(tpr[some] - delta) - np.log(fpr[some]), initial=0.0))
