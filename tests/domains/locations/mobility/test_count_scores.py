@@ -67,6 +67,28 @@ def test_counts_without_noise_are_poisson():
     np.testing.assert_allclose(found.scores[rows][:, :40], np.arange(40) - rates[:, None], atol=1e-9)
 
 
+@pytest.mark.parametrize(("largest", "most"), [(50.5, 60.0), (70.5, 60.0), (500.5, 200.0), (500.5, 250.0)])
+@pytest.mark.parametrize("variance", [0.0, 2.0], ids=["raw", "unrounded"])
+def test_information_is_that_of_all_outputs(variance, largest, most):
+    """Also if few of them occurred: rate^2 / (rate + variance) for normal counts and noise."""
+    chain = CHAINS["unrounded" if variance else "raw"]
+    seen = np.array([19.5, largest])
+    found = count_scores(seen if variance else np.floor(seen), chain, SIZE, most)
+    rows = found.nearest(np.log(most * np.array([0.5, 0.8, 0.9, 1.0])))
+    assert rows.max() < len(found.scores) - 1
+    rates = np.exp(found.log_rates(rows))
+    np.testing.assert_allclose(found.information[rows], rates**2 / (rates + variance), rtol=0.005)
+    np.testing.assert_allclose(found.exponents[rows], 1.0, atol=0.08)
+
+
+def test_each_output_has_its_own_score_if_none_is_small():
+    outputs = np.arange(19.0, 60.0)
+    found = count_scores(outputs, CHAINS["raw"], SIZE, 30.0)
+    row = found.nearest(np.log(30.0))
+    rate = np.exp(found.log_rates(row))
+    np.testing.assert_allclose(found.scores[row][found.columns(outputs)], outputs - rate, atol=1e-9)
+
+
 def test_improbable_outputs_have_finite_scores():
     found = count_scores(np.array([0.0, 250.0]), CHAINS["raw"], SIZE, 1.0)
     assert np.isfinite(found.scores).all()

@@ -6,7 +6,7 @@ behind it is Poisson with this rate, so that the score is E[count | output] - ra
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, log, sqrt
+from math import ceil, exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,18 @@ from scipy.special import gammaln
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.mobility.rate_likelihood import output_range, table_size, tabled_outputs
+from leakgauge.domains.locations.mobility.rate_likelihood import (
+    noise_variance,
+    output_range,
+    round_away,
+    table_size,
+    tabled_outputs,
+)
 
 _STEP = 0.125  # between neighbouring rates, in logs
 _LEAST = 1e-5  # expected visits to a cell; lower rates are treated like this one
-_ROUND = 8  # the number of rates is a multiple of this, so that few tables serve all references
+_DEVIATIONS = 10  # the table reaches this far beyond the largest rate, so that it holds all likely outputs
+_WIDEST = 2048  # but at most so many outputs
 _RARE = 1e-250  # outputs less likely than this get the score of their likeliest counts
 _EXPONENTS = (0.25, 8.0)  # least and largest exponent
 
@@ -31,7 +38,10 @@ class CountScores:
     If the log of the true rate is d above that of the table, the mean of the score is about
     ``information`` (e^(exponent d) - 1) / exponent. This is exact, with exponent 1, for counts without noise,
     and wherever the expected count is linear in the output's score; ``exponents`` are fitted to the first two
-    derivatives at 0. ``information`` is Fisher's.
+    derivatives at 0. ``information`` is Fisher's. Both are those of all outputs, whether they occur or not.
+
+    Rates above the table (its last row stands for them) and outputs above it are treated as normal: the score
+    is ``gain`` (output - rate), the information ``gain`` rate, and the exponent 1.
     """
 
     outputs: Reals  # rising
@@ -40,6 +50,11 @@ class CountScores:
     information: Reals  # by rate
     exponents: Reals  # by rate
     cut: bool  # whether outputs or rates above the table occur
+    noise_variance: float
+
+    def gain(self, rates: Reals) -> Reals:
+        """Return by how much the expected count rises with the output, for normal counts and noise."""
+        return np.asarray(rates / (rates + self.noise_variance))
 
     def nearest(self, log_rates: Reals) -> Ints:
         """Return the row of each rate, the logs being those of expected counts."""
@@ -65,21 +80,34 @@ def _rows(log_rates: Reals) -> Ints:
 def count_scores(outputs: Reals, law: ReleaseDistribution, group_size: int, most: float) -> CountScores:
     """Return the scores of these outputs, for expected counts up to ``most``; tables are cached."""
     low, high, lumps = output_range(outputs, law)
-    reach = min(high, max(low, 0) + table_size(law, group_size))
-    top = min(most, 1.5 * max(reach, 0) + 30.0)
     key: Any = law
-    n_rates = _ROUND * ceil((int(_rows(np.array(log(top)))) + 2) / _ROUND)
-    return _tabulate(key, low, reach, lumps, n_rates, high > reach or most > top)
+    variance, limit = noise_variance(law, group_size), table_size(law, group_size)
+    n_rates = int(_rows(np.array(log(min(round_away(most), limit))))) + 2
+    top = exp(log(_LEAST) + _STEP * n_rates)
+    seen = min(high, limit)
+    reach = max(seen, round_away(top + min(_DEVIATIONS * sqrt(top + variance), _WIDEST)))
+    negative = bool(np.isfinite(law.log_law(np.array([-1.0]), np.array([0.0])))[0])
+    low = min(low, round_away(-min(_DEVIATIONS * sqrt(variance), _WIDEST)) if negative else 0)
+    cut = high > reach or most > limit
+    return _tabulate(key, low, reach, lumps, n_rates, seen, cut, variance)
 
 
 @lru_cache(maxsize=16)  # a distribution is a value
 def _tabulate(
-    law: Any, low: int, reach: int, lumps: tuple[float, ...], n_rates: int, cut: bool
+    law: Any,
+    low: int,
+    reach: int,
+    lumps: tuple[float, ...],
+    n_rates: int,
+    most_count: int,
+    cut: bool,
+    variance: float,
 ) -> CountScores:
     outputs, width = tabled_outputs(law, low, reach, lumps)
     weights = np.where(np.isin(outputs, lumps), 1.0, width)
     rates = np.exp(log(_LEAST) + _STEP * np.arange(n_rates))
-    counts = np.arange(ceil(max(rates[-1] + 8 * sqrt(rates[-1]), reach)) + 21, dtype=np.float64)
+    top = float(rates[-1])
+    counts = np.arange(ceil(max(top + _DEVIATIONS * sqrt(top), most_count)) + 21, dtype=np.float64)
     log_law = law.log_law(outputs[None, :], counts[:, None])
     peaks = log_law.max(axis=0)
     peaks = np.where(np.isfinite(peaks), peaks, 0.0)
@@ -91,7 +119,7 @@ def _tabulate(
     scores = np.where(chances.any(axis=0), means - rates[:, None], 0.0)
     shares = likely * np.exp(peaks) * weights
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    return CountScores(outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut)
+    return CountScores(outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut, variance)
 
 
 def _mean_scores(scores: Reals, shares: Reals) -> tuple[Reals, Reals]:

@@ -92,10 +92,10 @@ class CellWeights(NamedTuple):
         rows = scores.nearest(expected)
         weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
         exponents = scores.exponents[rows]
-        if scores.cut:  # the counts themselves, for which noise is small
-            large = rows == len(scores.scores) - 1
-            weights, beyond = np.where(large, np.exp(expected), weights), np.where(large, 0.0, beyond)
-            exponents = np.where(large, 1.0, exponents)
+        if scores.cut:
+            large, rates = rows == len(scores.scores) - 1, np.exp(expected)
+            weights = np.where(large, scores.gain(rates) * rates, weights)
+            beyond, exponents = np.where(large, 0.0, beyond), np.where(large, 1.0, exponents)
         exponent = float((weights * exponents).sum() / max(weights.sum(), 1e-300)) or 1.0
         return cls(weights, weights * np.exp(exponent * beyond), exponent)
 
@@ -109,7 +109,9 @@ def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[R
     n_columns = scores.outputs.size
     rows = scores.nearest(expected)
     first = (rows * n_columns).ravel()
-    large = (rows == len(scores.scores) - 1).ravel() if scores.cut else None
+    large = (rows == len(scores.scores) - 1).ravel()
+    rates = np.exp(np.where(large, expected.ravel(), scores.log_rates(rows).ravel()))
+    gain = scores.gain(rates)
     places, epochs = np.empty((len(releases), n_places)), np.empty((len(releases), n_epochs))
     table = scores.scores.ravel()
     block = max(1, _BLOCK_CELLS // expected.size)
@@ -119,9 +121,9 @@ def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[R
         entries = scores.columns(outputs)
         entries += first
         found = table.take(entries)
-        if large is not None:
-            counts = (outputs > scores.outputs[-1]) | large
-            found = np.where(counts, outputs - np.exp(expected).ravel(), found)
+        if scores.cut:
+            beyond = (outputs > scores.outputs[-1]) | large
+            found = np.where(beyond, gain * (outputs - rates), found)
         found = found.reshape(-1, n_places, n_epochs)
         places[part], epochs[part] = found.sum(axis=2), found.sum(axis=1)
     return places, epochs

@@ -71,7 +71,7 @@ def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -
 
 def output_range(outputs: Reals, law: ReleaseDistribution) -> tuple[int, int, tuple[float, ...]]:
     """Return whole numbers around all outputs, and the whole numbers at which others were lumped."""
-    low, high = round_away(float(outputs.min())), round_away(float(outputs.max()))
+    low, high = _at_most(float(outputs.min())), round_away(float(outputs.max()))
     lumps = () if law.whole else tuple(np.unique(outputs[outputs == np.floor(outputs)]).tolist()[:_TABLE])
     return low, max(high, low + 1), lumps
 
@@ -115,11 +115,20 @@ def _top_rate(output: float, group_size: int) -> float:
 
 def table_size(law: ReleaseDistribution, group_size: int) -> int:
     """Up to which output noise matters: beyond, its variance is below 1/64 of the count's own."""
-    distances = (1.0 if law.whole else 0.125) * np.arange(-_TABLE, _TABLE + 1, dtype=np.float64)
-    middle = group_size // 2
-    density = np.exp(law.log_law(middle + distances, np.full(distances.size, float(middle))))
-    variance = float((density * distances**2).sum() / max(density.sum(), 1e-300))
-    return int(np.clip(64 * variance, 256, _TABLE))
+    return int(np.clip(64 * noise_variance(law, group_size), 256, _TABLE))
+
+
+def noise_variance(law: ReleaseDistribution, group_size: int) -> float:
+    """Return the variance of the outputs of a medium count."""
+    middle, step, variance = group_size // 2, 1.0 if law.whole else 0.125, 0.0
+    for _ in range(5):
+        distances = step * np.arange(-_TABLE, _TABLE + 1, dtype=np.float64)
+        density = np.exp(law.log_law(middle + distances, np.full(distances.size, float(middle))))
+        variance = float((density * distances**2).sum() / max(density.sum(), 1e-300))
+        if 100 * variance < distances[-1] ** 2:
+            break
+        step *= 8  # the noise is wider than these distances
+    return variance
 
 
 def _low_rank(table: Reals, width: float) -> tuple[Reals, Reals]:
@@ -145,3 +154,11 @@ def round_away(extreme: float) -> int:
     whole = ceil(abs(extreme))
     unit = 2 ** max(whole.bit_length() - 3, 0)
     return int(np.copysign(ceil(whole / unit) * unit, extreme))
+
+
+def _at_most(least: float) -> int:
+    """A whole number that is not larger, of three leading binary digits."""
+    if least < 0:
+        return round_away(least)
+    unit = 2 ** max(int(least).bit_length() - 3, 0)
+    return int(least) // unit * unit
