@@ -130,6 +130,19 @@ def test_strong_noise_fits_nothing():
     assert np.abs(found.epoch).max() < 0.05
 
 
+@pytest.mark.parametrize(("top", "scale", "error"), [(50.0, 1000.0, 0.25), (3000.0, 100.0, 0.03)])
+def test_noise_wider_than_the_table_is_not_taken_for_counts(top, scale, error):
+    """The busiest place: nothing is learned in the first case (deviation 0.2), much in the second."""
+    chain = ReleaseChain(noise=laplace.Mechanism(scale=scale), group_size=10_000)
+    rng = np.random.default_rng(5)
+    expected = top * np.outer([1.0, 0.2, 0.1], np.ones(24))
+    place = rng.normal(0, 0.2, (50, 3))
+    releases = chain.sample(rng.poisson(expected * np.exp(place[..., None])), rng).reshape(50, -1)
+    model = GroupEffectsModel(chain, 10_000, expected / 10_000, np.full(3, 0.04), np.full(24, 0.0025))
+    found = model.factors(releases).place
+    assert np.sqrt(((found - place)[:, 0] ** 2).mean()) < error
+
+
 def test_identical_groups_are_not_fitted():
     rates = usual()
     found = fit_of(CHAIN, rates, space=0.0, time=0.0).factors(

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import poisson
 
-from leakgauge.domains.locations.mobility.rate_likelihood import rate_likelihood
+from leakgauge.domains.locations.mobility.rate_likelihood import output_range, rate_likelihood
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
 
@@ -74,3 +74,10 @@ def test_large_count_is_used_directly():
     low = np.exp(np.linspace(-3, 3, 20))
     few = evidence.of(outputs)[0] @ evidence.at(np.log(low)).T
     assert low[few.argmax()] == low[log_likelihood(3.0, low, chain).argmax()]
+
+
+@pytest.mark.parametrize("least", [-1030.0, -3.0, 0.0, 19.0, 1030.0])
+def test_output_range_holds_all_outputs(least):
+    low, high, _ = output_range(np.array([least, 1500.0]), ReleaseChain(noise=None, group_size=2000))
+    assert low <= least
+    assert high >= 1500
