@@ -31,6 +31,7 @@ _LARGEST_TILT = 1000.0
 _LEAST_TILT = 1e-3
 _MOST_DEVIATIONS = 20.0  # by which Gaussian noise is tilted
 _KEPT_EXPONENT = 200.0  # losses whose error exceeds delta by e^200 are left out
+_MOST_BELOW = 300.0  # and losses this far below the epsilon in question
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,41 +47,48 @@ class TiltedSum:
 
     def epsilon_below(self, delta: float) -> float:
         """An epsilon that is too small for this delta, or 0."""
-        members, guess = self._members(self.losses, delta)
-        least, error = self._error(members, self.losses, guess, delta)
-        near = self.losses > least
-        found = _least_epsilon(members[near], self.losses[near], delta + error)
-        return found if found >= least else 0.0
+        least, error, members = self._near(self.losses, delta)
+        found = self._least_epsilon(members, self.losses, delta + error, self._middle(delta))
+        return found if least <= found < inf else 0.0
 
     def epsilon_above(self, delta: float) -> float:
         """An epsilon that holds at this delta, or infinity where rounding hides it."""
         losses = self.losses + self.step
-        members, guess = self._members(losses, delta)
-        least, error = self._error(members, losses, guess, delta)
+        least, error, members = self._near(losses, delta)
         if not error < delta:
             return inf
-        near = losses > least
-        return max(least, _least_epsilon(members[near], losses[near], delta - error))
+        return max(least, self._least_epsilon(members, losses, delta - error, self._middle(delta)))
 
-    def _members(self, losses: Reals, delta: float) -> tuple[Reals, float]:
-        """The probabilities without the tilt, and the epsilon they give without regard to rounding."""
+    def _middle(self, delta: float) -> float:
+        """Epsilon by the Chernoff bound."""
+        return (self.log_scale + _log_most(self.tilt) - log(delta)) / self.tilt
+
+    def _near(self, losses: Reals, delta: float) -> tuple[float, float, Reals]:
+        """An epsilon somewhat below the least one, and the error of delta at all epsilons from there on.
+
+        Also the probabilities, without the tilt, of the losses above it.
+        """
+        lowest = self._middle(delta) - min(_KEPT_EXPONENT / self.tilt, _MOST_BELOW)
         exponents = self.log_scale - self.tilt * self.losses
-        members = np.where(
-            exponents < log(delta) + _KEPT_EXPONENT,
-            self.tilted * np.exp(np.minimum(exponents, _KEPT_EXPONENT)),
-            0.0,
-        )
-        return members, _least_epsilon(members, losses, delta)
-
-    def _error(self, members: Reals, losses: Reals, guess: float, delta: float) -> tuple[float, float]:
-        """An epsilon somewhat below the guess, and the error of delta at all epsilons from there on."""
+        members = np.where(losses > lowest, self.tilted * np.exp(np.minimum(exponents, _MOST_BELOW)), 0.0)
+        guess = self._least_epsilon(members, losses, delta, self._middle(delta))
         least = max(0.0, guess - 1 / self.tilt)
-        exponent = self.log_scale - self.tilt * (least - self.step) + _log_most(self.tilt)
-        if exponent > log(delta) + _KEPT_EXPONENT - 50:
-            return least, inf
+        if not lowest + 2 * self.step <= least < inf and lowest + 2 * self.step > 0:
+            return least, inf, members
+        members = np.where(losses > least, members, 0.0)
         operations = losses.size + abs(self.log_scale) + self.tilt * float(losses[0]) + 16
-        sums = 4 * _ROUNDING * operations * float(members[losses > least].sum())
-        return least, self.error * exp(exponent) + sums
+        exponent = self.log_scale - self.tilt * (least - self.step) + _log_most(self.tilt)
+        error = self.error * exp(min(exponent, _MOST_BELOW))
+        return least, error + 4 * _ROUNDING * operations * float(members.sum()), members
+
+    @staticmethod
+    def _least_epsilon(members: Reals, losses: Reals, delta: float, middle: float) -> float:
+        """The largest log((TPR - delta) / FPR), over all thresholds; losses fall."""
+        tpr, fpr = np.cumsum(members), np.cumsum(members * np.exp(np.minimum(middle - losses, _MOST_BELOW)))
+        some = tpr > delta
+        with np.errstate(divide="ignore"):
+            ratios = np.log(tpr[some] - delta) - np.log(fpr[some]) + middle
+        return float(np.max(ratios, initial=0.0))
 
 
 def best_tilt(laws: Sequence[tuple[Reals, int]], mu: float, step: float, delta: float) -> float:
@@ -183,10 +191,3 @@ def _circle(up: Reals, down: Reals, size: int) -> Reals:
 def _log_most(tilt: float) -> float:
     """The log of the largest e^(-tilt x) (1 - e^-x) over x > 0, which is at x = log(1 + 1 / tilt)."""
     return -tilt * log1p(1 / tilt) - log1p(tilt)
-
-
-def _least_epsilon(members: Reals, losses: Reals, delta: float) -> float:
-    """The largest log((TPR - delta) / FPR), over all thresholds; losses fall."""
-    tpr, fpr = np.cumsum(members), np.cumsum(members * np.exp(-losses))
-    some = (tpr > delta) & (fpr > 0)
-    return float(np.max(np.log(tpr[some] - delta) - np.log(fpr[some]), initial=0.0))
