@@ -126,8 +126,12 @@ def test_honest_service_passes(audit):
 )
 def test_same_answer_to_every_question_is_untestable(replace, audit):
     code, _, verdict = audit(replace)
-    assert code == 3
-    assert verdict["finding"] == "untestable"
+    if verdict["certain"]:  # questions with the same true answer got the same noise
+        assert code == 1
+        assert "exactly the same noise" in verdict["evidence"][0]
+    else:
+        assert code == 3
+        assert verdict["finding"] == "untestable"
     assert verdict["instrument"]["control"]["status"] == "failed"
 
 

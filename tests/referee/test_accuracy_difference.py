@@ -60,7 +60,7 @@ def test_equal_runs_differ_by_nothing_but_what_could_not_be_seen():
 def test_few_rounds_have_no_interval():
     answer = accuracy_difference(*pair(0.9, 0.5, 20, np.random.default_rng(3), paired=True), 0.95)
     assert answer.low is None
-    assert "needs 30" in answer.reason
+    assert "at least 30 are needed" in answer.reason
 
 
 def test_thresholds_are_chosen_on_other_rounds_where_the_attack_sets_none():

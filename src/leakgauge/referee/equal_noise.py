@@ -65,26 +65,27 @@ def grid_step(answers: Reals, scale: float) -> float:
 def unexplained_step(answers: Reals, noise: StatedNoise, stated_step: float | None) -> float | None:
     """The step of answers that are rounded more than is stated or taken for granted; None usually.
 
-    Equal answers are then no sign of equal noise: to tens, to multiples of 0.25, or to two digits, so that
-    large answers have a larger step than small ones.
+    Equal answers are then no sign of equal noise: to tens, to multiples of 0.25, to halves but never to whole
+    numbers, or to two digits, so that large answers have a larger step than small ones.
     """
     values = np.unique(answers[np.isfinite(answers)])
     known = stated_step or (1.0 if noise.lattice else grid_step(values, noise.noise_scale))
     sizes = np.abs(values)
     for part in (values, values[sizes > np.median(sizes)] if values.size else values):
-        step = _common_step(part, 1e-3 * noise.noise_scale)
+        step = _common_step(part, 1e-3 * noise.noise_scale, on_grid=known >= 1e-3 * noise.noise_scale)
         if step is not None and step > 1.5 * known:
             return step
     return None
 
 
-def _common_step(values: Reals, least: float) -> float | None:
-    """The smallest gap of sorted values, if all are multiples of it."""
+def _common_step(values: Reals, least: float, *, on_grid: bool) -> float | None:
+    """The smallest gap of sorted values, if all are multiples of it, or are on another grid anyway."""
     if values.size < 2:
         return None
     step = float(np.diff(values).min())
     multiples = values / step
-    return step if step > least and np.abs(multiples - np.rint(multiples)).max() < 1e-6 else None
+    even = on_grid or np.abs(multiples - np.rint(multiples)).max() < 1e-6
+    return step if step > least and even else None
 
 
 def off_extremes(answers: Reals) -> Bits:

@@ -291,7 +291,7 @@ def test_mean_and_range_over_references():
 
 
 def test_mean_and_range_over_simulated_releases():
-    people = town(n_people=100, density=0.3)
+    people = town(n_people=100, density=0.05)
     one = expose(whole(people, LAPLACE | {"epsilon": 2.0}), ("zero",)).against[0]
     assert one.split_accuracy.shape == (12, 100)
     np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
@@ -302,7 +302,7 @@ def test_mean_and_range_over_simulated_releases():
 
 def test_limit_on_people_is_decided_only_if_all_simulated_releases_agree():
     """A number recognised that depends on the noise leaves a limit in its range undecided."""
-    challenger = whole(town(n_people=100, density=0.3), LAPLACE | {"epsilon": 3.0})
+    challenger = whole(town(n_people=100, density=0.05), LAPLACE | {"epsilon": 3.0})
     found = expose(challenger, ("zero",))
     at = round(float(np.median(found.against[0].accuracy)), 2)
     counts = np.count_nonzero(found.against[0].split_accuracy >= at, axis=1)

@@ -260,9 +260,10 @@ def two_digits(answers):
         lambda answers: np.maximum(np.rint(answers), 0),
         lambda answers: 5 * np.rint(answers / 5),
         lambda answers: np.rint(4 * answers) / 4,
+        lambda answers: np.trunc(answers) + 0.5 * np.sign(np.trunc(answers)),
         two_digits,
     ],
-    ids=["clamped", "rounded and clamped", "to fives", "to quarters", "to two digits"],
+    ids=["clamped", "rounded and clamped", "to fives", "to quarters", "to halves", "to two digits"],
 )
 def test_rounding_that_is_not_stated_is_no_reused_noise(publish):
     """What is done to an answer after its noise was added shows nothing about the noise itself."""

@@ -40,10 +40,10 @@ def require_small_predicate(where: str | None) -> None:
 
 
 def count_symbols(where: str) -> int:
-    """Count words and operators; values, commas and what is quoted are not counted.
+    """Count words, operators and brackets; values, commas and what is quoted are not counted.
 
     >>> count_symbols("age > 30 AND id IN (3, 17) AND region = 'north or south'")
-    8
+    10
     """
     return sum(1 for _ in _SYMBOLS.finditer(_QUOTED.sub("", where)))
 
