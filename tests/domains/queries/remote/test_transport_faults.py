@@ -113,9 +113,12 @@ def test_service_that_fails_for_good_is_lost(monkeypatch):
             asked.ask(TWO[1])
 
 
-@pytest.mark.parametrize("fault", [name for name in DONE_BUT_UNHEARD if name not in REPORTED])
+LOST = {name: fault for name, fault in DONE_BUT_UNHEARD.items() if name not in REPORTED}
+
+
+@pytest.mark.parametrize("fault", LOST.values(), ids=LOST)
 def test_lost_answer_without_key_is_not_retried(fault):
-    with running(second_ask(DONE_BUT_UNHEARD[fault])) as service:
+    with running(second_ask(fault)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
         with pytest.raises(ReleaseLost):
