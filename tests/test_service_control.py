@@ -126,12 +126,7 @@ def test_honest_service_passes(audit):
 )
 def test_same_answer_to_every_question_is_untestable(replace, audit):
     code, _, verdict = audit(replace)
-    if verdict["certain"]:  # questions with the same true answer got the same noise
-        assert code == 1
-        assert "exactly the same noise" in verdict["evidence"][0]
-    else:
-        assert code == 3
-        assert verdict["finding"] == "untestable"
+    assert (code, verdict["finding"], verdict["certain"]) == (3, "untestable", False)
     assert verdict["instrument"]["control"]["status"] == "failed"
 
 
