@@ -11,7 +11,9 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.conformance import compare_transcripts
+from leakgauge.domains.queries.gathered_answers import gather_answers
 from leakgauge.domains.queries.knowledge import build as know
+from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import decide_conformance
 
@@ -236,6 +238,10 @@ def test_times_that_tell_the_target_are_reported():
         part["seconds"] = slow.astype(np.float32)
     decided = decide_conformance(compared(parts), 0.001)
     assert any(text.startswith("Response times tell") for text in (*decided.violations, *decided.departures))
+    rules = adversary("laplace", "sequential", 10)[0].rules
+    for two_copies in (False, True):  # one copy may be on a faster machine
+        tests = side_channel_tests(gather_answers(parts), rules, None, two_copies=two_copies)
+        assert any(test.name.startswith("response_times") for test in tests) is not two_copies
 
 
 def test_nothing_answered_says_what_to_do():

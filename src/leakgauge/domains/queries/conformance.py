@@ -34,7 +34,7 @@ def compare_transcripts(
     rules = plan_tables.read_oracle_rules(mechanism, table, folder, rows_per_person)
     guarantee = oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions)
     answers = gather_answers(transcripts)
-    channels = side_channel_tests(answers, rules, guarantee)
+    channels = side_channel_tests(answers, rules, guarantee, two_copies=table.without_sessions)
     if (unanswered := _unanswered(answers)) is not None:
         return Conformance(unanswered=unanswered, tests=tuple(channels))
     if (constant := _constant(answers, rules)) is not None:
