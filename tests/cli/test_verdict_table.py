@@ -192,3 +192,10 @@ def test_utility_of_a_sweep_fits_80_columns(verdict, capsys, monkeypatch):
     for word in ("published", "suppressed", "epsilon=0.05", "epsilon=0.25"):
         assert any(word in line for line in table), (word, table)
     assert sum(line.count("0.0123") + line.count("1.2%") for line in table) == 14
+
+
+def test_no_advice_only_where_every_promise_is_too_weak(verdict):
+    usual = replace(verdict, finding=Finding.UNDECIDED)
+    weak = replace(usual, promised={**verdict.promised, "epsilon": 666.0})
+    assert shown._undecided_note([weak, weak]) == ""
+    assert shown._undecided_note([weak, usual]) != ""

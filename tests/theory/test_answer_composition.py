@@ -13,8 +13,7 @@ from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.mechanisms.logistic import Mechanism as Logistic
-from leakgauge.theory.answer_composition import tightest_epsilon
-from leakgauge.theory.loss_composition import epsilon_bounds
+from leakgauge.theory.loss_composition import epsilon_bounds, tightest_epsilon
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
 
 

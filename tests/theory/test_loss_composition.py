@@ -7,8 +7,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.theory import composition, gdp, loss_composition, tradeoff
 from leakgauge.theory.loss_composition import best_attack, sum_losses
-from leakgauge.theory.loss_window import bernstein_window
-from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell, bernstein_window
 
 
 def direct_sum(laws, step: float) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,9 @@ from scipy.sparse import csr_array
 from leakgauge.theory import asymmetric_composition
 from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.characteristic_functions import ScoreLaws, laws_on_nodes, score_nodes
-from leakgauge.theory.score_sums import score_sum_rates
+from leakgauge.theory.score_sums import RowParts, row_sums, score_sum_rates
 
+DENSE = np.random.default_rng(3).integers(0, 3, (40, 6)) * (np.arange(40) % 5 > 0)[:, None]
 SIZES = (1, 1, 2, 3, 5, 9, 15, 16, 25, 60, 140)
 
 
@@ -201,3 +202,22 @@ def test_targets_who_move_nothing_are_at_chance_with_one_threshold():
     auc, tpr = tails.rates()
     np.testing.assert_allclose(auc, 0.5)
     np.testing.assert_allclose(tpr, 0.01)
+
+
+def test_parts_hold_their_own_rows_only():
+    rows = np.array([1, 2, 7, 8, 30, 31, 39])
+    parts = RowParts(csr_array(DENSE), rows, 3, rows / 2)
+    assert len(parts) == 3
+    for own, (cells, numbers) in zip(parts.rows_of_parts(), parts, strict=True):
+        np.testing.assert_array_equal(cells.toarray(), DENSE[own])
+        np.testing.assert_array_equal(numbers, own / 2)
+    found = np.concatenate(list(parts.columns()))
+    assert set(found) == set(np.nonzero(DENSE[rows])[1])
+    assert [cells.shape[0] for cells, _ in parts[1:]] == [3, 1]
+
+
+def test_rows_are_summed_also_where_they_are_empty():
+    np.testing.assert_array_equal(row_sums(csr_array(DENSE)), DENSE.sum(axis=1))
+    ones = csr_array(DENSE > 0, dtype=np.uint8)
+    ones.data = np.broadcast_to(np.uint8(1), ones.nnz)
+    np.testing.assert_array_equal(row_sums(ones), (DENSE > 0).sum(axis=1))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from leakgauge.verdict import Verdict
 
 MOST_TABLE_ROWS = 40
+HUGE_EPSILON = 15.0  # an epsilon that allows odds of millions to one
 _WIDE_TERMINAL = 140  # columns
 _AUDIT_WIDTH = 12
 _ROW_TONES = {"warn": "yellow", "bad": "red"}
@@ -62,12 +63,17 @@ def _leading_metrics(verdicts: "Sequence[Verdict]") -> set[str]:
     return {name for verdict in verdicts if (name := leading_metric(verdict.metrics)) is not None}
 
 
+def _all_promises_too_weak(undecided: "Sequence[Verdict]") -> bool:
+    """Whether every promise that is undecided allows almost anything."""
+    promised = ((verdict.promised or {}).get("epsilon") or 0.0 for verdict in undecided)
+    return all(epsilon > HUGE_EPSILON for epsilon in promised)
+
+
 def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.report.headline import all_promises_too_weak
     from leakgauge.verdict import why_not_compared
 
     undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
-    if undecided and all_promises_too_weak(undecided):
+    if undecided and _all_promises_too_weak(undecided):
         return ""
     open_ones = [verdict for verdict in verdicts if verdict.finding in ("undecided", None)]
     bounds = [verdict.metrics["epsilon"] for verdict in open_ones if "epsilon" in verdict.metrics]

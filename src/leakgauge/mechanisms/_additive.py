@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from math import floor, log2
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeGuard
 
 import numpy as np
@@ -22,7 +23,6 @@ from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import _count_noise as count_noise
 from leakgauge.mechanisms import name_of
 from leakgauge.mechanisms._loss_bins import NoiseCell
-from leakgauge.mechanisms._output_grid import on_grid
 from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
 from leakgauge.theory import loss_composition, tradeoff
 from leakgauge.theory.privacy_loss import NoisyCell
@@ -31,6 +31,7 @@ Shifts: TypeAlias = Sequence[tuple[float, int]]  # distances of moved values, an
 
 _PIECES, _NODES = 4, 6  # of an integral: pieces per scale, and points on each
 _HALVINGS = 60
+_BITS = 24  # of the noise scale, kept in outputs
 
 
 class Norm(StrEnum):
@@ -432,3 +433,13 @@ def _half_line(reach: float, scale: float) -> tuple[Reals, Reals]:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     lengths = np.diff(edges)[:, None]
     return (edges[:-1, None] + lengths * (nodes + 1) / 2).ravel(), (lengths * weights / 2).ravel()
+
+
+def on_grid(outputs: Reals, scale: float) -> Reals:
+    """Round to multiples of a power of two, about 2^-24 of the noise scale.
+
+    Which floating-point numbers a sum of value and noise can reach depends on the value (Mironov 2012);
+    rounding to a much coarser fixed grid hides this, and is only post-processing of the exact mechanism.
+    """
+    grid = 2.0 ** (floor(log2(scale)) - _BITS)
+    return np.asarray(np.round(outputs / grid) * grid)

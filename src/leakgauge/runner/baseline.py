@@ -1,11 +1,13 @@
 """Compare a run with an earlier one: whether any attacker is right more often now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Contender, Stop
@@ -14,13 +16,15 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.runner import manifest
 from leakgauge.runner.early_stop import BlockSequence
 from leakgauge.runner.manifest import Manifest
-from leakgauge.runner.plan_difference import as_list, audit_differences, only_in
 from leakgauge.runner.positive_control import counted_contenders
 from leakgauge.runner.risk_context import changed_rounds
 from leakgauge.runner.run_verdicts import collect_blocks
 from leakgauge.summary import RunSummary
 
 TOLERANCE = 0.02  # an increase of accuracy that still counts as no worse
+MOST_KEYS = 6  # that are listed where two audits differ
+_LONGEST_VALUE = 30  # characters; of longer values only the key is listed
+_ABSENT = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,3 +262,58 @@ def _notes(pairs: list[_AuditPair]) -> Iterator[str]:
 def _same(now: Trials, before: Trials) -> bool:
     """Whether these are the same trials, so that nothing changed."""
     return np.array_equal(now.scores, before.scores) and np.array_equal(now.members, before.members)
+
+
+def audit_differences(now: Audit, before: Audit) -> list[str]:
+    """List the keys in which two audits differ, with short values before and now; nothing private is shown.
+
+    Attackers that only one of them has are not listed.
+    """
+    found = list(_differing_keys(_shown_tables(before), _shown_tables(now)))
+    hidden = [
+        name
+        for name in ("data", "challenger", "mechanism")
+        if vars(now)[name] != vars(before)[name] and not any(key.startswith(name) for key in found)
+    ]
+    earlier = {contender.label: contender for contender in before.contenders}
+    changed = [who.label for who in now.contenders if who.label in earlier and earlier[who.label] != who]
+    return [*found, *hidden, *(f"the attack of {label}" for label in changed)]
+
+
+def as_list(keys: list[str]) -> str:
+    """Join keys; the last of many are only counted."""
+    more = len(keys) - MOST_KEYS
+    return ", ".join(keys) if more <= 0 else f"{', '.join(keys[:MOST_KEYS])} and {more} more"
+
+
+def only_in(these: Mapping[str, Contender], those: Mapping[str, Contender]) -> list[str]:
+    """The labels that only the first have."""
+    return [label for label in these if label not in those]
+
+
+def _shown_tables(audit: Audit) -> dict[str, Any]:
+    return {
+        "data": audit.data,
+        "challenger": catalog.redacted_challenger(audit.domain, audit.challenger),
+        "mechanism": audit.mechanism,
+        "rounds": audit.rounds,
+        "stop": audit.stop.value,
+        "metrics.confidence": audit.metrics.confidence,
+    }
+
+
+def _differing_keys(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key in dict.fromkeys([*before, *now]):
+        old, new, name = before.get(key, _ABSENT), now.get(key, _ABSENT), f"{prefix}{key}"
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differing_keys(old, new, f"{name}.")
+        elif old is _ABSENT or new is _ABSENT or old != new:
+            values = f"{_short(old)} before, {_short(new)} now"
+            yield f"{name} ({values})" if "…" not in values else name
+
+
+def _short(value: Any) -> str:
+    if value is _ABSENT:
+        return "none"
+    text = str(value)
+    return text if len(text) <= _LONGEST_VALUE else "…"

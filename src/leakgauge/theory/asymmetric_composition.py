@@ -18,7 +18,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.theory import loss_composition, loss_window, tradeoff
+from leakgauge.theory import loss_composition, privacy_loss, tradeoff
 from leakgauge.theory.privacy_loss import whole_and_rest
 
 LARGEST_LOSS = 60.0  # larger ones count as infinite, or as this; they occur at most once in e^60 cells
@@ -251,7 +251,7 @@ def chernoff_window(laws: LawCounts, step: float) -> tuple[float, float]:
     low, high = 0.0, 0.0
     for world in ("members", "others"):
         least, most = 0.0, 0.0
-        exponents: Reals = np.full(_SLOPES.size, loss_window.TAIL_EXPONENT)
+        exponents: Reals = np.full(_SLOPES.size, privacy_loss.TAIL_EXPONENT)
         for law, n in laws:
             masses: Reals = getattr(law, world)
             seen = np.flatnonzero(masses)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.theory import gdp, tilted_losses, tradeoff
-from leakgauge.theory.loss_window import NORMAL_TAIL, bernstein_window
-from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, NoisyCell
+from leakgauge.theory.privacy_loss import NORMAL_TAIL, GeometricCell, LaplaceCell, NoisyCell, bernstein_window
 
 AnyCell: TypeAlias = NoisyCell
 CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
@@ -266,3 +265,46 @@ def _whole(size: float) -> bool:
     if size != int(size):
         raise BadInput(f"geometric noise: shifts must be whole numbers, got {size}")
     return True
+
+
+class AnswerNoise(Protocol):
+    """Additive noise of answers that one unit moves by at most ``sensitivity``."""
+
+    @property
+    def sensitivity(self) -> float: ...
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether ``epsilon_at`` is exact for any number of answers."""
+        ...
+
+    def loss_cell(self, shift: float) -> NoisyCell | None:
+        """The privacy loss of one answer moved by ``shift``, or None where it is unknown."""
+        ...
+
+    def epsilon_at(self, shifts: Sequence[tuple[float, int]], delta: float) -> float:
+        """An epsilon that holds at a delta for answers moved by these shifts."""
+        ...
+
+
+def tightest_epsilon(noise: AnswerNoise, answers: int, delta: float) -> EpsilonBounds:
+    """The least epsilon at a delta of ``answers`` answers about one unit, each moved by the sensitivity.
+
+    No accountant can rightly claim less than ``low``, so more than the budget is certain evidence that the
+    budget was exceeded; ``high`` always holds. Where the loss of the noise is not known, ``low`` is 0.
+    """
+    if answers < 0 or answers != int(answers):
+        raise BadInput(f"the number of answers must be a whole number >= 0, got {answers}")
+    if not answers:
+        return EpsilonBounds(0.0, 0.0)
+    moved = [(noise.sensitivity, int(answers))]
+    if noise.closed_form and delta > 0:
+        exact = noise.epsilon_at(moved, delta)
+        return EpsilonBounds(exact, exact)
+    cell = noise.loss_cell(noise.sensitivity)
+    if cell is None:
+        return EpsilonBounds(0.0, noise.epsilon_at(moved, delta))
+    if delta == 0:
+        exact = noise.epsilon_at(moved, 0.0)
+        return EpsilonBounds(exact, exact)
+    return epsilon_bounds([(cell, int(answers))], delta)

@@ -8,7 +8,9 @@ distinguish (Blackwell 1953; Doroshenko et al. 2022). ``gather_on_lattice`` lets
 little more often, so that they can only become harder to distinguish.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +20,8 @@ from scipy.special import expit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
+TAIL_EXPONENT = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window of a sum
+NORMAL_TAIL = 9.0  # standard deviations: 1e-19
 _ON_LATTICE = 1e-9  # in steps: a loss this close to a lattice point is on it
 _LARGEST_LOSS = 1e12
 
@@ -263,3 +267,18 @@ def with_zero_loss(law: Reals, step: float) -> Reals:
     law = np.trim_zeros(law[1:], "b")
     below = np.exp(-step * np.arange(1, law.size + 1))
     return np.append(max(0.0, 1.0 - float(np.sum(law * (1 + below)))), law)
+
+
+def bernstein_window(moments: Sequence[tuple[float, float, float, int]], mu: float) -> tuple[float, float]:
+    """The interval in which a sum of losses lies, except with probability e^-38 on either side.
+
+    ``moments`` are (mean, variance, largest, number) of each kind of bounded loss, at most twice the largest
+    away from their mean (Bernstein's inequality, 1927); ``mu`` adds a Gaussian loss.
+    """
+    mean = sum(n * mean for mean, _, _, n in moments)
+    variance = sum(n * variance for _, variance, _, n in moments)
+    most = sum(n * largest for _, _, largest, n in moments)
+    linear = max((2 * largest for _, _, largest, _ in moments), default=0.0) * TAIL_EXPONENT / 3
+    reach = linear + sqrt(linear**2 + 2 * variance * TAIL_EXPONENT)
+    low, high = max(-most, mean - reach), min(most, mean + reach)
+    return low + mu * (mu / 2 - NORMAL_TAIL), high + mu * (mu / 2 + NORMAL_TAIL)

@@ -24,7 +24,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from leakgauge.core.game import Reals
-from leakgauge.theory.loss_window import NORMAL_TAIL, TAIL_EXPONENT, bernstein_window
+from leakgauge.theory.privacy_loss import NORMAL_TAIL, TAIL_EXPONENT, bernstein_window
 
 _ROUNDING = float(np.finfo(np.float64).eps)  # twice the largest relative error of one operation
 _LARGEST_TILT = 1000.0

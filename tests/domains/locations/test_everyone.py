@@ -11,7 +11,6 @@ from scipy.stats import laplace as laplace_noise
 from domains.locations.small_town import LAPLACE, RAW, game, town, traces
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, KnowledgeBySplit, play
-from leakgauge.core.split_scorer import study_attack
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import build
@@ -19,6 +18,7 @@ from leakgauge.domains.locations.exposure import expose
 from leakgauge.domains.locations.plan_tables import read_challenger_table
 from leakgauge.exposure import AuditExposure, summarise
 from leakgauge.limits import Limits
+from leakgauge.runner.play_block import study_attack
 from leakgauge.summary import recognised_risk
 from positive_control_play import played
 

@@ -9,7 +9,6 @@ from domains.locations.small_town import LAPLACE, RAW, game, town, traces
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, KnowledgeBySplit, play
-from leakgauge.core.split_scorer import study_attack
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import build
@@ -18,6 +17,7 @@ from leakgauge.domains.locations.exposure import expose
 from leakgauge.domains.locations.split_exposure import excess_where
 from leakgauge.plan import plan_of
 from leakgauge.referee.metrics import auc_mean
+from leakgauge.runner.play_block import study_attack
 
 CITY = {"source": "synthetic", "users": 200, "sites": 8, "epochs": 12, "visits": 5}
 KNOWLEDGE = ("informed", "partial", "auxiliary", "past", "zero", "friends")

@@ -13,7 +13,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.split_scorer import study_attack
 from leakgauge.domains.locations import guarantee, knowledge
 from leakgauge.domains.locations.attacks import (
     likelihood,
@@ -42,6 +41,7 @@ from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.plan_tables import read_challenger_table, read_mechanism_table
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.runner.play_block import study_attack
 
 # Six people, three cells: two alike, one without anything, one pair of twos.
 SIX = np.array([[2, 0, 1], [2, 0, 1], [1, 2, 0], [0, 1, 0], [0, 0, 0], [2, 2, 0]])

@@ -9,7 +9,7 @@ from leakgauge.domains.queries.oracle import MOST_ANSWERS, ROUNDING, OracleNoise
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition
-from leakgauge.theory.answer_composition import tightest_epsilon
+from leakgauge.theory.loss_composition import tightest_epsilon
 
 SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
