@@ -20,7 +20,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Each of them uses one thread: with more, those of linear algebra would wait for each other's cores.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: audit test lint tests test-nightly docs bench clean
+.PHONY: audit test lint tests collect test-nightly docs bench clean
 
 audit: $(VENV)/.core
 	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
@@ -28,7 +28,7 @@ audit: $(VENV)/.core
 
 # The checks of source and documentation run side by side; the tests use every core.
 test: $(VENV)/.dev
-	$(MAKE) --no-print-directory -j2 --output-sync=target lint docs
+	$(MAKE) --no-print-directory -j2 --output-sync=target lint docs collect
 	$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/.dev
@@ -39,6 +39,10 @@ lint: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(PYTEST) --durations=20
+
+# Every test process compiles all modules that it imports, unless one did it before: here, beside the checks.
+collect: $(VENV)/.dev
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null || true # the tests say what is wrong
 
 test-nightly: $(VENV)/.dev
 	$(PYTEST) -m nightly

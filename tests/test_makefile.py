@@ -40,6 +40,14 @@ def test_nightly_tests_have_their_own_target(tmp_path):
 
 
 @needs_make
+def test_modules_are_compiled_before_tests_run_in_several_processes(tmp_path):
+    commands = planned(tmp_path, "test").splitlines()
+    (compiled,) = (i for i, line in enumerate(commands) if "--collect-only" in line)
+    (tested,) = (i for i, line in enumerate(commands) if "--dist" in line)
+    assert compiled < tested
+
+
+@needs_make
 @pytest.mark.parametrize(("ci", "ends_well"), [({}, True), ({"CI": "true"}, False)])
 def test_missing_library_leaves_out_its_extra_unless_in_ci(tmp_path, ci, ends_well):
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):

@@ -9,10 +9,7 @@ from numpy.random import Generator
 from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import _selection_laws as selection_laws
-from leakgauge.mechanisms._validation import require_positive, scale_from
-from leakgauge.theory import tradeoff
 
 
 class NoisyMaxNoise(StrEnum):
@@ -24,7 +21,7 @@ class NoisyMaxNoise(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism:
+class Mechanism(selection_laws.UtilitySelection):
     """Release the option whose noisy utility is largest (Dwork and Roth 2014; Ding et al. 2021).
 
     Values are utilities, options along the last axis; the output is the number of the chosen option, and
@@ -34,38 +31,7 @@ class Mechanism:
     epsilon is only nominal. With ``noise = "gumbel"`` it is the exponential mechanism.
     """
 
-    epsilon: float | None = None
-    scale: float | None = None
     noise: NoisyMaxNoise = NoisyMaxNoise.LAPLACE
-    sensitivity: float = 1.0
-    monotone: bool = False
-    relation: Relation = Relation.ADD_REMOVE
-    unit: Unit = Unit.RECORD
-
-    def __post_init__(self) -> None:
-        require_positive("noisy_max", sensitivity=self.sensitivity, scale=self.noise_scale)
-
-    @property
-    def noise_scale(self) -> float:
-        """The scale in use."""
-        return scale_from("noisy_max", self.epsilon, self.scale, self._reach)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee of the scale: how far one utility can move relative to the others, in scales.
-
-        The upper tail of each noise falls by no more than e^(-move / scale) when one utility is moved
-        relative to the others; it is reached in the limit of an option far below the others.
-        """
-        epsilon = self._reach / self.noise_scale
-        return Guarantee(
-            epsilon=epsilon,
-            relation=self.relation,
-            unit=self.unit,
-            sensitivity=self.sensitivity,
-            nominal_epsilon=self.epsilon,
-            exact_epsilon=epsilon,
-        )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
         match self.noise:
@@ -77,25 +43,16 @@ class Mechanism:
                 noise = rng.gumbel(size=values.shape)
         return np.argmax(values + self.noise_scale * noise, axis=-1).astype(np.float64)
 
-    def log_law(self, outputs: Reals, values: Reals) -> Reals:
-        """Log probability of each choice given the utilities: an integral over the largest noisy utility."""
-        return selection_laws.chosen_log_probabilities(
-            outputs, selection_laws.map_unique_rows(values / self.noise_scale, self._log_probabilities)
-        )
+    def log_probabilities(self, utilities: Reals) -> Reals:
+        """Log probability of each option having the largest noisy utility: an integral over the largest.
 
-    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
-        """The exact trade-off between two vectors of utilities; unknown for several choices at once."""
-        if low.ndim != 1:
-            return None
-        laws = (np.exp(self._log_probabilities(values / self.noise_scale)) for values in (low, high))
-        return tradeoff.exact_curve(*laws)
-
-    @property
-    def _reach(self) -> float:
-        return self.sensitivity if self.monotone else 2 * self.sensitivity
+        The upper tail of each noise falls by no more than e^(-move / scale) when one utility is moved
+        relative to the others; this is reached in the limit of an option far below the others.
+        """
+        return selection_laws.map_unique_rows(utilities, self._log_probabilities)
 
     def _log_probabilities(self, utilities: Reals) -> Reals:
-        """Log probability of each option having the largest noisy utility; utilities are in scales."""
+        """The probabilities for one row of utilities."""
         match self.noise:
             case NoisyMaxNoise.GUMBEL:
                 return np.asarray(log_softmax(utilities))
