@@ -17,7 +17,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS, FEWEST_SPLITS
-from leakgauge.referee.jackknife import n_splits
+from leakgauge.referee.jackknife import n_splits, these_splits
 from leakgauge.referee.metric_evaluation import (
     evaluate_rate,
     evaluate_sequence,
@@ -36,6 +36,7 @@ _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases witho
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
 ONE_RELEASE = "the attackers tried, on this one release"
+DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
 OVERFITTED = (
@@ -135,6 +136,7 @@ class _LimitCheck:
     reason: str | None
     low_confidence: float | None = None
     high_confidence: float | None = None
+    high_any_split: float | None = None
 
     @property
     def over(self) -> bool:
@@ -143,6 +145,10 @@ class _LimitCheck:
     @property
     def within(self) -> bool:
         return self.high is not None and self.high < self.limit
+
+    @property
+    def within_for_any_split(self) -> bool:
+        return self.high_any_split is not None and self.high_any_split < self.limit
 
     @property
     def margin(self) -> float:
@@ -214,7 +220,9 @@ def _compared(
     if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
     if all(check.within for check in checks):
-        return _risk(RiskStatus.WITHIN, max(checks, key=_margin), attacker)
+        return _risk(
+            RiskStatus.WITHIN, max(checks, key=_margin), attacker, scope=_split_scope(trials, checks)
+        )
     open_checks = [check for check in checks if not check.within]
     worst = max(open_checks, key=_margin)
     above = [check for check in open_checks if check.value is not None and check.value > check.limit]
@@ -230,6 +238,16 @@ def _compared(
         reason=worst.reason or _inside_interval(trials, at_limit=rounds_needed is None),
         rounds_needed=rounds_needed,
     )
+
+
+def _split_scope(trials: Trials, checks: list[_LimitCheck]) -> str:
+    """Whom `within` is about: only the splits of the people that were drawn, where a rare one may differ.
+
+    An attack that works in one split of ten is not seen at all in a third of audits with ten splits.
+    """
+    if trials.splits is None or all(check.within_for_any_split for check in checks):
+        return ATTACKERS_TRIED
+    return f"{DRAWN_SPLITS}{these_splits(n_splits(trials))}"
 
 
 def _inside_interval(trials: Trials, *, at_limit: bool) -> str:
@@ -365,6 +383,7 @@ def _limit_checks(
                     value=below.value,
                     low=None if _is_too_high(metric, context) else below.low,
                     high=None if above.high is None else min(1.0, above.high + loss),
+                    high_any_split=None if above.high_any_split is None else above.high_any_split + loss,
                     reason=above.reason
                     if above.high is None
                     else OVERFITTED
