@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from itertools import islice
 from math import ceil
 
 import numpy as np
@@ -32,6 +33,7 @@ MOST_ROUNDS_TRIED = 2**17
 ROUNDS_FOR_INTERVALS = 100  # with so many, nearly all metrics have an interval
 LEAST_DISTANCE = 0.25  # from a limit, in widths of the bound; closer, a value is on either side by chance
 _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
+_MISSED = 2  # of them may be above a limit
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
@@ -292,16 +294,16 @@ def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int) -
     checked = [rate_metrics()[metric](confidence=confidence) for metric in metrics or (itself,)]
 
     def is_enough(n_rounds: int) -> bool:
-        draws = [_uninformative_trials(n_rounds, draw, splits) for draw in range(_DRAWS)]
-        within = sum(
-            all(
-                (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials)
-                < limit
-                for metric in checked
-            )
-            for trials in draws
+        missed = (
+            draw for draw in range(_DRAWS) if not is_within(_uninformative_trials(n_rounds, draw, splits))
         )
-        return within >= _DRAWS - 2
+        return len(list(islice(missed, _MISSED + 1))) <= _MISSED
+
+    def is_within(trials: Trials) -> bool:
+        return all(
+            (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials) < limit
+            for metric in checked
+        )
 
     high = FEWEST_ROUNDS
     while not is_enough(high):
