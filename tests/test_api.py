@@ -164,3 +164,11 @@ def test_too_few_rounds_for_both_classes_are_undecided(tmp_path):
     assert verdict.finding == "undecided"
     assert verdict.roc == {"fpr": [], "tpr": []}
     assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_reading_a_run_loads_no_library_that_only_an_audit_needs():
+    """`report`, `show` and `gate` read finished numbers; these libraries take longer to load than that."""
+    code = "import sys, leakgauge.api; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "leakgauge.verdict" in loaded.split()
+    assert {"scipy.stats", "scipy.optimize", "altair", "torch"}.isdisjoint(loaded.split())

@@ -247,6 +247,25 @@ def test_rounds_that_a_limit_needs_allow_for_splits_of_the_people():
     assert share_within(needed // 3) < 0.5
 
 
+def test_within_says_whether_it_holds_for_the_drawn_splits_only():
+    """Twelve splits cannot exclude one that is rare; sixty can, at this limit."""
+    rng, n = np.random.default_rng(4), 3_000
+    rounds, members = np.arange(n), rng.random(n) < 0.5
+    reading = Reading(threshold=0.0, signed=True)
+    plain = Trials(rounds, 0 * rounds, members, rng.normal(size=n), Coins.FAIR, reading)
+    scopes = {}
+    for n_splits in (1, 12, 60):
+        found = risk(replace(plain, splits=rounds % n_splits))
+        assert found.status is RiskStatus.WITHIN
+        scopes[n_splits] = found.scope
+    assert scopes == {
+        1: "the attackers tried, for this split of the people",
+        12: "the attackers tried, for these 12 splits of the people",
+        60: "the attackers tried",
+    }
+    assert risk(plain).scope == "the attackers tried"
+
+
 def test_rounds_added_after_a_look_need_bounds_for_any_time():
     looked = {"looked": "rounds were added", "block": 50}
     trials = answers(0.9, 1000, 1, np.random.default_rng(6))

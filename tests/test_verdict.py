@@ -457,7 +457,15 @@ def test_json_round_trips():
         "least_protected": None,
     }
     assert one["bounds"]["epsilon"] is None
-    assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}
+    assert set(one["metrics"]["epsilon"]) == {
+        "value",
+        "low",
+        "high",
+        "confidence",
+        "method",
+        "reason",
+        "high_any_split",
+    }
     back = verdicts_from_json(content)[0]
     assert back.metrics["epsilon"] == found.metrics["epsilon"]
     assert back.finding == found.finding

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from itertools import islice
 from math import ceil
 
 import numpy as np
@@ -17,7 +18,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS, FEWEST_SPLITS
-from leakgauge.referee.jackknife import n_splits
+from leakgauge.referee.jackknife import n_splits, these_splits
 from leakgauge.referee.metric_evaluation import (
     evaluate_rate,
     evaluate_sequence,
@@ -32,10 +33,12 @@ MOST_ROUNDS_TRIED = 2**17
 ROUNDS_FOR_INTERVALS = 100  # with so many, nearly all metrics have an interval
 LEAST_DISTANCE = 0.25  # from a limit, in widths of the bound; closer, a value is on either side by chance
 _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
+_MISSED = 2  # of them may be above a limit
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
 ONE_RELEASE = "the attackers tried, on this one release"
+DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
 OVERFITTED = (
@@ -135,6 +138,7 @@ class _LimitCheck:
     reason: str | None
     low_confidence: float | None = None
     high_confidence: float | None = None
+    high_any_split: float | None = None
 
     @property
     def over(self) -> bool:
@@ -143,6 +147,10 @@ class _LimitCheck:
     @property
     def within(self) -> bool:
         return self.high is not None and self.high < self.limit
+
+    @property
+    def within_for_any_split(self) -> bool:
+        return self.high_any_split is not None and self.high_any_split < self.limit
 
     @property
     def margin(self) -> float:
@@ -214,7 +222,9 @@ def _compared(
     if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
     if all(check.within for check in checks):
-        return _risk(RiskStatus.WITHIN, max(checks, key=_margin), attacker)
+        return _risk(
+            RiskStatus.WITHIN, max(checks, key=_margin), attacker, scope=_split_scope(trials, checks)
+        )
     open_checks = [check for check in checks if not check.within]
     worst = max(open_checks, key=_margin)
     above = [check for check in open_checks if check.value is not None and check.value > check.limit]
@@ -230,6 +240,16 @@ def _compared(
         reason=worst.reason or _inside_interval(trials, at_limit=rounds_needed is None),
         rounds_needed=rounds_needed,
     )
+
+
+def _split_scope(trials: Trials, checks: list[_LimitCheck]) -> str:
+    """Whom `within` is about: only the splits of the people that were drawn, where a rare one may differ.
+
+    An attack that works in one split of ten is not seen at all in a third of audits with ten splits.
+    """
+    if trials.splits is None or all(check.within_for_any_split for check in checks):
+        return ATTACKERS_TRIED
+    return f"{DRAWN_SPLITS}{these_splits(n_splits(trials))}"
 
 
 def _inside_interval(trials: Trials, *, at_limit: bool) -> str:
@@ -274,16 +294,16 @@ def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int) -
     checked = [rate_metrics()[metric](confidence=confidence) for metric in metrics or (itself,)]
 
     def is_enough(n_rounds: int) -> bool:
-        draws = [_uninformative_trials(n_rounds, draw, splits) for draw in range(_DRAWS)]
-        within = sum(
-            all(
-                (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials)
-                < limit
-                for metric in checked
-            )
-            for trials in draws
+        missed = (
+            draw for draw in range(_DRAWS) if not is_within(_uninformative_trials(n_rounds, draw, splits))
         )
-        return within >= _DRAWS - 2
+        return len(list(islice(missed, _MISSED + 1))) <= _MISSED
+
+    def is_within(trials: Trials) -> bool:
+        return all(
+            (evaluate_rate(metric, trials, confidence).high or 1.0) + threshold_loss(metric, trials) < limit
+            for metric in checked
+        )
 
     high = FEWEST_ROUNDS
     while not is_enough(high):
@@ -365,6 +385,7 @@ def _limit_checks(
                     value=below.value,
                     low=None if _is_too_high(metric, context) else below.low,
                     high=None if above.high is None else min(1.0, above.high + loss),
+                    high_any_split=None if above.high_any_split is None else above.high_any_split + loss,
                     reason=above.reason
                     if above.high is None
                     else OVERFITTED

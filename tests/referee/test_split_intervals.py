@@ -171,3 +171,52 @@ def test_bounds_for_any_time_hold_for_these_splits():
     rows = split_trials(0.1, np.random.default_rng(10))
     answer = sequence_estimate(rows, rows.scores >= SHIFT / 2, 0.95, "right decisions")
     assert answer.method.endswith("for these 12 splits of the people")
+
+
+SKEWED = {
+    "works in one split of ten": (lambda rng, n: np.where(rng.random(n) < 0.1, 1.0, 0.5), 0.55),
+    "fails in one split of ten": (lambda rng, n: np.where(rng.random(n) < 0.1, 0.5, 0.9), 0.86),
+    "long tail": (lambda rng, n: 0.5 + 0.5 * rng.beta(0.3, 2.7, n), 0.55),
+}
+
+
+def right_answers(rng, accuracies, n_rounds):
+    """Answers of +1 or -1, right with the chance of the split of their round."""
+    rounds, splits = np.arange(n_rounds), np.arange(n_rounds) % accuracies.size
+    members, right = rng.random(n_rounds) < 0.5, rng.random(n_rounds) < accuracies[splits]
+    scores = np.where(members == right, 1.0, -1.0)
+    return Trials(rounds, 0 * rounds, members, scores, Coins.FAIR, Reading(threshold=0.0), splits=splits)
+
+
+def missed(kind, n, rng, n_splits, n_rounds):
+    """How often the upper ends are below the truth, each with a chance of 5 % allowed."""
+    law, truth = SKEWED[kind]
+    found = []
+    for _ in range(n):
+        answer = accuracy_own.Metric(confidence=0.9)(right_answers(rng, law(rng, n_splits), n_rounds))
+        found.append((answer.high < truth, answer.high_any_split < truth))
+    return np.mean(found, axis=0)
+
+
+def test_upper_bound_for_any_split_holds_where_students_t_does_not():
+    interval, any_split = missed("works in one split of ten", 120, np.random.default_rng(11), 12, 600)
+    assert interval > 0.08  # about .2
+    assert any_split <= 0.05
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("n_splits", [10, 20, 50])
+@pytest.mark.parametrize("kind", list(SKEWED))
+def test_upper_bound_for_any_split_holds_in_many_repetitions(kind, n_splits):
+    _, any_split = missed(kind, 600, np.random.default_rng([12, n_splits]), n_splits, 600)
+    assert any_split <= 0.075  # 1 chance in 300 at 5 %
+
+
+def test_upper_bound_for_any_split_needs_many_splits_and_gets_low_with_them():
+    """If nothing varies, it is that of as many answers as splits, one of which may be the worst."""
+    for n_splits in (12, 60):
+        answer = accuracy_own.Metric(confidence=0.9)(
+            right_answers(np.random.default_rng(13), np.full(n_splits, 0.5), 60_000)
+        )
+        assert answer.high_any_split == pytest.approx(0.5 + 0.5 * (1 - 0.05 ** (1 / n_splits)), abs=0.01)
+        assert answer.high < 0.51

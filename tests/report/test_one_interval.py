@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from leakgauge.cli import verdict_table
+from leakgauge.limits import Limits
 from leakgauge.report.answers import risk_answer
 from leakgauge.report.opening import opening
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections import finding, metrics
 from leakgauge.report.text_formats import markdown_text
-from leakgauge.risk import Risk, RiskStatus
+from leakgauge.risk import ATTACKERS_TRIED, DRAWN_SPLITS, Risk, RiskStatus
 from leakgauge.summary import RunResult, summarise_run
 
 INTERVAL = "92.6% to 95.0%"
@@ -62,3 +63,25 @@ def test_a_number_has_one_interval(result, capsys, plain, status, low, high, bou
         assert INTERVAL in text, where
     for where in ("terminal", "answer", "first screen"):
         assert bound in shown[where], where
+
+
+@pytest.mark.parametrize(
+    ("scope", "words", "control"),
+    [
+        (f"{DRAWN_SPLITS}these 12 splits of the people", "and for these 12 splits of the people", False),
+        (
+            f"{DRAWN_SPLITS}this split of the people; a positive control is not possible here",
+            "and for this split of the people",
+            True,
+        ),
+        (ATTACKERS_TRIED, "This holds for the attackers tried; a stronger one may do better.", False),
+    ],
+)
+def test_within_for_the_drawn_splits_only_says_so(make, scope, words, control):
+    risk = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.5, high=0.55, limit=0.6, scope=scope)
+    verdict = make(risk=risk)
+    summary = replace(summarise_run([verdict], limits=Limits()), risk=risk)
+    text = risk_answer(summary, [verdict]).text
+    assert words in text
+    assert ("No positive control" in text) is control
+    assert ("raise splits" in text) is scope.startswith(DRAWN_SPLITS)

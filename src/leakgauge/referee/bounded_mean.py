@@ -1,7 +1,6 @@
 """Confidence bounds on the mean of a quantity that cannot leave a known range, whatever its distribution."""
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from leakgauge.core.game import Reals
@@ -24,6 +23,8 @@ def mean_low(values: Reals, lowest: float, error: float) -> float:
     >>> round(mean_low(np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0.0, 0.05), 2)
     0.61
     """
+    from scipy.optimize import brentq
+
     lowest = min(lowest, float(values.min()))
     distinct, counts = _counted(np.append(values, lowest))
     highest, mean = float(distinct[-1]), float(distinct @ counts) / (values.size + 1)

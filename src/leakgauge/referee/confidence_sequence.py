@@ -19,7 +19,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import for_these_splits, n_splits, round_numbers
+from leakgauge.referee.jackknife import n_splits, round_numbers, these_splits
 from leakgauge.referee.thresholds import best_thresholds
 
 # Parts of the wealth that are bet each time; one of them is nearly the best for any mean and variance.
@@ -58,7 +58,7 @@ def sequence_estimate(trials: Trials, says_member: Bits, confidence: float, meth
     """The share of right decisions, with bounds that may be read at any time."""
     method = f"{method}, confidence sequence over rounds"
     if trials.splits is not None:
-        method = f"{method}, {for_these_splits(n_splits(trials))}"
+        method = f"{method}, for {these_splits(n_splits(trials))}"
     if problem := unfair_coins(trials):
         reason = f"{problem}, and only fair coins allow bounds that may be read at any time"
         return Estimate(value=None, confidence=confidence, method=method, reason=reason)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.referee.stated_noise import StatedNoise
@@ -31,6 +30,8 @@ def equal_noise(
     all multiples of a step, by rounding that was stated or not, take as many values as there are steps.
     ``kept`` is the share of answers that are compared, where some were left out by their value.
     """
+    from scipy.stats import binom
+
     seen = np.isfinite(first) & np.isfinite(second)
     gap = np.abs(first[seen] - second[seen])
     close = _CLOSE * noise.noise_scale

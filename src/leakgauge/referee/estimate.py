@@ -14,6 +14,8 @@ class Estimate:
         confidence: The confidence level of the interval.
         method: How the interval was computed.
         reason: Why something is missing.
+        high_any_split: An upper bound, as sure as one end of the interval, that assumes nothing of how random
+            splits of the people vary; None where rounds do not take turns with several.
     """
 
     value: float | None
@@ -22,3 +24,4 @@ class Estimate:
     confidence: float
     method: str
     reason: str | None = None
+    high_any_split: float | None = None

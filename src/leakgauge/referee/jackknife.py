@@ -8,6 +8,8 @@ little about what a rare bad round does: a variance estimated from rounds that a
 Rounds that rest on the same random split of the people are not independent draws of what another split would
 have given. Where there are enough splits, the statistic is also computed with each split left out, and
 Student's t over splits widens the interval; otherwise the interval holds for these splits only, and says so.
+Student's t cannot allow for a kind of split that is rare and was not drawn. ``high_any_split`` does: it is a
+bound on a mean of bounded values, with splits in place of rounds, and needs many splits to be low.
 """
 
 from collections.abc import Callable
@@ -105,9 +107,17 @@ def widen_over_splits(over_rounds: Estimate, trials: Trials, left_out: Callable[
     low, value, high = over_rounds.low, over_rounds.value, over_rounds.high
     if n_splits(trials) < FEWEST_SPLITS or low is None or value is None or high is None:
         return replace(over_rounds, method=method)
-    margin = student_margin(left_out(splits_as_rounds(trials)), 1 - over_rounds.confidence)
-    below, above = log_odds_interval(value, margin)
-    return replace(over_rounds, low=min(low, below), high=max(high, above), method=method)
+    error, values = 1 - over_rounds.confidence, left_out(splits_as_rounds(trials))
+    below, above = log_odds_interval(value, student_margin(values, error))
+    high = max(high, above)
+    any_split = max(high, _high_any_split(value, values, error / 2))
+    return replace(over_rounds, low=min(low, below), high=high, method=method, high_any_split=any_split)
+
+
+def _high_any_split(value: float, left_out: Reals, error: float) -> float:
+    """An upper bound on a rate from its values with each split left out, however splits vary."""
+    pseudo = value + (left_out.size - 1) * (left_out.mean() - left_out)
+    return min(mean_high(pseudo, 1.0, error), 1.0)
 
 
 def n_splits(trials: Trials) -> int:
@@ -121,13 +131,13 @@ def split_scope(trials: Trials) -> str:
         return ""
     n = n_splits(trials)
     if n < FEWEST_SPLITS:
-        return f", {for_these_splits(n)}"
+        return f", for {these_splits(n)}"
     return f", widened by Student's t over {n} splits of the people"
 
 
-def for_these_splits(n: int) -> str:
-    """That something holds for so many splits of the people only, in words."""
-    return f"for {'this split' if n == 1 else f'these {n} splits'} of the people"
+def these_splits(n: int) -> str:
+    """The splits of the people that something holds for, in words."""
+    return f"{'this split' if n == 1 else f'these {n} splits'} of the people"
 
 
 def splits_as_rounds(trials: Trials) -> Trials:
@@ -195,7 +205,6 @@ def advantage_estimate(
 
 def as_advantage(accuracy: Estimate) -> Estimate:
     """Write a balanced accuracy as TPR - FPR."""
-    low, value, high = (
-        None if rate is None else 2 * rate - 1 for rate in (accuracy.low, accuracy.value, accuracy.high)
-    )
-    return replace(accuracy, value=value, low=low, high=high)
+    ends = (accuracy.low, accuracy.value, accuracy.high, accuracy.high_any_split)
+    low, value, high, any_split = (None if rate is None else 2 * rate - 1 for rate in ends)
+    return replace(accuracy, value=value, low=low, high=high, high_any_split=any_split)

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import kstwo
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Ints, Reals
@@ -116,6 +115,8 @@ def other_shape(
     n = int(stated.seen.sum())
     if (reason := _impossible(stated)) is not None:
         return NoiseTest(name="other_shape", p_value=0.0, finding=reason, violates=False, n=n)
+    from scipy.stats import kstwo
+
     at_most, below = np.empty((2, *stated.values.shape))
     for answer, here in stated.groups():
         values = stated.values[here]

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -85,6 +84,8 @@ def reused_noise(
 
 def _same_questions(values: Reals, grid: _Resolution) -> float:
     """Two questions whose noise agrees in many rounds; the best pair, corrected for their number."""
+    from scipy.stats import binom
+
     pairs = list(combinations(range(values.shape[1]), 2))
     least = 1.0
     for first, second in pairs:
@@ -97,6 +98,8 @@ def _same_questions(values: Reals, grid: _Resolution) -> float:
 
 def _same_rounds(values: Reals, grid: _Resolution) -> float:
     """Two rounds whose noise agrees in many questions; the best pair, corrected for their number."""
+    from scipy.stats import binom
+
     values = values[:_MOST_ROUNDS]
     n, n_questions = values.shape
     if n < 2:

@@ -5,7 +5,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import brentq
 
 from leakgauge.core.game import Ints, Reals
 
@@ -42,6 +41,8 @@ def chance_at_most(chances: Reals, counts: Ints, total: int) -> float:
 
     def mean(tilt: float) -> float:
         return float(counts @ (tilted(tilt)[0] @ points))
+
+    from scipy.optimize import brentq
 
     tilt = 0.0
     if mean(0.0) > total:

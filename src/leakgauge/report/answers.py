@@ -8,7 +8,7 @@ from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
-from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus, leading_metric
+from leakgauge.risk import ANY_ATTACKER, DRAWN_SPLITS, ONE_RELEASE, Risk, RiskStatus, leading_metric
 from leakgauge.summary import (
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
@@ -148,13 +148,24 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
                 )
             elif risk.scope.startswith(ONE_RELEASE):
                 about = "This is about this one release and the attackers tried; it says nothing of others."
-            elif "not possible" in risk.scope:
+            elif risk.scope.startswith(DRAWN_SPLITS):
+                about = _about_drawn_splits(risk.scope)
+            if "not possible" in risk.scope and not risk.scope.startswith(ONE_RELEASE):
                 about += " No positive control is possible here: an attack that fails looks the same."
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
             return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk)))
     found = _risk_verdict(summary, verdicts)
     return _without_limit(risk, success, None if found is None else found.withdrawn)
+
+
+def _about_drawn_splits(scope: str) -> str:
+    """What `within` leaves open where only few random splits of the people were drawn."""
+    splits = scope.removeprefix(DRAWN_SPLITS).partition(";")[0]
+    return (
+        f"This holds for the attackers tried and for {splits}; a stronger attacker may do better, and so may "
+        "these in a kind of split that is rare. More splits can rule that out: raise splits."
+    )
 
 
 def _rounds_sentence(risk: Risk) -> tuple[str, ...]:

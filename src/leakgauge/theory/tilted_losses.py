@@ -20,7 +20,6 @@ from math import ceil, exp, floor, inf, log, log1p, log2, sqrt
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from leakgauge.core.game import Reals
@@ -93,6 +92,7 @@ class TiltedSum:
 
 def best_tilt(laws: Sequence[tuple[Reals, int]], mu: float, step: float, delta: float) -> float:
     """The tilt that gives the least epsilon by the Chernoff bound; any tilt gives valid bounds."""
+    from scipy.optimize import minimize_scalar
 
     def epsilon(log_tilt: float) -> float:
         tilt = exp(log_tilt)

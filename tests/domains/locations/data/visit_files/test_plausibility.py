@@ -149,7 +149,11 @@ def test_all_visits_in_one_hour_are_refused_unless_the_plan_says_so(tmp_path):
     write(tmp_path, seconds(times(timedelta(seconds=20))), points())
     message = refused(tmp_path)
     assert "within one hour, from 2013-11-01T08:00" in message
-    assert 'if numbers over a range of 2380 count minutes, write time_unit = "min"; else write' in message
+    assert (
+        'if numbers over a range of 2380 count minutes, write time_unit = "min"; if they count hours '
+        '(99 days in all), time_unit = "h"; if they count days (2,380 days in all), time_unit = "d"; else '
+        "write" in message
+    )
     write(tmp_path, times(timedelta(seconds=20)), points())
     assert "from 2013-11-01T08:00; write the right column of times" in refused(tmp_path)
     write(tmp_path, seconds(times(timedelta(seconds=20))), points())

@@ -28,6 +28,8 @@ Facts = TypeVar("Facts")
 # How numbers may have to be read: the line to write, and seconds since 1970 of a number (None: impossible).
 _DIGITS = ("%Y%m%d%H", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
 _UNIT_NAMES = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+_UNIT_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 30 * 365.25 * 86400.0  # seconds that a file may cover
 EXAMPLE_ORIGIN = "2024-01-01"
 _UNITS = {"h": 3600.0, "min": 60.0, "d": 86_400.0, "ms": 1e-3, "us": 1e-6}
 
@@ -194,22 +196,32 @@ def _time_line(facts: RowFacts) -> str:
         return "write the right time_unit or time_format"
     if facts.origin:
         return "write the right origin, the date that numbers count from"
-    unit = _counting_unit(high - low, facts.unit)
+    span = high - low
+    unit, *others = _counting_units(span, facts.unit)
     return (
         f"if numbers from {low:.12g} to {high:.12g} count {_UNIT_NAMES[unit]}, write "
         f'time_unit = "{unit}" and origin = "{EXAMPLE_ORIGIN}", with the date that they count from'
+        f"{_or_other_units(span, others)}"
     )
 
 
-def _counting_unit(span: float, seconds: float) -> str:
-    """The unit that numbers may count, if those in the file are too close to one another for a day.
+def _counting_units(span: float, seconds: float) -> list[str]:
+    """The units that numbers may count if those in the file are to cover a day, but not a lifetime.
 
-    >>> _counting_unit(671, 1.0), _counting_unit(40_000, 1.0), _counting_unit(2_000_000, 1.0)
-    ('h', 'min', 's')
+    >>> _counting_units(671, 1.0), _counting_units(40_000, 1.0), _counting_units(2, 1.0)
+    (['h', 'd'], ['min', 'h'], ['d'])
     """
-    units = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": float(DAY)}
-    likely = (name for name, unit in units.items() if unit >= seconds and span * unit >= DAY)
-    return next(likely, "d")
+    covered = {name: span * unit for name, unit in _UNIT_SECONDS.items() if unit >= seconds}
+    return [name for name, time in covered.items() if DAY <= time <= _LONGEST] or ["d"]
+
+
+def _or_other_units(span: float, units: Sequence[str]) -> str:
+    """Further units to choose from, and how long the file then is: numbers alone do not tell."""
+    days = {unit: span * _UNIT_SECONDS[unit] / DAY for unit in units}
+    return "".join(
+        f'; if they count {_UNIT_NAMES[unit]} ({days[unit]:,.0f} days in all), time_unit = "{unit}"'
+        for unit in units
+    )
 
 
 def _one_hour(facts: RowFacts) -> str | None:
@@ -236,9 +248,10 @@ def _unit_line(facts: RowFacts) -> str:
     if not facts.counted:
         return ""
     span = (facts.last - facts.first) / facts.unit
-    unit = _counting_unit(span, facts.unit)
+    unit, *others = _counting_units(span, facts.unit)
     return (
-        f'if numbers over a range of {span:.12g} count {_UNIT_NAMES[unit]}, write time_unit = "{unit}"; else '
+        f'if numbers over a range of {span:.12g} count {_UNIT_NAMES[unit]}, write time_unit = "{unit}"'
+        f"{_or_other_units(span, others)}; else "
     )
 
 
