@@ -194,6 +194,11 @@ class CategoryReports(LocalReports):
         return int(np.sum(low != high))
 
 
+def reports_categories(kind: type) -> bool:
+    """Whether a class of mechanisms is for categories."""
+    return issubclass(kind, CategoryReports)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NumberReports(LocalReports):
     """Reports of numbers in +-``bound`` whose mean is the number; a row of ``features`` shares epsilon.

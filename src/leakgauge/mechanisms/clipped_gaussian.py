@@ -1,6 +1,7 @@
 """Gaussian noise on vectors that are clipped to a Euclidean length."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from leakgauge.mechanisms import gaussian
@@ -25,9 +26,9 @@ class Mechanism(ClippedVectors):
 
     norm: ClassVar[Norm] = Norm.L2
 
-    @property
+    @cached_property
     def noise(self) -> gaussian.Mechanism:
-        return gaussian.Mechanism(
+        noise = gaussian.Mechanism(
             epsilon=self.epsilon,
             delta=self.delta,
             sigma=self.sigma,
@@ -36,3 +37,4 @@ class Mechanism(ClippedVectors):
             relation=self.relation,
             unit=self.unit,
         )
+        return replace(noise, sigma=noise.noise_scale)  # so that it is solved for once
