@@ -221,6 +221,8 @@ def test_stated_distribution_that_does_not_fit_is_refused(folder, law, problem):
             "whole numbers from 0 to 49, got 77",
         ),
         (CATEGORIES, {"name": "local_hashing", "epsilon": 1.0}, "'categories' is missing"),
+        ({"pair": [5, 7]}, {"name": "duchi", "epsilon": 1.0}, "pair: duchi: 100.0% of the values lie beyond"),
+        ({"pair": [0, 1.5]}, {"name": "piecewise", "epsilon": 1.0}, "pair: piecewise: 50.0% of the values"),
         (CATEGORIES, {"name": "unary_encoding", "epsilon": 1.0, "categories": 1}, "categories must be"),
     ],
 )

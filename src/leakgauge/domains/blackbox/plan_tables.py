@@ -84,6 +84,7 @@ def read_plan_tables(challenger: dict[str, Any], mechanism: dict[str, Any], fold
         noise = _read_mechanism(mechanism)
         function = MechanismRelease(noise)
         pair = _pair_values(_read_pair(table.pair, loader))
+        _require_range(noise, pair)
         guarantee = _mechanism_guarantee(table, noise, mechanism, pair)
     sources = tuple(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
     text = _release_text(function, table) if law is None else f"{table.release} {mechanism['law']}"
@@ -164,6 +165,15 @@ def _mechanism_guarantee(
     if table.epsilon is None or table.epsilon == mechanism_table.get("epsilon"):
         return exact
     return replace(exact, epsilon=table.epsilon, nominal_epsilon=None, curve=None)
+
+
+def _require_range(mechanism: Any, pair: tuple[Any, Any]) -> None:
+    """Refuse values that a mechanism for a range of numbers would cut off."""
+    if hasattr(mechanism, "require_range"):
+        try:
+            mechanism.require_range(np.stack(pair))
+        except BadInput as error:
+            raise BadInput(f"challenger.pair: {error}") from None
 
 
 def _same_in_both(name: str, first: Any, second: Any) -> Any:
