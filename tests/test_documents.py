@@ -26,6 +26,13 @@ EXPECTED = {  # finding by audit, or by audit and attacker
         "counts-to-the-last-bit": "violated",
     },
     "laplace-sweep": "not violated",
+    "local-reports": {
+        "named@epsilon=2.0": KEPT,
+        "named@epsilon=1.0": BROKEN,
+        "own": {"likelihood-law": BROKEN, "learned_event-simulator": KEPT},  # a search finds nothing
+        "week@memoised=false": BROKEN,
+        "week@memoised=true": KEPT,
+    },
     "city-by-hour": {"city-by-hour@epsilon=0.5": "not violated", "city-by-hour@epsilon=1.0": "undecided"},
     "city-table": "undecided",
     "genotypes": "undecided",
@@ -176,7 +183,22 @@ def require_apart(verdicts):
         assert found[safe]["low"] < 0.0 < found[safe]["high"], safe
 
 
-ALSO = {"one-hospital": require_apart}  # of an example's numbers
+def require_epsilons(verdicts):
+    """Half of an epsilon is found, by the noise distribution alone, as the page says."""
+    found = {(one["audit"], one["label"]): one["metrics"]["epsilon"]["low"] for one in verdicts}
+    page = " ".join((ROOT / "docs" / "mechanisms.md").read_text().split())
+    for audit, text, number in (
+        ("named@epsilon=1.0", "as a named mechanism (ε at least 1.94)", 1.94),
+        ("own", "that comes with its noise distribution (1.88)", 1.88),
+        ("week@memoised=false", "with fresh noise show ε of at least 6.02", 6.02),
+        ("week@memoised=true", "memoised ones 1.94", 1.94),
+    ):
+        assert text in page, text
+        assert found[audit, "likelihood-law"] == pytest.approx(number, abs=0.01)
+    assert found["own", "learned_event-simulator"] == 0
+
+
+ALSO = {"one-hospital": require_apart, "local-reports": require_epsilons}  # of an example's numbers
 LEADING = {  # correct identifications at the attack's own threshold, as the pages state them
     "query-attributes": {
         ("queries.md", "true-count", "refusal-attributes"): "100% (99.62% to 100%)",

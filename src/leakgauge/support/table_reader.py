@@ -88,6 +88,9 @@ def convert_value(kind: Any, value: Any, where: str) -> Any:
 
 
 def _convert_union(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
+    tables = [kind for kind in kinds if is_dataclass(kind)]
+    if isinstance(value, Mapping) and len(tables) == 1:
+        return convert_value(tables[0], value, where)  # its message is about a key, the others' is not
     problems = []
     for kind in kinds:
         if kind is type(None) and value is not None:

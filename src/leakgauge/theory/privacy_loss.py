@@ -203,6 +203,39 @@ class ResponseCell(_DiscreteLoss):
         return np.array([self.epsilon]), np.array([expit(self.epsilon - np.log(self.categories - 1))])
 
 
+@dataclass(frozen=True, order=True)
+class TernaryCell(_DiscreteLoss):
+    """A loss of +-epsilon or of zero; ``mass`` is how often a member has the loss +epsilon.
+
+    So are the losses of most local reports: an output speaks for one value, for the other, or for neither.
+
+    >>> TernaryCell(1.0, 0.5).moments[0] < ResponseCell(1.0).moments[0]
+    True
+    """
+
+    epsilon: float
+    mass: float
+
+    def __post_init__(self) -> None:
+        _require_loss("epsilon", self.epsilon)
+        if not 0 < self.mass <= expit(self.epsilon) * (1 + _ON_LATTICE):
+            raise BadInput(
+                f"a loss of {self.epsilon:g} has a probability in (0, {expit(self.epsilon):g}], got "
+                f"{self.mass:g}"
+            )
+
+    @property
+    def largest(self) -> float:
+        return self.epsilon
+
+    @property
+    def unit(self) -> float:
+        return self.epsilon
+
+    def atoms(self) -> tuple[Reals, Reals]:
+        return np.array([self.epsilon]), np.array([self.mass])
+
+
 def _require_loss(name: str, value: float) -> None:
     if not 0 < value < np.inf:
         raise BadInput(

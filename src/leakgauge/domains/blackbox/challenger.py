@@ -14,12 +14,15 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Mechanism, NoControl
 from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.blackbox.own_law import LogProbability, MarkedLaw, require_fit
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.mechanisms import laplace
 from leakgauge.mechanisms._additive import is_additive
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.mutation_guard import read_only
 
+LAW_CHECK = 0  # a block of the data stream
 NOISE_SCALES = 20.0  # between the two worlds where noise is made too small to hide anything
 
 
@@ -125,13 +128,15 @@ class Challenger(ChallengerDefaults):
 
     ``function(dataset, rng)`` returns one release: a number, a Boolean, a text, None, or a list, an array or
     a dict of these. ``pair`` holds the input without the target, then the one with it. ``sources`` are
-    the source texts of the function, if it was loaded from files.
+    the source texts of the function, if it was loaded from files. ``law(output, dataset)`` is the log
+    probability of an output, if the function comes with its noise distribution.
     """
 
     function: ReleaseFunction
     pair: tuple[Any, Any]
     guarantee: Guarantee | None
     sources: tuple[str, ...] = ()
+    law: LogProbability | None = None
 
     n_targets = 1
     coins = Coins.FAIR
@@ -173,7 +178,11 @@ class Challenger(ChallengerDefaults):
             name = f"control: {type(release.mechanism).__module__}"
             return Challenger(release, self.pair, None, (name,))
         return Challenger(
-            MarkedRelease(self.function), mark_inputs(self.pair), None, (f"control: {self.digest}",)
+            MarkedRelease(self.function),
+            mark_inputs(self.pair),
+            None,
+            (f"control: {self.digest}",),
+            None if self.law is None else MarkedLaw(self.law),
         )
 
 
@@ -183,7 +192,7 @@ def build(
     challenger: dict[str, Any],
     mechanism: dict[str, Any],
     folder: Path,
-    seed: int,  # noqa: ARG001 (nothing here is generated)
+    seed: int,
 ) -> Challenger:
     """Build the challenger that the tables of a plan describe."""
     from leakgauge.domains.blackbox.plan_tables import read_plan_tables
@@ -193,4 +202,6 @@ def build(
     setup = read_plan_tables(challenger, mechanism, folder)
     require_difference(setup.pair)
     refuse_own_generator(setup.function, "challenger.release")
-    return Challenger(setup.function, setup.pair, setup.guarantee, setup.sources)
+    if setup.law is not None:
+        require_fit(setup.function, setup.law, setup.pair, stream(seed, Role.DATA, LAW_CHECK))
+    return Challenger(setup.function, setup.pair, setup.guarantee, setup.sources, setup.law)

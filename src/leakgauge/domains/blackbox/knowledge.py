@@ -1,8 +1,8 @@
 """What an attacker of a black box may know; attacks get nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -11,8 +11,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
 from leakgauge.domains.blackbox import DOMAIN
 from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.own_law import LogProbability, OwnLogRatio
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
+from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
 from leakgauge.support.table_reader import require_known
+
+LogRatio: TypeAlias = Callable[[Sequence[Any]], Reals]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +48,23 @@ class LawKnowledge:
         """Simulate outputs by drawing from the noise distribution."""
         return run_release(MechanismRelease(self.mechanism), (self.low, self.high), members, rng)
 
+    def log_ratio(self) -> LogRatio:
+        """Return the log-likelihood ratio of outputs, by the noise distribution."""
+        return LogLikelihoodRatio(self.mechanism.log_law, self.low, self.high)
+
     def view(self, block: Sequence[Any]) -> Sequence[Any]:
         return block
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLawKnowledge(SimulatorKnowledge):
+    """Can run a release, and knows the noise distribution that its owner states."""
+
+    law: LogProbability
+
+    def log_ratio(self) -> LogRatio:
+        """Return the log-likelihood ratio of outputs, by the stated distribution."""
+        return OwnLogRatio(self.law, self.pair)
 
 
 def build(
@@ -53,7 +72,7 @@ def build(
     parameters: dict[str, Any],
     challenger: Challenger,
     seed: int,  # noqa: ARG001 (nothing here is drawn)
-) -> SimulatorKnowledge | LawKnowledge:
+) -> SimulatorKnowledge | LawKnowledge | OwnLawKnowledge:
     """Build what an attacker may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     if parameters:
@@ -61,10 +80,12 @@ def build(
     delta = challenger.guarantee.delta if challenger.guarantee else 0.0
     if name == "simulator":
         return SimulatorKnowledge(challenger.function, challenger.pair, delta)
+    if challenger.law is not None:
+        return OwnLawKnowledge(challenger.function, challenger.pair, delta, challenger.law)
     if challenger.mechanism is None:
         raise BadInput(
-            "knowledge 'law': the noise distribution of your own release is not known; name a mechanism, "
-            'or use knowledge = "simulator"'
+            "knowledge 'law': the noise distribution of your own release is not known; state it "
+            '(mechanism.law = "module:function"), name a mechanism, or use knowledge = "simulator"'
         )
     low, high = (np.asarray(values, dtype=np.float64) for values in challenger.pair)
     return LawKnowledge(challenger.mechanism, low, high, delta)

@@ -10,10 +10,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.blackbox.guarantee import guarantee_for_pair
+from leakgauge.domains.blackbox.own_law import LogProbability
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
+from leakgauge.theory.stated_promise import StatedPromise
 
 OWN_RELEASE = "own"
 
@@ -26,14 +28,19 @@ class BlackboxSetup:
     pair: tuple[Any, Any]
     guarantee: Guarantee | None
     sources: tuple[str, ...]
+    law: LogProbability | None = None  # of your own function
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxChallengerTable:
-    """The two inputs, the user's own function if there is one, and what it promises."""
+    """The two inputs, the user's own function if there is one, and what it promises.
+
+    ``promise`` is a claim in numbers; for your own function, epsilon and delta may stand here as well.
+    """
 
     pair: Any
     release: str | None = None
+    promise: StatedPromise | None = None
     epsilon: float | None = None
     delta: float | None = None
     relation: Relation | None = None
@@ -42,9 +49,13 @@ class BlackboxChallengerTable:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxMechanismTable:
-    """What the user's own function promises; a named mechanism has its own parameters."""
+    """What the user's own function promises; a named mechanism has its own parameters.
+
+    ``law`` names its noise distribution: a function of an output and an input, to a log probability.
+    """
 
     name: str = OWN_RELEASE
+    law: str | None = None
     epsilon: float | None = None
     delta: float | None = None
     relation: Relation | None = None
@@ -55,28 +66,42 @@ def read_plan_tables(challenger: dict[str, Any], mechanism: dict[str, Any], fold
     """Load the function, the pair and the promise that the two tables of a plan describe."""
     table = read_dataclass(BlackboxChallengerTable, challenger, "challenger")
     loader = UserCodeLoader(folder)
+    law: LogProbability | None = None
+    if table.promise is not None:
+        _refuse_two_claims(table)
     if table.release is not None:
-        function = loader.load(table.release, "challenger.release")
-        if not callable(function):
-            raise BadInput(
-                f"challenger.release: {table.release!r} is a {type(function).__name__}; it must be callable"
-            )
+        function = _load_function(loader, table.release, "challenger.release")
         if mechanism.get("name", OWN_RELEASE) != OWN_RELEASE:
             raise BadInput(
                 f"mechanism.name = {mechanism['name']!r} and challenger.release = {table.release!r} exclude "
                 'each other; leave out one of them, or write name = "own"'
             )
-        guarantee = _stated_guarantee(table, read_dataclass(BlackboxMechanismTable, mechanism, "mechanism"))
+        own = read_dataclass(BlackboxMechanismTable, mechanism, "mechanism")
+        guarantee = _stated_guarantee(table, own)
         pair = _read_pair(table.pair, loader)
+        law = None if own.law is None else _load_function(loader, own.law, "mechanism.law")
     else:
         noise = _read_mechanism(mechanism)
         function = MechanismRelease(noise)
         pair = _pair_values(_read_pair(table.pair, loader))
+        _require_range(noise, pair)
         guarantee = _mechanism_guarantee(table, noise, mechanism, pair)
     sources = tuple(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
-    return BlackboxSetup(
-        function=function, pair=pair, guarantee=guarantee, sources=(*sources, _release_text(function, table))
-    )
+    text = _release_text(function, table) if law is None else f"{table.release} {mechanism['law']}"
+    return BlackboxSetup(function=function, pair=pair, guarantee=guarantee, sources=(*sources, text), law=law)
+
+
+def _load_function(loader: UserCodeLoader, reference: str, where: str) -> Any:
+    function = loader.load(reference, where)
+    if not callable(function):
+        raise BadInput(f"{where}: {reference!r} is a {type(function).__name__}; it must be callable")
+    return function
+
+
+def _refuse_two_claims(table: BlackboxChallengerTable) -> None:
+    for name in ("epsilon", "delta"):
+        if getattr(table, name) is not None:
+            raise BadInput(f"challenger.{name} and challenger.promise state two claims; leave out {name}")
 
 
 def _release_text(function: ReleaseFunction, table: BlackboxChallengerTable) -> str:
@@ -89,6 +114,11 @@ def _stated_guarantee(table: BlackboxChallengerTable, own: BlackboxMechanismTabl
         name: _same_in_both(name, getattr(table, name), getattr(own, name))
         for name in ("epsilon", "delta", "relation", "unit")
     }
+    if table.promise is not None:
+        agreed |= {
+            name: _same_in_both(name, getattr(table.promise, name), agreed[name])
+            for name in ("epsilon", "delta")
+        }
     if agreed["epsilon"] is None:
         if agreed["delta"] is not None:
             raise BadInput(f"delta = {agreed['delta']} needs an epsilon; add epsilon = ...")
@@ -122,16 +152,28 @@ def _mechanism_guarantee(
 ) -> Guarantee:
     """Return the promise of a named mechanism to the target that moves these values.
 
-    An epsilon in the challenger table is a promise for the pair as a whole; the epsilon that follows from the
-    noise distribution is then kept as the exact one.
+    An epsilon in the challenger table is a promise for the pair as a whole, and so is ``promise``, which may
+    differ from the mechanism's own epsilon; the epsilon that follows from the noise distribution is then kept
+    as the exact one.
     """
     for name in ("epsilon", "delta", "relation", "unit"):
         _same_in_both(name, getattr(table, name), mechanism_table.get(name))
     exact = guarantee_for_pair(mechanism, *pair)
     exact = replace(exact, relation=table.relation or exact.relation, unit=table.unit or exact.unit)
+    if table.promise is not None:
+        return table.promise.beside(exact)
     if table.epsilon is None or table.epsilon == mechanism_table.get("epsilon"):
         return exact
     return replace(exact, epsilon=table.epsilon, nominal_epsilon=None, curve=None)
+
+
+def _require_range(mechanism: Any, pair: tuple[Any, Any]) -> None:
+    """Refuse values that a mechanism for a range of numbers would cut off."""
+    if hasattr(mechanism, "require_range"):
+        try:
+            mechanism.require_range(np.stack(pair))
+        except BadInput as error:
+            raise BadInput(f"challenger.pair: {error}") from None
 
 
 def _same_in_both(name: str, first: Any, second: Any) -> Any:

@@ -14,11 +14,12 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import require_torch
 from leakgauge.domains.federated.clients.utility import classifier_utility, saturation_notes
 from leakgauge.domains.federated.data.data_loader import load_rows
-from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
+from leakgauge.domains.federated.data.dataset import OWN_PERTURBATION, PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.guarantee import client_guarantee
 from leakgauge.domains.federated.neurons import network
+from leakgauge.domains.federated.own_perturbation import OwnPerturbation
 from leakgauge.domains.federated.plan_tables import read_challenger_table, read_mechanism_table
 from leakgauge.domains.federated.release import (
     CheckedClients,
@@ -124,7 +125,10 @@ def build(
         rng=stream(seed, Role.DATA, PARTS),
     )
     rows = loaded.features(parts.reference)
-    noise = read_mechanism_table(mechanism, rows.shape[1])
+    noise = read_mechanism_table(mechanism, rows.shape[1], folder)
+    if isinstance(noise, OwnPerturbation):
+        checked = rows[parts.reference].astype(np.float64)
+        noise.require_fit(checked, stream(seed, Role.DATA, OWN_PERTURBATION))
     pool = ClientPool(
         rows[parts.clients], loaded.labels[parts.clients], rows[parts.targets], loaded.labels[parts.targets]
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +12,14 @@ from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.data import dataset
+from leakgauge.domains.federated.own_perturbation import OwnPerturbationTable, load_own_perturbation
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise, adds_real_noise
 from leakgauge.mechanisms._feature_noise import DEFAULT_BOUND, FeatureNoise, row_sensitivity
+from leakgauge.mechanisms._local_reports import reports_categories
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
+from leakgauge.theory.stated_promise import StatedPromise
 
 FEATURE_METHODS: dict[str, type[dataset.PcaFeaturizer] | type[dataset.RandomReluFeaturizer]] = {
     "pca": dataset.PcaFeaturizer,
@@ -85,7 +89,7 @@ class FederatedFileTable:
         return method() if self.dimensions is None else method(self.dimensions)
 
 
-NO_NOISE = "none"
+NO_NOISE, OWN = "none", "own"
 DEFAULT_TARGETS = TargetChoice(n=20)
 MOST_VALUES = 10**9  # of generated rows
 
@@ -93,11 +97,20 @@ MOST_VALUES = 10**9  # of generated rows
 def mechanism_lines() -> dict[str, str | None]:
     """Name the mechanisms of a plan, with a line where a mechanism has no file of its own."""
     names = mechanism_names(lambda kind: perturbs_rows(kind) or adds_real_noise(kind))
-    return {**dict.fromkeys(names), NO_NOISE: "No noise: clients train on their rows as they are."}
+    return {
+        **dict.fromkeys(names),
+        NO_NOISE: "No noise: clients train on their rows as they are.",
+        OWN: 'Your own perturbation: sample = "module:function", from rows and a generator to rows.',
+    }
 
 
 def perturbs_rows(kind: type) -> bool:
-    """Whether a class of mechanisms is for rows with a number of ``features``."""
+    """Whether a class of mechanisms is for rows: of a number of ``features``, or of numbers in a range."""
+    return counts_features(kind) or hasattr(kind, "require_range")
+
+
+def counts_features(kind: type) -> bool:
+    """Whether the noise depends on the number of ``features``."""
     return "features" in vars(kind).get("__dataclass_fields__", {})
 
 
@@ -107,8 +120,9 @@ class FederatedChallengerTable:
 
     Every target has a client of its own in each round; ``clients`` is how many send their gradients
     together, averaged. The model is sent ``iterations`` times, and a member is in a share ``present`` of the
-    batches. ``promise`` is judged by the "label" of the noise on rows, or by its "exact" epsilon. Clients
-    run in this process, or in Flower's simulation, where they may run your own ``client_app``.
+    batches. ``promise`` is judged by the "label" of the noise on rows, by its "exact" epsilon, or by a claim
+    in numbers. Clients run in this process, or in Flower's simulation, where they may run your own
+    ``client_app``.
     """
 
     targets: TargetChoice = DEFAULT_TARGETS
@@ -120,7 +134,7 @@ class FederatedChallengerTable:
     gradient_noise: GradientNoise | None = None
     iterations: int = 1
     present: float = 1.0
-    promise: Literal["label", "exact"] = "label"
+    promise: Literal["label", "exact"] | StatedPromise = "label"
     utility: bool = False
     engine: Literal["local", "flower"] = "local"
     client_app: str | None = None  # "module:name"
@@ -154,8 +168,11 @@ def read_challenger_table(table: Mapping[str, Any]) -> FederatedChallengerTable:
     return read_dataclass(FederatedChallengerTable, expand_targets(table), "challenger")
 
 
-def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism | None:
-    """Build the noise that clients add to each row of ``features``; None for the name "none"."""
+def read_mechanism_table(table: Mapping[str, Any], features: int, folder: Path = Path()) -> Mechanism | None:
+    """Build the noise that clients add to each row of ``features``; None for the name "none".
+
+    A perturbation of one's own is loaded from the ``folder`` of the plan.
+    """
     parameters, names = dict(table), list(mechanism_lines())
     if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
@@ -165,7 +182,16 @@ def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism |
             f"mechanism {name!r}: adds whole numbers, and features are real numbers, which such noise does "
             f"not hide; use one of {', '.join(mechanism_names(adds_real_noise))}"
         )
+    if name not in names and name in mechanism_names(reports_categories):
+        raise BadInput(
+            f"mechanism {name!r}: reports categories, and features are real numbers; use one of "
+            f'{", ".join(names)}, or audit the reports themselves (domain = "blackbox")'
+        )
     require_known(name, names, "mechanism: none")
+    if name == OWN:
+        return load_own_perturbation(
+            read_dataclass(OwnPerturbationTable, parameters, "mechanism 'own'"), folder
+        )
     if name == NO_NOISE:
         for key in parameters:
             raise BadInput(f"mechanism 'none': {key} has no effect; leave it out")
@@ -174,12 +200,17 @@ def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism |
         "features": "they follow from the data; leave it out",
         "relation": "a member takes the place of another row; leave it out",
         "unit": "the game is about a record; leave it out",
+        "reports": "a client perturbs a row anew for each model; leave it out",
+        "memoised": "a client perturbs a row anew for each model; leave it out",
     }.items():
         if key in parameters:
             raise BadInput(f"mechanism {name!r}: {key} cannot be set: {way_out}")
     kind = mechanism_class(name)
     if perturbs_rows(kind):
-        return read_dataclass(kind, {**parameters, "features": features}, f"mechanism {name!r}")
+        if counts_features(kind):
+            parameters["features"] = features
+        noise: Mechanism = read_dataclass(kind, parameters, f"mechanism {name!r}")
+        return noise
     return _feature_noise(kind, parameters, features, f"mechanism {name!r}")
 
 

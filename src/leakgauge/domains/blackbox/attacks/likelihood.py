@@ -8,9 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.blackbox.knowledge import LawKnowledge
+from leakgauge.domains.blackbox.knowledge import LawKnowledge, LogRatio, OwnLawKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
-from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
 from leakgauge.strategies.score_selection import choose_score
 
 
@@ -30,14 +29,13 @@ class Attack:
         if not self.shadows >= 0:
             raise BadInput(f"likelihood: shadows must be >= 0, got {self.shadows}")
 
-    def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
-        if not isinstance(knowledge, LawKnowledge):
+    def study(self, knowledge: LawKnowledge | OwnLawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, (LawKnowledge, OwnLawKnowledge)):
             raise BadInput(
-                'likelihood: needs knowledge = "law", and so a named mechanism; or use learned_event'
+                'likelihood: needs knowledge = "law", and so a named mechanism, or mechanism.law for your '
+                "own release; or use learned_event"
             )
-        score = LikelihoodScorer(
-            LogLikelihoodRatio(knowledge.mechanism.log_law, knowledge.low, knowledge.high)
-        )
+        score = LikelihoodScorer(knowledge.log_ratio())
         if not self.shadows:
             return Scorer(score, Reading(threshold=0.0, signed=True))
         shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
@@ -50,7 +48,7 @@ class Attack:
 class LikelihoodScorer:
     """Scores a block by the log-likelihood ratio."""
 
-    ratio: LogLikelihoodRatio
+    ratio: LogRatio
 
     def __call__(self, view: Sequence[Any], rng: Generator) -> Reals:
         return self.ratio(view)[:, None]

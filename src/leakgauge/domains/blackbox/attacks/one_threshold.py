@@ -20,7 +20,7 @@ class Attack:
 
     def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, LawKnowledge):
-            raise BadInput('one_threshold: needs knowledge = "law", for the true values')
+            raise BadInput('one_threshold: needs knowledge = "law" of a named mechanism, for the true values')
         rule = SumRule.between(knowledge.low, knowledge.high)
         return Scorer(SumScorer(rule), Reading(threshold=0.0, signed=True))
 

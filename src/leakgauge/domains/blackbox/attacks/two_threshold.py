@@ -23,7 +23,7 @@ class Attack:
 
     def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, LawKnowledge):
-            raise BadInput('two_threshold: needs knowledge = "law", for the true values')
+            raise BadInput('two_threshold: needs knowledge = "law" of a named mechanism, for the true values')
         rule = VoteRule.between(knowledge.low, knowledge.high)
         return Scorer(VoteScorer(rule), Reading(threshold=0.0, signed=True))
 

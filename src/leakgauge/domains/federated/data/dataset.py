@@ -28,7 +28,7 @@ CHUNK = 1_024  # rows that are transformed at once
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-ROWS, PARTS, WEIGHTS, UTILITY = range(4)  # blocks of the data stream, one per purpose
+ROWS, PARTS, WEIGHTS, UTILITY, OWN_PERTURBATION = range(5)  # blocks of the data stream, one per purpose
 
 
 class Featurizer(Protocol):

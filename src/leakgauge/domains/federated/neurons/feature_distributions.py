@@ -17,6 +17,7 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
 
 FunctionBasis: TypeAlias = Callable[[Reals], Reals]  # values -> values x functions
 DRAWS = 2_000  # of a target, if the distribution is sampled
+GRID = 512  # values at which a stated density is computed
 RIDGE = 1e-6  # of the mean variance, because neighbouring hinges are almost the same function
 
 
@@ -73,18 +74,59 @@ class ExactFeatureDistribution:
 
 @dataclass(frozen=True, eq=False)
 class SampledFeatureDistribution:
-    """Rows drawn from the distribution."""
+    """Rows drawn from the distribution; or rows with ``weights``, values x features, that sum to one."""
 
     rows: Reals
+    weights: Reals | None = None
 
     def moments(self, basis: FunctionBasis) -> FeatureMoments:
         means, covariances = [], []
-        for column in self.rows.T:
+        for feature, column in enumerate(self.rows.T):
             values = basis(column)
-            means.append(values.mean(axis=0))
+            weights = 1 / len(values) if self.weights is None else self.weights[:, [feature]]
+            means.append((weights * values).sum(axis=0))
             away = values - means[-1]
-            covariances.append(away.T @ away / len(values))
+            covariances.append((weights * away).T @ away)
         return FeatureMoments(np.array(means), np.array(covariances))
+
+
+@runtime_checkable
+class StatedDensity(Protocol):
+    """Noise whose owner states its density, value by value, or does not (``law`` is then None)."""
+
+    @property
+    def law(self) -> Callable[[Reals, Reals], object] | None: ...
+
+    def require_fit(self, rows: Reals, rng: Generator) -> None: ...
+
+    def sample(self, values: Reals, rng: Generator) -> Reals: ...
+
+    def log_law(self, outputs: Reals, values: Reals) -> Reals: ...
+
+
+def stated_distribution(row: Floats, noise: StatedDensity, rng: Generator) -> SampledFeatureDistribution:
+    """Return the distribution of one row after perturbation, by its stated density on a grid of values.
+
+    The grid spans the draws of each feature; where there are few different ones, it is those.
+    """
+    true = row.astype(np.float64)
+    drawn = noise.sample(np.tile(true, (DRAWS, 1)), rng)
+    grid = np.linspace(drawn.min(axis=0), drawn.max(axis=0), GRID)
+    for feature, column in enumerate(drawn.T):
+        if (levels := np.unique(column)).size <= GRID:
+            grid[:, feature] = np.resize(levels, GRID)  # repeated: equally often, but for the last few
+    law = noise.log_law(grid, np.broadcast_to(true, grid.shape))
+    weights = np.exp(law - law.max(axis=0)) / _repeats(grid)
+    return SampledFeatureDistribution(grid, weights / weights.sum(axis=0))
+
+
+def _repeats(grid: Reals) -> Reals:
+    """How often each value stands in its column."""
+    counts = np.empty(grid.shape)
+    for feature, column in enumerate(grid.T):
+        _, place, often = np.unique(column, return_inverse=True, return_counts=True)
+        counts[:, feature] = often[place]
+    return counts
 
 
 def feature_distribution(rows: Floats, mechanism: Mechanism | None, rng: Generator) -> FeatureDistribution:
@@ -93,6 +135,8 @@ def feature_distribution(rows: Floats, mechanism: Mechanism | None, rng: Generat
         return ExactFeatureDistribution(mechanism.encoding.levels, _level_probabilities(rows, mechanism))
     if mechanism is None:
         return SampledFeatureDistribution(rows.astype(np.float64))
+    if len(rows) == 1 and isinstance(mechanism, StatedDensity) and mechanism.law is not None:
+        return stated_distribution(rows, mechanism, rng)
     often = max(1, DRAWS // len(rows))
     return SampledFeatureDistribution(
         np.concatenate([mechanism.sample(rows.astype(np.float64), rng) for _ in range(often)])
