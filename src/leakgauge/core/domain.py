@@ -47,6 +47,7 @@ class ExposureSpec:
     function: Place
     steps: tuple[str, ...]
     part: str  # what epsilon is spent on, of which a person or record has many: a cell, an answer
+    advice: str = "Run leakgauge expose on this plan to count the people who can be recognised."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.control import control_data, control_trainer
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
@@ -44,6 +45,9 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports; nothing about any row
+    described: EncodedTable | None = None  # the table with names of classes and groups
+    n_shadows: int = plan_tables.EXPOSURE_SHADOWS
+    seed: int = 0
 
     @property
     def game(self) -> MembershipGame:
@@ -101,6 +105,21 @@ class Challenger(ChallengerDefaults):
             digest=sha256("\n".join(map(str, identity)).encode(errors="surrogatepass")).hexdigest(),
         )
 
+    def exposed_records(self) -> ExposedRecords:
+        """All rows of the table, each of which may be in a training; their names are their numbers."""
+        described = self.described
+        assert described is not None
+        return ExposedRecords(
+            examples=self.table,
+            names=np.arange(len(self.table)).astype(np.str_),
+            trainer=self.trainer,
+            n_members=self.game.slots,
+            n_shadows=self.n_shadows,
+            seed=self.seed,
+            class_names=described.classes,
+            groups=described.groups,
+        )
+
     def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
         """The accuracy of the models on members, others and, where there are any, validation rows.
 
@@ -149,6 +168,9 @@ def build_trained(
         guarantee=guarantee,
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(*loaded.notes, *notes),
+        described=loaded,
+        n_shadows=options.exposure_shadows,
+        seed=seed,
     )
 
 

@@ -19,6 +19,7 @@ from leakgauge.support.target_choice import TargetChoice, expand_targets
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 DEFAULT_TARGETS = 100
+EXPOSURE_SHADOWS = 64
 MOST_VALUES = 10**9  # of generated rows
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
@@ -124,6 +125,8 @@ class ModelsChallengerTable:
 
     ``trainer`` is the kind of model: a name, or a table with a name and parameters. The parameters of a
     network may also be given here: ``epochs``, ``batch``, ``hidden``, ``rate``, ``sampling``.
+
+    ``exposure_shadows`` is how many shadow models ``leakgauge expose`` trains.
     """
 
     game: ModelsGame = ModelsGame.EXCHANGEABLE
@@ -141,6 +144,7 @@ class ModelsChallengerTable:
     hidden: tuple[int, ...] | None = None
     rate: float | None = None
     sampling: schedule.BatchSampling | None = None
+    exposure_shadows: int = EXPOSURE_SHADOWS
 
     def __post_init__(self) -> None:
         for name, minimum in (("members", 2), ("others", 1), ("validation", 0)):

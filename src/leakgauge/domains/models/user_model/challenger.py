@@ -12,6 +12,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples
 from leakgauge.domains.models.user_model import plan_tables
@@ -95,6 +96,7 @@ class Challenger(ChallengerDefaults):
     model: RecordedModel
     options: plan_tables.UserModelChallengerTable
     notes: tuple[str, ...] = ()
+    seed: int = 0
 
     most_rounds = 1
 
@@ -144,6 +146,28 @@ class Challenger(ChallengerDefaults):
             "others": np.array([right[~self.members].mean()]),
         }
 
+    def exposed_records(self) -> ExposedRecords:
+        """All rows of the file, the attacker's included; their names are their numbers, counted from 0."""
+        trainer = self.options.shadow_trainer()
+        if trainer is None:
+            raise BadInput(
+                "exposure of records needs shadow models, which are trained like the model; say how it was "
+                "trained: challenger.recipe (which needs challenger.model)"
+            )
+        n_members = int(self.members.sum())
+        everyone = np.ones(len(self.rows), dtype=np.bool_)
+        examples = self._examples(everyone)
+        return ExposedRecords(
+            examples=examples,
+            names=np.arange(len(examples)).astype(np.str_),
+            trainer=trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            n_members=n_members,
+            n_shadows=self.options.exposure_shadows,
+            seed=self.seed,
+            class_names=tuple(map(str, range(examples.classes))),
+            released=self.model,
+        )
+
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
         from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
@@ -183,7 +207,7 @@ def build(
     challenger: dict[str, Any],
     mechanism: dict[str, Any],
     folder: Path,
-    seed: int,  # noqa: ARG001
+    seed: int,
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
     file, options = plan_tables.read_user_model_tables(data, challenger, mechanism)
@@ -195,7 +219,7 @@ def build(
         else scale_features(features)
     )
     return Challenger(
-        records, rows, record_answers(rows, logs), options, tuple(_notes(file, options, records))
+        records, rows, record_answers(rows, logs), options, tuple(_notes(file, options, records)), seed
     )
 
 

@@ -67,6 +67,7 @@ class UserModelChallengerTable:
     delta: float = 0.0
     relation: Relation = Relation.ADD_REMOVE
     recipe: dict[str, Any] | None = None
+    exposure_shadows: int = 64
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.randomised:
