@@ -19,8 +19,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="compute how exposed each person or record is",
         description=(
             "Compute how well attackers could identify each person in the data, or each record from the "
-            "answers of a query log, without simulating any release where that can be computed. The only file "
-            "that lists individuals, exposure.csv, can be read by its owner alone."
+            "answers of a query log, without simulating any release where that can be computed. The only "
+            "file that lists individuals, exposure.csv, can be read by its owner alone."
         ),
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, nargs="?", help="a TOML file")
