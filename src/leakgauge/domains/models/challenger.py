@@ -29,6 +29,7 @@ from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
 from leakgauge.domains.models.user_model import challenger as own
 
 CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"
@@ -148,6 +149,8 @@ def build_trained(
     setup = set_up_game(options, loaded, mechanism.relation, rng)
     prepared = trainer.prepare(mechanism, setup.game.slots)
     guarantee, notes = _stated_guarantee(setup, prepared, mechanism.relation)
+    if options.dependent_records is not None:
+        notes = (*notes, _dependent_records_note(prepared, options.dependent_records))
     table = Examples(loaded.rows, loaded.labels, loaded.n_classes)
     if options.mislabel and setup.game.targets is not None:
         table, notes = _mislabelled(table, setup.game.targets, rng), (*notes, CANARIES_NOTE)
@@ -202,6 +205,18 @@ def _stated_guarantee(
     return group, (
         models_guarantee.dependent_records_note(record, group, setup.game.slots, setup.description),
     )
+
+
+def _dependent_records_note(trainer: PreparedTrainer, k: int) -> str:
+    record = trainer.guarantee
+    if record is None:
+        raise BadInput(
+            "challenger.dependent_records: nothing is promised to one record, so nothing to several; leave "
+            "it out, or train with noise"
+        )
+    network = trainer if isinstance(trainer, NetworkTrainer) else None
+    noise, schedule = (None, None) if network is None else (network.promise, network.recipe.schedule)
+    return models_guarantee.records_together(record, k, noise, schedule).note
 
 
 def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:

@@ -126,7 +126,8 @@ class ModelsChallengerTable:
     ``trainer`` is the kind of model: a name, or a table with a name and parameters. The parameters of a
     network may also be given here: ``epochs``, ``batch``, ``hidden``, ``rate``, ``sampling``.
 
-    ``exposure_shadows`` is how many shadow models ``leakgauge expose`` trains.
+    ``exposure_shadows`` is how many shadow models ``leakgauge expose`` trains; ``dependent_records`` how many
+    records may depend on one another, such as those of one person: their promise is then stated too.
     """
 
     game: ModelsGame = ModelsGame.EXCHANGEABLE
@@ -145,9 +146,10 @@ class ModelsChallengerTable:
     rate: float | None = None
     sampling: schedule.BatchSampling | None = None
     exposure_shadows: int = EXPOSURE_SHADOWS
+    dependent_records: int | None = None
 
     def __post_init__(self) -> None:
-        for name, minimum in (("members", 2), ("others", 1), ("validation", 0)):
+        for name, minimum in (("members", 2), ("others", 1), ("validation", 0), ("dependent_records", 2)):
             value = getattr(self, name)
             if value is not None and not value >= minimum:
                 raise BadInput(f"{name} must be >= {minimum}, got {value}")
