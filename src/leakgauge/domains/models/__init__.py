@@ -36,6 +36,7 @@ DOMAIN = Domain(
     },
     controls=("blind",),
     mechanisms="plan_tables:mechanism_lines",
+    model_audit="user_model.in_memory:prepare_model_audit",
     plan_choices={"trainers": "training.trainers"},
     studied={
         "component_of_model": Term(

@@ -181,7 +181,7 @@ def build(
     predictions = None
     if options.shadows is not None:
         predictions = read_shadow_predictions(folder / options.shadows, len(records.labels))
-    notes = _notes(Path(file.source).name, options, records)
+    notes = membership_notes(Path(file.source).name, options, records)
     return assemble(records, options, training=training, predictions=predictions, notes=notes)
 
 
@@ -246,7 +246,7 @@ def _as_predicted(
     ), kind
 
 
-def _notes(
+def membership_notes(
     source: str, options: plan_tables.UserModelChallengerTable, records: UserModelRecords
 ) -> list[str]:
     """How the records were read and what the numbers assume; nothing about any record."""

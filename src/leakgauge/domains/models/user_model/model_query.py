@@ -19,7 +19,7 @@ from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.support.tabular_objects import count_rows
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
-MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).tiny))  # -708.4, for a probability of 0
+MIN_LOG_PROBABILITY = float(np.log(1e-45))  # -103.6, for a probability of 0, as in the code of LiRA
 SUM_TOLERANCE = 1e-3  # how far the sum of a record's probabilities may be from 1: files hold rounded ones
 _PROBABILITY_RULE = "a probability must be in [0, 1]"
 TORCH_ROWS_AT_ONCE = 10_000  # rows
@@ -290,23 +290,13 @@ class QueriedModel:
 def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path) -> QueriedModel:
     """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled."""
     where = f"{WHERE} = {named!r}"
+    refuse_file(named, where)
     if named.endswith(ONNX_SUFFIX):
         path = folder / named
         if not path.is_file():
             raise BadInput(f"{where}: there is no such file in {folder}; check the path")
         response = query_onnx_file(path, rows, where)
         identity, usual = sha256(path.read_bytes()).hexdigest(), None
-    elif named.endswith(WEIGHTS_SUFFIX):
-        raise BadInput(
-            f"{where}: a safetensors file holds weights but not the network that they belong to; write a "
-            "module that builds the network and loads them (safetensors.torch.load_file), and name the "
-            'network: model = "module:name"'
-        )
-    elif named.endswith(PICKLE_SUFFIXES):
-        raise BadInput(
-            f"{where}: files of this type are not opened, because they may run any code; write a module "
-            'that loads it, and name what it loads: model = "module:name"'
-        )
     else:
         loader = UserCodeLoader(folder)
         response = query_in_memory(_load_model(loader, named), rows, where)
@@ -315,6 +305,21 @@ def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path
     answers = from_outputs(response.outputs, len(rows), where, output, usual)
     digest = sha256(f"{named}\n{identity}".encode(errors="surrogatepass")).hexdigest()
     return QueriedModel(answers, response.classes, digest)
+
+
+def refuse_file(named: str, where: str) -> None:
+    """Refuse files that hold no model, or that may run any code when they are opened."""
+    if named.endswith(WEIGHTS_SUFFIX):
+        raise BadInput(
+            f"{where}: a safetensors file holds weights but not the network that they belong to; write a "
+            "module that builds the network and loads them (safetensors.torch.load_file), and name the "
+            'network: model = "module:name"'
+        )
+    if named.endswith(PICKLE_SUFFIXES):
+        raise BadInput(
+            f"{where}: files of this type are not opened, because they may run any code; write a module "
+            'that loads it, and name what it loads: model = "module:name"'
+        )
 
 
 def _load_model(loader: UserCodeLoader, named: str) -> Any:
