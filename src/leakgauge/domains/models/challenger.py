@@ -30,6 +30,7 @@ from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
 from leakgauge.domains.models.training.trainers.network import NetworkTrainer
+from leakgauge.domains.models.training.user_training import UserTrainer, load_training, training_records
 from leakgauge.domains.models.user_model import challenger as own
 
 CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"
@@ -87,7 +88,19 @@ class Challenger(ChallengerDefaults):
         ]
 
     def control(self) -> "Challenger":
-        """A training without noise on few generated rows, which it learns by heart."""
+        """A training without noise on few generated rows, which it learns by heart.
+
+        Training code of the user takes only rows of its own kind: there the same records are learned by heart
+        by a training that stands in its place, on the same path.
+        """
+        if isinstance(self.trainer, UserTrainer):
+            return replace(
+                self,
+                trainer=self.trainer.memorizing(),
+                guarantee=None,
+                digest=sha256(f"control {self.targets_digest} {self.relation}".encode()).hexdigest(),
+                notes=(),
+            )
         small = control_data(self.game, self.relation, self.table.classes)
         trainer = control_trainer(self.trainer, small.setup.game)
         identity = (
@@ -118,6 +131,7 @@ class Challenger(ChallengerDefaults):
             n_shadows=self.n_shadows,
             seed=self.seed,
             class_names=described.classes,
+            features=self.table.rows,
             groups=described.groups,
         )
 
@@ -237,10 +251,21 @@ def build(
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
     training = plan_tables.read_training_mechanism(mechanism)
+    own_training = None if options.train is None else load_training(options.train, folder, "challenger.train")
     trainer = options.read_trainer()
     if "member" in data:
         raise BadInput(
             "data.member: the game decides who is a member; for a finished model add "
             "challenger.game = 'given'"
         )
-    return build_trained(options, load_table(data, folder, seed), trainer, training, seed)
+    loaded = load_table(data, folder, seed)
+    if own_training is not None:
+        known = training_records(loaded.rows, loaded.given_rows, loaded.given_classes)
+        trainer = UserTrainer(
+            training=own_training, records=known, output=options.output, cache=options.cache
+        )
+    elif loaded.raw is not None and not loaded.tabular:
+        raise BadInput(
+            "data.source: these records are no table of numbers; name your own training: challenger.train"
+        )
+    return build_trained(options, loaded, trainer, training, seed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ class ExposedRecords:
     n_shadows: int
     seed: int
     class_names: tuple[str, ...]
+    features: npt.NDArray[Any] | None  # rows that can be compared by their distance
     groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)
     released: Classifier | None = None
 

@@ -10,17 +10,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, GroupExposure
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
-from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.referee.shrunken_rates import shrunken_rates
 
 UNCERTAINTY = (
@@ -266,9 +266,9 @@ def _groups(
     """Means over records of the same label, group or kind; nobody can be identified by them."""
     labels = CategoricalColumn(records.examples.labels, records.class_names)
     kinds: dict[str, CategoricalColumn] = {"label": labels, **records.groups}
-    hard, unusual = signals.mean_without(), -_distance_to_others(records.examples, rng)
-    kinds["hard for models without it"] = _lowest(hard)
-    kinds["far from other records"] = _lowest(unusual)
+    kinds["hard for models without it"] = _lowest(signals.mean_without())
+    if records.features is not None:
+        kinds["far from other records"] = _lowest(-_distance_to_others(records.features, rng))
     return [
         GroupExposure(
             group=name,
@@ -288,12 +288,16 @@ def _lowest(values: Reals) -> CategoricalColumn:
     return CategoricalColumn((values > cut).astype(np.int64), (f"most extreme {_TAIL:.0%}", "others"))
 
 
-def _distance_to_others(examples: Examples, rng: Generator) -> Reals:
-    """The distance of each record to its fifth nearest neighbour, among a sample of the rows if many."""
+def _distance_to_others(features: npt.NDArray[Any], rng: Generator) -> Reals:
+    """The distance of each record to its fifth nearest neighbour, among a sample of the rows if many.
+
+    Every feature is scaled to its range.
+    """
     from sklearn.neighbors import NearestNeighbors
 
-    n = len(examples)
-    rows: Ints = rng.permutation(n)[:_NEIGHBOUR_ROWS]
-    k = min(_NEIGHBOURS + 1, rows.size)
-    distances, _ = NearestNeighbors(n_neighbors=k).fit(examples.rows[rows]).kneighbors(examples.rows)
+    width = np.ptp(features, axis=0)
+    scaled = (features - features.min(axis=0)) / np.where(width > 0, width, 1)
+    sample = scaled[rng.permutation(len(scaled))[:_NEIGHBOUR_ROWS]]
+    k = min(_NEIGHBOURS + 1, len(sample))
+    distances, _ = NearestNeighbors(n_neighbors=k).fit(sample).kneighbors(scaled)
     return np.asarray(distances[:, -1], dtype=np.float64)

@@ -11,6 +11,7 @@ from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN, release
 from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.games.membership_game import StrongGame
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
@@ -21,7 +22,7 @@ class BlackBoxKnowledge:
 
     ``targets`` are known beforehand where they are the same in all rounds. The slots of absent targets among
     the ``n_members`` of a training go to other rows, or stay ``empty``. ``trainer`` is None where the
-    attacker does not know how the model was trained.
+    attacker does not know how the model was trained. ``shadows`` are models that were trained elsewhere.
     """
 
     reference: Examples
@@ -29,6 +30,7 @@ class BlackBoxKnowledge:
     trainer: PreparedTrainer | None
     targets: Examples | None
     empty: bool = False
+    shadows: ShadowModels | None = None
 
     def view(self, block: Sequence[release.TrainingRound]) -> release.ModelsView:
         return release.ModelsView(release.LazyModels(block), [training.shown for training in block])
