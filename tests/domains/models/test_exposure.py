@@ -131,6 +131,7 @@ def test_fresh_models_identify_records_as_often_as_stated(folder: Path) -> None:
     included = exposure.draw_inclusion(96, len(records.examples), records.share, rng)
     models = train_shadows(records.examples, included, records.trainer, rng, records.n_members)
     odds = signal_matrix(models, records.examples, log_odds)
+    odds = np.clip(odds, -exposure.largest_log_odds(odds), exposure.largest_log_odds(odds))
     study, fresh = np.arange(32), np.arange(32, 96)
     learned = exposure.ShadowSignals(odds[study], included[study])
     scores = np.array([learned.released_scores(odds[model]) for model in fresh])
@@ -162,3 +163,50 @@ def test_too_few_shadows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(PLAN.replace("exposure_shadows = 32", "exposure_shadows = 8"))
     with pytest.raises(BadInput, match="exposure_shadows = 8: each record needs models with and without it"):
         leakgauge.expose(tmp_path / "plan.toml", out=tmp_path / "run")
+
+
+OWN_PLAN = """
+seed = 5
+[[audit]]
+name = "ours"
+domain = "models"
+rounds = 1
+data = { source = "patients.csv", label = "outcome", member = "member" }
+challenger = { game = "given", model = "ours:model", train = "ours:fit", exposure_shadows = 32 }
+attacks = [{ name = "loss_threshold" }]
+"""
+OWN_CODE = """
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+table = np.loadtxt(Path(__file__).with_name("patients.csv"), delimiter=",", skiprows=1)
+members = table[:, -1] == 1
+
+
+def fit(X, y, rng):
+    return RandomForestClassifier(15, random_state=int(rng.integers(2**31))).fit(X, y)
+
+
+model = fit(table[members, :-2], table[members, -2].astype(int), np.random.default_rng(1))
+"""
+
+
+def test_a_finished_model_gives_scores_and_probabilities_that_tell_members(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    features = rng.normal(size=(240, 4))
+    outcome = rng.random(240) < 1 / (1 + np.exp(-1.5 * features.sum(axis=1)))
+    table = np.column_stack([features, outcome, np.arange(240) % 2 == 0])
+    np.savetxt(tmp_path / "patients.csv", table, "%.6g", ",", header="a,b,c,d,outcome,member", comments="")
+    (tmp_path / "plan.toml").write_text(OWN_PLAN)
+    (tmp_path / "ours.py").write_text(OWN_CODE)
+    (exposed,) = leakgauge.expose(tmp_path / "plan.toml", out=tmp_path / "run")
+    columns, members = exposed.exposure.columns, np.arange(240) % 2 == 0
+    right = ((columns["score"] > 0) == members).mean()
+    spread = np.sqrt(0.25 / 240)
+    assert right > 0.5 + 4 * spread
+    assert right == pytest.approx(exposed.exposure.against[0].accuracy.mean(), abs=3 * spread)
+    probability = columns["membership_probability"]
+    assert probability[members].mean() - probability[~members].mean() > 0.3
+    assert "score,membership_probability" in (tmp_path / "run" / "exposure.csv").read_text().splitlines()[0]

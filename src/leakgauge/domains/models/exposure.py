@@ -32,6 +32,7 @@ STEPS = ("shadow models", "records")
 MIN_SHADOWS = 16
 _STUDY_BLOCK = 1  # of the stream; attacks of a run use others
 _FPR = 0.01
+_CERTAIN = 30.0  # log-odds of a probability that is 1 but for rounding
 _PAIRINGS = 4  # of shadow models with and without a record
 _PRIOR_FREEDOM = 4.0  # how many values the variance over all records counts for, beside a record's own
 _MIN_VARIANCE = 1e-12
@@ -136,6 +137,19 @@ def _shuffled(values: Reals, side: Bits, n: int, rng: Generator) -> Reals:
     return np.take_along_axis(values, order, axis=0)
 
 
+def largest_log_odds(odds: Reals) -> float:
+    """Where to clip log-odds: a little beyond the largest of an answer that is not certain.
+
+    Forests and nearest neighbours answer with probabilities of exactly 0 and 1, whose log-odds are infinite;
+    a Gaussian with a few such values would fit none of them.
+
+    >>> largest_log_odds(np.array([[-2.0, 3.5, 700.0]]))
+    4.5
+    """
+    uncertain = np.abs(odds[np.abs(odds) < _CERTAIN])
+    return float(uncertain.max()) + 1.0 if uncertain.size else _CERTAIN
+
+
 def draw_inclusion(n_shadows: int, n_records: int, share: float, rng: Generator) -> Bits:
     """Put each record into the same number of shadow models, at random and independently of the others."""
     order = np.broadcast_to(np.arange(n_shadows)[:, None], (n_shadows, n_records))
@@ -199,7 +213,9 @@ def expose(challenger: Any, *, begin: Callable[[str], None]) -> Exposure:
     included = draw_inclusion(records.n_shadows, len(examples), records.share, rng)
     models = train_shadows(examples, included, records.trainer, rng, records.n_members)
     begin(STEPS[1])
-    signals = ShadowSignals(signal_matrix(models, examples, log_odds), included)
+    odds = signal_matrix(models, examples, log_odds)
+    limit = largest_log_odds(odds)
+    signals = ShadowSignals(np.clip(odds, -limit, limit), included)
     scores = signals.leave_one_out()
     rates = record_rates(signals, scores, rng)
     against = AdversaryExposure(
@@ -216,7 +232,7 @@ def expose(challenger: Any, *, begin: Callable[[str], None]) -> Exposure:
         against=(against,),
         unit="record",
         notes=_notes(records),
-        columns=_released_columns(records, signals, scores),
+        columns=_released_columns(records, signals, scores, limit),
         groups=tuple(_groups(records, signals, rates, rng)),
     )
 
@@ -229,11 +245,14 @@ def _require_shadows(records: ExposedRecords) -> None:
         )
 
 
-def _released_columns(records: ExposedRecords, signals: ShadowSignals, scores: Reals) -> Mapping[str, Reals]:
+def _released_columns(
+    records: ExposedRecords, signals: ShadowSignals, scores: Reals, limit: float
+) -> Mapping[str, Reals]:
     """The score of each record under the finished model, and what probability of membership it gives."""
     if records.released is None:
         return {}
-    released = signals.released_scores(log_odds(records.released, records.examples))
+    odds = log_odds(records.released, records.examples)
+    released = signals.released_scores(np.clip(odds, -limit, limit))
     probability = membership_probability(scores, signals.included, released)
     return {"score": released, "membership_probability": probability}
 
