@@ -74,9 +74,9 @@ def test_its_own_threshold_accuses_as_many_as_stated(scored: tuple[Bits, Reals, 
 
 def test_the_fit_recovers_level_and_spread() -> None:
     reference, fresh = examples(4_000, 5), examples(500, 6)
-    usual = fit_usual_confidence(KnownModel(7), reference, 1)
+    usual = fit_usual_confidence(reference.rows, log_odds(KnownModel(7), reference), 1)
     odds = 6 * fresh.rows[:, 0] - 3.0 + (0.2 + 2 * fresh.rows[:, 1])  # one standard deviation above
-    usually = usual.standardised(odds, fresh)
+    usually = usual.standardised(fresh.rows, odds)
     assert np.median(usually) == pytest.approx(1.0, abs=0.2)
 
 

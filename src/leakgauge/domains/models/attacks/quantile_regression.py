@@ -12,11 +12,11 @@ from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_odds
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.training.trainer import Classifier, Examples
-from leakgauge.strategies.gradient_clipping import Floats
 
 _MIN_ROWS = 100  # of the attacker, to learn from
 _FOLDS = 5
 _MIN_DEVIATION = 1e-3
+_LOG_CHI_SQUARE = 1.2703628454614782  # minus the mean of the logarithm of a squared standard normal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +42,13 @@ class Attack:
                 f"quantile_regression learns from rows of the attacker: {n} are given, at least {_MIN_ROWS} "
                 "are needed; raise challenger.reference, or mark rows as reference"
             )
-        seed = int(rng.integers(2**31))
-        return Scorer(_Score(knowledge.reference, self.fpr, seed), Reading(threshold=0.0))
+        knowledge.features_of(knowledge.reference, "quantile_regression")
+        return Scorer(_Score(knowledge, self.fpr, int(rng.integers(2**31))), Reading(threshold=0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    reference: Examples
+    knowledge: BlackBoxKnowledge
     fpr: float
     seed: int
 
@@ -56,8 +56,14 @@ class _Score:
         return np.array([self._model(model, shown) for model, shown in zip(view.models, view.shown)])
 
     def _model(self, model: Classifier, shown: Examples) -> Reals:
-        usual = fit_usual_confidence(model, self.reference, self.seed)
-        return usual.standardised(log_odds(model, shown), shown) - usual.quantile(1 - self.fpr)
+        reference = self.knowledge.reference
+        usual = fit_usual_confidence(self._inputs(reference), log_odds(model, reference), self.seed)
+        return usual.standardised(self._inputs(shown), log_odds(model, shown)) - usual.quantile(1 - self.fpr)
+
+    def _inputs(self, records: Examples) -> Reals:
+        """Features and label, one column for each class."""
+        features = self.knowledge.features_of(records, "quantile_regression")
+        return np.hstack([features, np.eye(records.classes)[records.labels]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +74,8 @@ class UsualConfidence:
     log_variance: Any
     residuals: Reals  # standardised, of rows that the fit did not see
 
-    def standardised(self, odds: Reals, records: Examples) -> Reals:
-        inputs = _inputs(records)
+    def standardised(self, inputs: Reals, odds: Reals) -> Reals:
+        """How many standard deviations the log-odds of records are above what is usual."""
         deviation = np.exp(0.5 * self.log_variance.predict(inputs))
         return (odds - self.mean.predict(inputs)) / np.maximum(deviation, _MIN_DEVIATION)
 
@@ -77,11 +83,10 @@ class UsualConfidence:
         return float(np.quantile(self.residuals, share, method="higher"))
 
 
-def fit_usual_confidence(model: Classifier, reference: Examples, seed: int) -> UsualConfidence:
+def fit_usual_confidence(inputs: Reals, odds: Reals, seed: int) -> UsualConfidence:
     """Fit mean and variance by gradient boosting; the variance to residuals of rows outside the fit."""
     from sklearn.model_selection import cross_val_predict
 
-    inputs, odds = _inputs(reference), log_odds(model, reference)
     residuals = odds - cross_val_predict(_booster(seed), inputs, odds, cv=_FOLDS)
     logs = np.log(residuals**2 + _MIN_DEVIATION**2) + _LOG_CHI_SQUARE
     spread = cross_val_predict(_booster(seed), inputs, logs, cv=_FOLDS)
@@ -92,17 +97,9 @@ def fit_usual_confidence(model: Classifier, reference: Examples, seed: int) -> U
     )
 
 
-_LOG_CHI_SQUARE = 1.2703628454614782  # minus the mean of the logarithm of a squared standard normal variable
-
-
 def _booster(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.1, min_samples_leaf=20, random_state=seed
     )
-
-
-def _inputs(records: Examples) -> Floats:
-    """Features and label, one column for each class."""
-    return np.hstack([records.rows, np.eye(records.classes, dtype=records.rows.dtype)[records.labels]])

@@ -51,6 +51,17 @@ def record_answers(rows: Floats, answers: Reals) -> RecordedModel:
     return RecordedModel(index, answers[first])
 
 
+def numeric_features(features: Any) -> Reals | None:
+    """Features as a table of finite numbers; None where they are something else, such as texts."""
+    try:
+        table = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if table.ndim < 2 or not np.isfinite(table).all():
+        return None
+    return table.reshape(len(table), -1)
+
+
 def scale_features(features: Reals) -> Floats:
     """Features scaled to [0, 1] over all rows, for training shadow models; constant columns become 0."""
     low, high = features.min(axis=0), features.max(axis=0)
@@ -151,7 +162,7 @@ class Challenger(ChallengerDefaults):
             n_shadows=self.options.exposure_shadows,
             seed=self.seed,
             class_names=tuple(map(str, self.records.class_names or range(examples.classes))),
-            features=self.records.features,
+            features=numeric_features(self.records.features),
             released=self.model,
         )
 
@@ -159,10 +170,12 @@ class Challenger(ChallengerDefaults):
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
         from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 
+        if name == "blind":
+            return self._blind()
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
         if name not in kinds:
             raise BadInput(
-                f"knowledge {name!r} is not possible for a finished model; use {' or '.join(kinds)}"
+                f"knowledge {name!r} is not possible for a finished model; use {', '.join(kinds)} or blind"
             )
         if name == "training_loss" and self.options.randomised:
             raise BadInput(
@@ -179,6 +192,21 @@ class Challenger(ChallengerDefaults):
             trainer=None if trainer is None else trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
             targets=self._examples(~self.records.membership.reference),
             shadows=self.shadows,
+            rows_are_numbered=self.options.recipe is None,
+            features=numeric_features(self.records.features),
+        )
+
+    def _blind(self) -> Any:
+        from leakgauge.domains.models.knowledge import LabelledRecordsKnowledge
+
+        features, shown = numeric_features(self.records.features), ~self.records.membership.reference
+        if features is None:
+            raise BadInput(
+                "knowledge 'blind': the control learns how the records of members differ, and there are no "
+                "features that are numbers; name a model and columns of numbers, or leave it out"
+            )
+        return LabelledRecordsKnowledge(
+            features=features[shown], labels=self.records.labels[shown], members=self.members
         )
 
     def _examples(self, rows: Bits) -> Examples:
