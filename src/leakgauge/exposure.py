@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakgauge import catalog
 from leakgauge.core.domain import ExposureSpec
@@ -19,7 +18,6 @@ from leakgauge.core.exposure import (
     AdversaryExposure,
     Exposure,
     PersonalGuarantees,
-    SpentBudgets,
 )
 from leakgauge.core.game import Reals
 from leakgauge.plan import Audit, Plan, plan_without_rounds
@@ -37,6 +35,7 @@ from leakgauge.support.progress import Advance, progress_bar
 from leakgauge.support.threads import single_threaded
 
 PEOPLE_FILE = "exposure.csv"
+SMALLEST_GROUP = 10  # records or people, for a group to be shown
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 IDENTIFIED_AT = np.arange(51, 101) / 100  # accuracies for which people are counted
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
@@ -196,7 +195,9 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
                 "utility": exposed.exposure.utility,
-                **_spent(exposed.exposure.spent, exposed.exposure.cells),
+                **({} if exposed.exposure.unit == "person" else {"unit": exposed.exposure.unit}),
+                **_spent(exposed.exposure),
+                **_groups(exposed.exposure),
             }
             for exposed in exposures
         ],
@@ -269,9 +270,18 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
     }
 
 
-def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _groups(exposure: Exposure) -> dict[str, Any]:
+    """Return the exposure of groups; those of fewer than a few are left out, since they may name somebody."""
+    large = [group for group in exposure.groups if group.people >= SMALLEST_GROUP]
+    if not exposure.groups:
+        return {}
+    return {"groups": [asdict(group) for group in large], "small_groups": len(exposure.groups) - len(large)}
+
+
+def _spent(exposure: Exposure) -> dict[str, Any]:
     """Return quantiles of what the answers have cost each record; nothing for people of a plan."""
-    if spent is None:
+    spent, answers = exposure.spent, exposure.cells
+    if spent is None or answers is None:
         return {}
     columns = {
         "epsilon": spent.epsilon,
@@ -280,7 +290,7 @@ def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[s
         "answers": answers.astype(np.float64),
     }
     quantiles = {name: _quantiles(values) for name, values in columns.items()}
-    return {"unit": "record", "spent": {**quantiles, "delta_tight": spent.tight_delta}}
+    return {"spent": {**quantiles, "delta_tight": spent.tight_delta}}
 
 
 def _quantiles(values: Reals) -> dict[str, float | None]:

@@ -1,14 +1,18 @@
 """The answer of a whole run: is the promise kept, is the risk within the limits, and the exit code."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
-from leakgauge.limits import NO_LIMITS, Limits
+from leakgauge.core.errors import BadInput
+from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
 from leakgauge.verdict import (
+    RESULT_VIEWS,
     Finding,
     Verdict,
     json_value,
@@ -120,10 +124,35 @@ class RunResult(Sequence[Verdict]):
     Attributes:
         verdicts: The verdicts, in the order of the plan.
         summary: The two answers of the run: promise and risk.
+        notes: How the data were read and what the numbers assume, where there is no run folder.
+        judge_again: Judges the same trials by other limits, where there is no run folder.
     """
 
     verdicts: tuple[Verdict, ...]
     summary: RunSummary
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    judge_again: "Callable[[Limits], RunResult] | None" = field(default=None, compare=False, repr=False)
+
+    def check(self, limits: "Limits | Mapping[str, Any]") -> RunSummary:
+        """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""
+        if self.judge_again is None:
+            raise BadInput(
+                "check: this result has no trials; state limits in the plan, or use leakgauge judge DIR "
+                "--policy FILE"
+            )
+        stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
+        return self.judge_again(stated).summary
+
+    def to_frame(self) -> Any:
+        """One row for each metric of each attacker: a frame of pandas or polars, or a dict of columns."""
+        return import_module(RESULT_VIEWS).result_frame(self.verdicts)
+
+    def save_report(self, path: str | Path) -> Path:
+        """Write the report as one HTML file."""
+        return import_module(RESULT_VIEWS).save_result(self.verdicts, path, self.summary, self.notes)
+
+    def _repr_html_(self) -> str:
+        return import_module(RESULT_VIEWS).result_html(self.verdicts, self.summary)
 
     def __getitem__(self, place: Any) -> Any:
         return self.verdicts[place]

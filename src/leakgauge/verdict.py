@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from leakgauge.risk import Risk, RiskStatus
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
+RESULT_VIEWS = "leakgauge.report.result_views"  # loaded on use: it is in a layer above
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
     "release; if a fair coin decided each of them, say so (coins fair)"
@@ -140,6 +143,17 @@ class Verdict:
     evidence: tuple[str, ...] = ()
     conformance: list[dict[str, Any]] = field(default_factory=list)
     withdrawn: str | None = None
+
+    def to_frame(self) -> Any:
+        """One row for each metric: a frame of pandas or polars, or a dict of columns."""
+        return import_module(RESULT_VIEWS).result_frame([self])
+
+    def save_report(self, path: str | Path) -> Path:
+        """Write the report as one HTML file."""
+        return import_module(RESULT_VIEWS).save_result([self], path)
+
+    def _repr_html_(self) -> str:
+        return import_module(RESULT_VIEWS).result_html([self])
 
 
 def judge_trials(

@@ -19,8 +19,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="compute how exposed each person or record is",
         description=(
             "Compute how well attackers could identify each person in the data, or each record from the "
-            "answers of a query log, without simulating any release. The only file that lists individuals, "
-            "exposure.csv, can be read by its owner alone."
+            "answers of a query log, without simulating any release where that can be computed. The only "
+            "file that lists individuals, exposure.csv, can be read by its owner alone."
         ),
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, nargs="?", help="a TOML file")
@@ -116,6 +116,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         epsilon_quantiles,
         exposure_answer,
         exposure_title,
+        group_rows,
         kairouz_basis,
         metric_quantiles,
         nominal_promise,
@@ -146,3 +147,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         print(f"  Utility: {useful}")
     for line in spent_lines(audit):
         print(f"  {line}")
+    for name, people, accuracy, tpr in group_rows(audit):
+        print(
+            f"  {name}: {people} {unit_plural(audit)}, {accuracy} right, {tpr} found at 1 % false accusations"
+        )

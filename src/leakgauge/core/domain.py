@@ -47,6 +47,7 @@ class ExposureSpec:
     function: Place
     steps: tuple[str, ...]
     part: str  # what epsilon is spent on, of which a person or record has many: a cell, an answer
+    advice: str = "Run leakgauge expose on this plan to count the people who can be recognised."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,9 @@ class Domain:
     exposure: ExposureSpec | None = None  # of everybody in the data of a plan
     log_exposure: ExposureSpec | None = None  # of every record by a log of answers
     function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
+    model_audit: Place | None = None
+    """(model, members, others, *, reference, train, shadows, seed, options) -> the challenger of a finished
+    model, and its default attacks."""
     conformance: Place | None = None
     """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
     all blocks with what the tables of the plan state, without the data."""

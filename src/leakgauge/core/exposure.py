@@ -1,6 +1,8 @@
 """How well an attacker would do against each person, computed instead of simulated."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -95,33 +97,59 @@ class SpentBudgets:
     top_epsilon: Reals
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroupExposure:
+    """How exposed those are, on average, who have a property in common, such as a label.
+
+    Attributes:
+        group: What they have in common, such as the name of a column.
+        value: Which value of it.
+        people: How many they are.
+        accuracy: The mean accuracy of the strongest attacker against them.
+        tpr: The mean share of members found among them, where 1 % of non-members are wrongly accused.
+    """
+
+    group: str
+    value: str
+    people: int
+    accuracy: float
+    tpr: float
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exposure:
     """How exposed everybody in the data of one audit is, or every record by the answers in a query log.
 
     Attributes:
         names: The identifier of each person or record, for the owner of the data alone.
-        cells: How many counts, or answers of a log, each of them affects.
+        cells: How many counts, or answers of a log, each of them affects; None where that has no meaning.
         against: How well each attacker does, the strongest first.
         notes: What the numbers are based on.
         setting: Where the numbers hold, if not for the table of everyone: "in random groups of 1,000".
         promised: What is promised to each person; None where there is no noise.
         spent: What the answers of a log have cost each record; None for a plan.
         utility: How useful the release is, by name; None where that is not known.
+        unit: Whose exposure it is: that of a person or of a record.
+        columns: Further numbers of each person or record by name, for the owner of the data alone.
+        groups: Who is exposed, by properties that many have in common.
     """
 
     names: npt.NDArray[np.str_]
-    cells: npt.NDArray[np.int64]
+    cells: npt.NDArray[np.int64] | None
     against: tuple[AdversaryExposure, ...]
     notes: tuple[str, ...] = ()
     setting: str = ""
     promised: PersonalGuarantees | None = None
     spent: SpentBudgets | None = None
     utility: dict[str, float] | None = None
+    unit: Literal["person", "record"] = "person"
+    columns: Mapping[str, Reals] = field(default_factory=dict)
+    groups: tuple[GroupExposure, ...] = ()
 
     def __post_init__(self) -> None:
         columns = [
-            self.cells,
+            *([] if self.cells is None else [self.cells]),
+            *self.columns.values(),
             *(attacker.metric(name) for attacker in self.against for name in EXPOSURE_METRICS),
         ]
         if self.promised is not None:
@@ -137,9 +165,9 @@ class Exposure:
 
     @property
     def order(self) -> npt.NDArray[np.intp]:
-        """Positions from the most to the least exposed: by the AUC of the strongest attacker, then the next.
+        """Positions from the most to the least exposed, by AUC and TPR: the strongest attacker decides first.
 
         Of records that are equally exposed, the one whose answers have cost more comes first.
         """
-        keys = [-attacker.auc for attacker in reversed(self.against)]
+        keys = [-values for attacker in reversed(self.against) for values in (attacker.tpr, attacker.auc)]
         return np.lexsort(keys if self.spent is None else [-self.spent.epsilon, *keys])

@@ -173,7 +173,7 @@ def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:
     domain = None if leading is None else catalog.find_domain(leading.domain)
     if domain is None or domain.exposure is None or run.manifest.get("exposure"):
         return []
-    return ["Run leakgauge expose on this plan to count the people who can be recognised."]
+    return [domain.exposure.advice]
 
 
 def _value(verdict: Verdict) -> float | None:

@@ -1,5 +1,6 @@
-"""Caches: recent values in memory, and texts that take long to make in the user's cache folder."""
+"""Caches: recent values in memory; texts and arrays that take long to make in the user's cache folder."""
 
+import io
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -8,7 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import Reals
 from leakgauge.support.files import write_file
 
 Value = TypeVar("Value")
@@ -46,18 +50,41 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
 
     A text that was damaged is made again. A folder that cannot be read or written costs only time.
     """
-    try:
-        file = _user_cache() / name
-        digest, _, text = file.read_bytes().partition(b"\n")
-        if sha256(text).hexdigest() == digest.decode():
-            return text.decode()
-    except (OSError, RuntimeError, UnicodeDecodeError):  # the second: there is no home folder
-        pass
+    with suppress(UnicodeDecodeError):
+        if (found := _read_cached(name)) is not None:
+            return found.decode()
     made = make()
-    content = made.encode()
+    _write_cached(name, made.encode())
+    return made
+
+
+def cached_array(name: str, make: Callable[[], Reals]) -> Reals:
+    """Return the array of this name from the user's cache folder, or make it and keep it there.
+
+    The name must identify all that the array depends on. Only its owner can read the file.
+    """
+    with suppress(ValueError, EOFError):
+        if (found := _read_cached(name)) is not None:
+            return np.asarray(np.load(io.BytesIO(found), allow_pickle=False))
+    made = make()
+    content = io.BytesIO()
+    np.save(content, made, allow_pickle=False)
+    _write_cached(name, content.getvalue())
+    return made
+
+
+def _read_cached(name: str) -> bytes | None:
+    """What the cache holds under a name; nothing where it is missing or damaged."""
+    try:
+        digest, _, content = (_user_cache() / name).read_bytes().partition(b"\n")
+    except (OSError, RuntimeError):  # the second: there is no home folder
+        return None
+    return content if sha256(content).hexdigest().encode() == digest else None
+
+
+def _write_cached(name: str, content: bytes) -> None:
     with suppress(BadInput, IncompleteRun, RuntimeError):
         write_file(_user_cache() / name, sha256(content).hexdigest().encode() + b"\n" + content, private=True)
-    return made
 
 
 def _user_cache() -> Path:

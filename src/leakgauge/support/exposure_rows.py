@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -32,17 +33,40 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     drawn = _with_draws(exposures)
     if any(each.spent for _, each in exposures):
         header = ["audit", "record", "queries", *_SPENT, *metrics, *_log_columns(exposures)]
+        header += _further(exposures)
     else:
+        unit = "record" if all(each.unit == "record" for _, each in exposures) else "person"
         shares = [f"{adversary}_recognised_in" for adversary in drawn]
-        header = ["audit", "person", "cells", *_PROMISED, *metrics, *shares]
+        parts = ["cells", *_PROMISED] if _have_cells(exposures) else []
+        header = ["audit", unit, *parts, *metrics, *shares, *_further(exposures)]
     blocks = [_csv([header])]
+    columns = _Columns(adversaries, drawn, _have_cells(exposures), _further(exposures))
     for name, each in exposures:
         order = each.order
         blocks.extend(
-            _csv(_rows(name, each, order[first : first + _BLOCK], adversaries, drawn))
+            _csv(_rows(name, each, order[first : first + _BLOCK], columns))
             for first in range(0, order.size, _BLOCK)
         )
     return "".join(blocks)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a file, which not every audit in it has."""
+
+    adversaries: Sequence[str]
+    drawn: Sequence[str]
+    cells: bool
+    further: Sequence[str]
+
+
+def _have_cells(exposures: Sequence[tuple[str, Exposure]]) -> bool:
+    return any(each.cells is not None for _, each in exposures)
+
+
+def _further(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:
+    """Columns that only some domains have."""
+    return list(dict.fromkeys(name for _, each in exposures for name in each.columns))
 
 
 def _csv(rows: Iterable[Iterable[object]]) -> str:
@@ -71,24 +95,25 @@ def _shares_recognised(each: Exposure, adversary: str, rows: RowIndices) -> list
     return [""] * rows.size
 
 
-def _rows(
-    name: str, each: Exposure, rows: RowIndices, adversaries: Sequence[str], drawn: Sequence[str]
-) -> Iterator[tuple[object, ...]]:
+def _rows(name: str, each: Exposure, rows: RowIndices, columns: _Columns) -> Iterator[tuple[object, ...]]:
     known = {attacker.adversary: attacker for attacker in each.against}
+    empty = [""] * rows.size
     numbers = [
-        _formatted(known[adversary].metric(metric)[rows], ".5f") if adversary in known else [""] * rows.size
-        for adversary in adversaries
+        _formatted(known[adversary].metric(metric)[rows], ".5f") if adversary in known else empty
+        for adversary in columns.adversaries
         for metric in EXPOSURE_METRICS
     ]
-    names, cells = each.names[rows].tolist(), each.cells[rows].tolist()
-    before = _guarantee_cells(each, rows)
-    after = [_shares_recognised(each, adversary, rows) for adversary in drawn]
+    cells = empty if each.cells is None else each.cells[rows].tolist()
+    before = [cells, *_guarantee_cells(each, rows)] if columns.cells else []
+    after = [_shares_recognised(each, adversary, rows) for adversary in columns.drawn]
     if each.spent is not None:
-        columns = (each.spent.epsilon, each.spent.delta, each.spent.tight)
-        before = [_formatted(values[rows], ".6g") for values in columns]
+        spent = (each.spent.epsilon, each.spent.delta, each.spent.tight)
+        before = [cells, *(_formatted(values[rows], ".6g") for values in spent)]
         before.append([f"{each.spent.tight_delta:.6g}"] * rows.size)
         after = _log_cells(each.spent, each.against, rows)
-    return zip([name] * rows.size, names, cells, *before, *numbers, *after, strict=True)
+    for column in columns.further:
+        after.append(_formatted(each.columns[column][rows], ".5f") if column in each.columns else empty)
+    return zip([name] * rows.size, each.names[rows].tolist(), *before, *numbers, *after, strict=True)
 
 
 def _guarantee_cells(each: Exposure, rows: RowIndices) -> list[list[str]]:

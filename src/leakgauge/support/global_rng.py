@@ -1,6 +1,7 @@
-"""Random numbers that a release draws from other generators than the one it is given."""
+"""Random numbers that code of the user draws from other generators than the one it is given."""
 
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -16,20 +17,26 @@ _GENERATOR_TYPES = (Generator, np.random.RandomState, random.Random)
 
 @contextmanager
 def seeded_global_generators(rng: Generator) -> Iterator[None]:
-    """Seed the global generators of Python and NumPy from a child of a stream, within the context.
+    """Seed the global generators of Python, NumPy and torch from a child of a stream, within the context.
 
     Older code draws from them: this makes its blocks reproducible, and different from each other. The stream
-    itself does not advance.
+    itself does not advance. That of torch is seeded where torch is loaded.
     """
     (child,) = rng.spawn(1)
     before, numpy_before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(int(child.integers(2**62)))
     np.random.seed(int(child.integers(2**32)))  # noqa: NPY002
+    torch = sys.modules.get("torch")
+    torch_before = None if torch is None else torch.random.get_rng_state()
+    if torch is not None:
+        torch.random.default_generator.manual_seed(int(child.integers(2**62)))
     try:
         yield
     finally:
         random.setstate(before)
         np.random.set_state(numpy_before)  # noqa: NPY002
+        if torch is not None:
+            torch.random.set_rng_state(torch_before)
 
 
 def refuse_own_generator(function: Any, where: str) -> None:

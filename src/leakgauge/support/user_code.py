@@ -3,7 +3,7 @@
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -137,6 +137,36 @@ def error_with_location(error: BaseException) -> str:
     frame = user_frames[-1] if user_frames else frames[0] if frames else None
     place = "" if frame is None else f" ({_short_path(frame.filename)}, line {frame.lineno})"
     return f"{type(error).__name__}: {text}{place}"
+
+
+def code_identity(value: Any, sources: Mapping[str, str] | None = None) -> str | None:
+    """A digest of a function or an object with the code behind it; nothing where it cannot be packed.
+
+    ``sources`` are the texts of its files where they are known. Otherwise all files of loaded modules count
+    that belong to no installed package: a change in any of them gives another digest.
+    """
+    import cloudpickle
+
+    texts = _loaded_user_sources() if sources is None else sources
+    try:
+        packed: bytes = cloudpickle.dumps(value)
+    except Exception:  # whatever an object of the user raises
+        return None
+    digest = sha256(packed)
+    for name, text in sorted(texts.items()):
+        digest.update(f"\n{name}\n{text}".encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def _loaded_user_sources() -> dict[str, str]:
+    """The texts of all loaded modules that are neither ours nor of an installed package."""
+    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    own = [file for file in files if file and file.endswith(".py") and not _is_ours(file)]
+    return {
+        file: Path(file).read_text("utf-8", "surrogateescape")
+        for file in own
+        if not _is_installed(file) and Path(file).is_file()
+    }
 
 
 def _is_ours(file: str) -> bool:

@@ -1,6 +1,6 @@
 """Trained classifiers, with or without noise, also where the rows they are trained on are not independent."""
 
-from leakgauge.core.domain import Domain, Term
+from leakgauge.core.domain import Domain, ExposureSpec, Term
 
 DOMAIN = Domain(
     package=__name__,
@@ -36,6 +36,14 @@ DOMAIN = Domain(
     },
     controls=("blind",),
     mechanisms="plan_tables:mechanism_lines",
+    exposure=ExposureSpec(
+        function="exposure:expose",
+        steps=("shadow models", "records"),
+        part="record",
+        advice="Run leakgauge expose on this plan to see which records are at risk; it trains shadow models, "
+        "so the plan must say how models are trained.",
+    ),
+    model_audit="user_model.in_memory:prepare_model_audit",
     plan_choices={"trainers": "training.trainers"},
     studied={
         "component_of_model": Term(

@@ -21,6 +21,7 @@ from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.control import control_data, control_trainer
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
@@ -28,6 +29,8 @@ from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
+from leakgauge.domains.models.training.user_training import UserTrainer, load_training, training_records
 from leakgauge.domains.models.user_model import challenger as own
 
 CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"
@@ -44,6 +47,9 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports; nothing about any row
+    described: EncodedTable | None = None  # the table with names of classes and groups
+    n_shadows: int = plan_tables.EXPOSURE_SHADOWS
+    seed: int = 0
 
     @property
     def game(self) -> MembershipGame:
@@ -82,7 +88,19 @@ class Challenger(ChallengerDefaults):
         ]
 
     def control(self) -> "Challenger":
-        """A training without noise on few generated rows, which it learns by heart."""
+        """A training without noise on few generated rows, which it learns by heart.
+
+        Training code of the user takes only rows of its own kind: there the same records are learned by heart
+        by a training that stands in its place, on the same path.
+        """
+        if isinstance(self.trainer, UserTrainer):
+            return replace(
+                self,
+                trainer=self.trainer.memorizing(),
+                guarantee=None,
+                digest=sha256(f"control {self.targets_digest} {self.relation}".encode()).hexdigest(),
+                notes=(),
+            )
         small = control_data(self.game, self.relation, self.table.classes)
         trainer = control_trainer(self.trainer, small.setup.game)
         identity = (
@@ -99,6 +117,22 @@ class Challenger(ChallengerDefaults):
             relation=self.relation,
             guarantee=None,
             digest=sha256("\n".join(map(str, identity)).encode(errors="surrogatepass")).hexdigest(),
+        )
+
+    def exposed_records(self) -> ExposedRecords:
+        """All rows of the table, each of which may be in a training; their names are their numbers."""
+        described = self.described
+        assert described is not None
+        return ExposedRecords(
+            examples=self.table,
+            names=np.arange(len(self.table)).astype(np.str_),
+            trainer=self.trainer,
+            n_members=self.game.slots,
+            n_shadows=self.n_shadows,
+            seed=self.seed,
+            class_names=described.classes,
+            features=self.table.rows,
+            groups=described.groups,
         )
 
     def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
@@ -129,6 +163,8 @@ def build_trained(
     setup = set_up_game(options, loaded, mechanism.relation, rng)
     prepared = trainer.prepare(mechanism, setup.game.slots)
     guarantee, notes = _stated_guarantee(setup, prepared, mechanism.relation)
+    if options.dependent_records is not None:
+        notes = (*notes, _dependent_records_note(prepared, options.dependent_records))
     table = Examples(loaded.rows, loaded.labels, loaded.n_classes)
     if options.mislabel and setup.game.targets is not None:
         table, notes = _mislabelled(table, setup.game.targets, rng), (*notes, CANARIES_NOTE)
@@ -149,6 +185,9 @@ def build_trained(
         guarantee=guarantee,
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(*loaded.notes, *notes),
+        described=loaded,
+        n_shadows=options.exposure_shadows,
+        seed=seed,
     )
 
 
@@ -182,6 +221,18 @@ def _stated_guarantee(
     )
 
 
+def _dependent_records_note(trainer: PreparedTrainer, k: int) -> str:
+    record = trainer.guarantee
+    if record is None:
+        raise BadInput(
+            "challenger.dependent_records: nothing is promised to one record, so nothing to several; leave "
+            "it out, or train with noise"
+        )
+    network = trainer if isinstance(trainer, NetworkTrainer) else None
+    noise, schedule = (None, None) if network is None else (network.promise, network.recipe.schedule)
+    return models_guarantee.records_together(record, k, noise, schedule).note
+
+
 def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:
     labels = table.labels.copy()
     labels[targets] = (labels[targets] + rng.integers(1, table.classes, size=targets.size)) % table.classes
@@ -200,10 +251,21 @@ def build(
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
     training = plan_tables.read_training_mechanism(mechanism)
+    own_training = None if options.train is None else load_training(options.train, folder, "challenger.train")
     trainer = options.read_trainer()
     if "member" in data:
         raise BadInput(
             "data.member: the game decides who is a member; for a finished model add "
             "challenger.game = 'given'"
         )
-    return build_trained(options, load_table(data, folder, seed), trainer, training, seed)
+    loaded = load_table(data, folder, seed)
+    if own_training is not None:
+        known = training_records(loaded.rows, loaded.given_rows, loaded.given_classes)
+        trainer = UserTrainer(
+            training=own_training, records=known, output=options.output, cache=options.cache
+        )
+    elif loaded.raw is not None and not loaded.tabular:
+        raise BadInput(
+            "data.source: these records are no table of numbers; name your own training: challenger.train"
+        )
+    return build_trained(options, loaded, trainer, training, seed)

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN, release
 from leakgauge.domains.models.challenger import Challenger
+from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import StrongGame
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
@@ -21,7 +24,8 @@ class BlackBoxKnowledge:
 
     ``targets`` are known beforehand where they are the same in all rounds. The slots of absent targets among
     the ``n_members`` of a training go to other rows, or stay ``empty``. ``trainer`` is None where the
-    attacker does not know how the model was trained.
+    attacker does not know how the model was trained. ``shadows`` are models that were trained elsewhere.
+    Where rows hold only their number, ``features`` has those of each number, if they are numbers.
     """
 
     reference: Examples
@@ -29,6 +33,20 @@ class BlackBoxKnowledge:
     trainer: PreparedTrainer | None
     targets: Examples | None
     empty: bool = False
+    shadows: ShadowModels | None = None
+    rows_are_numbered: bool = False
+    features: Reals | None = None
+
+    def features_of(self, records: Examples, who: str) -> Reals:
+        """What can be learned from about each record; ``who`` needs it and begins the message."""
+        if not self.rows_are_numbered:
+            return records.rows.astype(np.float64)
+        if self.features is None:
+            raise BadInput(
+                f"{who} learns from the features of records, and there are none that are numbers; name a "
+                "model and columns of numbers, or leave the attack out"
+            )
+        return self.features[records.rows[:, 0].astype(np.int64)]
 
     def view(self, block: Sequence[release.TrainingRound]) -> release.ModelsView:
         return release.ModelsView(release.LazyModels(block), [training.shown for training in block])
@@ -64,6 +82,18 @@ class BlindKnowledge:
     components: tuple[Examples, ...]
     names: tuple[str, ...]
     fixed: int | None
+
+    def view(self, block: Sequence[release.TrainingRound]) -> release.RecordsView:
+        return release.RecordsView([training.shown for training in block])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelledRecordsKnowledge:
+    """The records of a finished model and which of them are members, but no model: for a control only."""
+
+    features: Reals
+    labels: Ints
+    members: Bits
 
     def view(self, block: Sequence[release.TrainingRound]) -> release.RecordsView:
         return release.RecordsView([training.shown for training in block])

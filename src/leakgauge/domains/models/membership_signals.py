@@ -27,6 +27,8 @@ def log_odds(model: Classifier, records: Examples) -> Reals:
     are trained in the same way it is nearly Gaussian.
     """
     logs = _log_probabilities(model, records)
+    if records.classes == 1:  # negated losses, which have no other class
+        return logs[:, 0]
     others = logs.copy()
     np.put_along_axis(others, records.labels[:, None], -np.inf, axis=1)
     return _of_label(logs, records) - np.maximum(np.logaddexp.reduce(others, axis=1), _MIN_LOG)
@@ -62,7 +64,8 @@ def _same_records(first: Examples, other: Examples) -> bool:
 
 
 def _log_probabilities(model: Classifier, records: Examples) -> Reals:
-    return np.maximum(model.log_probabilities(records.rows), _MIN_LOG)
+    logs = model.log_probabilities(records.rows)
+    return logs if records.classes == 1 else np.maximum(logs, _MIN_LOG)
 
 
 def _of_label(logs: Reals, records: Examples) -> Reals:

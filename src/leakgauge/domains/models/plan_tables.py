@@ -11,6 +11,7 @@ from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.training import noise_calibration, optimizers, schedule
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, find_trainer, read_trainer
+from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -19,6 +20,7 @@ from leakgauge.support.target_choice import TargetChoice, expand_targets
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 DEFAULT_TARGETS = 100
+EXPOSURE_SHADOWS = 64
 MOST_VALUES = 10**9  # of generated rows
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
@@ -74,6 +76,13 @@ class ModelsConstantsDataTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelsCodeDataTable:
+    """Records that code of the user makes ("module:name"); ``group`` is a column of its data frame."""
+
+    group: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelsFileDataTable:
     """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
 
@@ -123,7 +132,12 @@ class ModelsChallengerTable:
     label: such canaries are memorised or not learned at all.
 
     ``trainer`` is the kind of model: a name, or a table with a name and parameters. The parameters of a
-    network may also be given here: ``epochs``, ``batch``, ``hidden``, ``rate``, ``sampling``.
+    network may also be given here: ``epochs``, ``batch``, ``hidden``, ``rate``, ``sampling``. Instead of it,
+    ``train`` names training code of the user; ``output`` says what its models return, and its trainings are
+    kept in a ``cache``.
+
+    ``exposure_shadows`` is how many shadow models ``leakgauge expose`` trains; ``dependent_records`` how many
+    records may depend on one another, such as those of one person: their promise is then stated too.
     """
 
     game: ModelsGame = ModelsGame.EXCHANGEABLE
@@ -141,9 +155,14 @@ class ModelsChallengerTable:
     hidden: tuple[int, ...] | None = None
     rate: float | None = None
     sampling: schedule.BatchSampling | None = None
+    exposure_shadows: int = EXPOSURE_SHADOWS
+    dependent_records: int | None = None
+    train: str | dict[str, Any] | None = None
+    output: OutputKind | None = None
+    cache: bool = True
 
     def __post_init__(self) -> None:
-        for name, minimum in (("members", 2), ("others", 1), ("validation", 0)):
+        for name, minimum in (("members", 2), ("others", 1), ("validation", 0), ("dependent_records", 2)):
             value = getattr(self, name)
             if value is not None and not value >= minimum:
                 raise BadInput(f"{name} must be >= {minimum}, got {value}")
@@ -172,6 +191,16 @@ class ModelsChallengerTable:
             raise BadInput(
                 f"mislabel is for fixed targets, and game = {self.game.value!r} draws them in each round; "
                 "leave it out"
+            )
+        if self.train is not None:
+            named = [
+                key for key in ("trainer", *TRAINER_KEYS) if getattr(self, key) not in (None, DEFAULT_TRAINER)
+            ]
+            if named:
+                raise BadInput(f"{named[0]}: train says how models are trained; leave out one of the two")
+        if self.output is not None and self.train is None:
+            raise BadInput(
+                "output is about what the models of your own training (train) return; leave it out"
             )
         if self.game is ModelsGame.STRONG and self.targets is not None and self.targets.how_many != 1:
             raise BadInput(f"targets: game 'strong' is about one target, got {self.targets.how_many}")

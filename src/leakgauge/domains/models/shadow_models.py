@@ -10,6 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import (
     Classifier,
     Examples,
@@ -24,30 +25,19 @@ DEFAULT_SHADOWS = 32  # attacks that ask for the same number share them
 
 _MAX_SHARE = 0.5  # of the reference rows in one shadow: shadows that overlap more differ too little
 _MIN_ROWS = 10  # in a shadow
+_FEWEST_A_SIDE = 2  # models with a record and without it, where they were trained elsewhere
 
 _shadow_cache: RecentCache[tuple[Classifier, ...]] = RecentCache()
-
-
-@dataclass(frozen=True, eq=False)
-class ShadowModels:
-    """Trained shadow models, and the rows that each was trained on."""
-
-    models: tuple[Classifier, ...]
-    rows: Bits  # shadows x rows of the reference
-    targets: Bits  # shadows x targets; no column where targets were left out
-
-    @property
-    def studied(self) -> dict[str, float]:
-        """Their number and size, for reports: there may be fewer rows than the released model has."""
-        sizes = self.rows.sum(axis=1) + self.targets.sum(axis=1)
-        return {"shadows": float(len(self.models)), "rows_per_shadow": float(sizes.mean())}
 
 
 def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:
     """Train shadows without any target, each on a random subset of the reference.
 
-    They have as many rows as the released model, or half of the reference where that is less.
+    They have as many rows as the released model, or half of the reference where that is less. Where shadows
+    were trained elsewhere, those: a record is then compared with the ones without it.
     """
+    if knowledge.shadows is not None:
+        return _require_both(knowledge.shadows, others_only=True)
     trainer = known_trainer(knowledge)
     n = knowledge.n_members - (len(knowledge.targets) if knowledge.empty and knowledge.targets else 0)
     chosen = _choose(np.full(n_shadows, max(n, 1)), len(knowledge.reference), rng)
@@ -58,8 +48,11 @@ def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: G
 def shadows_with_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:
     """Train shadows of which each target is a member of exactly half, at random.
 
-    (Carlini et al. 2022, algorithm 1, for all targets at once.) The other rows come from the reference.
+    (Carlini et al. 2022, algorithm 1, for all targets at once.) The other rows come from the reference. Where
+    shadows were trained elsewhere, those.
     """
+    if knowledge.shadows is not None:
+        return _require_both(knowledge.shadows)
     trainer, targets = known_trainer(knowledge), require_targets(knowledge)
     order = np.broadcast_to(np.arange(n_shadows)[:, None], (n_shadows, len(targets)))
     included = rng.permuted(order, axis=0) < n_shadows // 2
@@ -88,6 +81,23 @@ def train_shadows(
     return _shadow_cache.once(key, lambda: tuple(parallel_map(_TrainOnRows(pool, trainer), work)))
 
 
+def _require_both(shadows: ShadowModels, *, others_only: bool = False) -> ShadowModels:
+    """Refuse shadows that were made elsewhere where a target has none without it, or with it."""
+    sides = (
+        {"without": ~shadows.targets}
+        if others_only
+        else {"with": shadows.targets, "without": ~shadows.targets}
+    )
+    for side, marked in sides.items():
+        if few := int((marked.sum(axis=0) < _FEWEST_A_SIDE).sum()):
+            way_out = "" if others_only else '; or use mode = "offline"'
+            raise BadInput(
+                f"challenger.shadows: fewer than {_FEWEST_A_SIDE} models were trained {side} the record, for "
+                f"{few} of {marked.shape[1]} records in question; add models{way_out}"
+            )
+    return shadows
+
+
 @dataclass(frozen=True, eq=False)
 class _TrainOnRows:
     """Train on a subset of the rows; called in worker processes."""
@@ -106,8 +116,8 @@ def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:
     if knowledge.trainer is None:
         raise BadInput(
             "shadow models are trained like the released model, and the plan does not say how this one was "
-            "trained; use loss_threshold, or state how to train them: challenger.recipe (which needs "
-            "challenger.model)"
+            "trained; use loss_threshold, or state how to train them: challenger.train (your own code) or "
+            "challenger.recipe, or bring predictions of models that you trained: challenger.shadows"
         )
     return knowledge.trainer
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
+from leakgauge.exposure import SMALLEST_GROUP
 from leakgauge.report import page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
@@ -33,8 +34,8 @@ _TEMPLATE = """
 {% endfor %}
 </div>
 {% endif %}
-<p>How well attackers would identify each {{ one }}, computed from the noise distribution; the notes below say
-at which threshold. <code>exposure.csv</code> lists individuals: keep it private. This page names nobody.
+<p>How well attackers would identify each {{ one }}; the notes below say how this was computed and at which
+threshold. <code>exposure.csv</code> lists individuals: keep it private. This page names nobody.
 {{ omitted }}</p>
 {% for audit in audits %}
 <h3>{{ audit.title }}: {{ audit.text }}</h3>
@@ -63,6 +64,25 @@ at which threshold. <code>exposure.csv</code> lists individuals: keep it private
 </tbody>
 </table>
 </div>
+{% if audit.groups %}
+<div class="scroll" role="region" aria-label="Exposure by group" tabindex="0">
+<table>
+<caption>Who is exposed: means over the {{ audit.many }} of a group</caption>
+<thead><tr><th scope="col">Group</th><th scope="col" class="n">{{ audit.many|capitalize }}</th>
+<th scope="col" class="n">Correct identifications</th><th scope="col" class="n">Members found at 1% false
+accusations</th></tr></thead>
+<tbody>
+{% for name, people, accuracy, tpr in audit.groups %}
+<tr><th scope="row">{{ name }}</th><td class="n">{{ people }}</td><td class="n">{{ accuracy }}</td>
+<td class="n">{{ tpr }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% if audit.small_groups %}
+<p>Not shown, because they are smaller than {{ smallest }}: {{ audit.small_groups }} groups.</p>
+{% endif %}
+{% endif %}
 {% if audit.utility %}
 <p>Utility: {{ audit.utility }}</p>
 {% endif %}
@@ -124,6 +144,7 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
         metrics=[(exposure_title(name), describe_metric(name).meaning) for name in _metrics(audits)],
         notes=exposure_notes(shown),
         omitted=omitted,
+        smallest=SMALLEST_GROUP,
     )
     return page.Section(
         "How exposed is everybody?", html, tuple(chart for audit in panels for chart in audit["charts"])
@@ -145,6 +166,8 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "text": f"{count(audit['people'])} {unit}, each taken in turn as the target",
         "many": unit,
         "spent": spent_lines(audit),
+        "groups": group_rows(audit),
+        "small_groups": audit.get("small_groups", 0),
         "utility": utility_sentence(audit.get("domain", ""), audit.get("utility")),
         "rows": [_row(attacker) for attacker in audit["attackers"]],
         "part": part_noun(audit),
@@ -205,6 +228,19 @@ def _chart(
         alternative=f"{exposure_title(metric)} of {against['attacker']}: {half}",
         who=unit_plural(audit),
     )
+
+
+def group_rows(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Each group of people or records by name, with its size and how well its members are identified."""
+    return [
+        (
+            f"{group['group']}: {clip(group['value'])}",
+            count(group["people"]),
+            rounded_value(group["accuracy"], share=True),
+            rounded_value(group["tpr"], share=True),
+        )
+        for group in audit.get("groups", ())
+    ]
 
 
 def unit_plural(audit: Mapping[str, Any]) -> str:

@@ -113,8 +113,8 @@ def test_offline_shared_variance_uses_unseen_reference_rows():
 
 
 def test_variance_is_shared_with_few_shadows():
-    assert not Attack(shadows=62)._own(31)
-    assert Attack(shadows=64)._own(32)
+    assert not Attack(shadows=63)._own(63)
+    assert Attack(shadows=64)._own(64)
     assert Attack(variance="own")._own(2)
     assert not Attack(variance="shared")._own(1_000)
 

@@ -4,7 +4,13 @@ from sklearn.metrics import roc_auc_score
 
 from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.attacks.rmia import Attack, best_a, mean_from_without, mean_with_and_without
+from leakgauge.domains.models.attacks.rmia import (
+    Attack,
+    best_a,
+    mean_from_without,
+    mean_of_population,
+    mean_with_and_without,
+)
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
 
@@ -100,10 +106,18 @@ def test_a_is_chosen_on_shadows_unless_it_is_given():
         Attack(shadows=4, a=0.5).study(small(rng(1), targets=3), rng(2))
 
 
-def test_rejects_shadows_without_population_rows():
+def test_reference_rows_that_no_shadow_holds_are_still_compared_with():
     knowledge = small(rng(1), n_members=10, targets=60, reference=4)
-    with pytest.raises(BadInput, match=r"no row of the reference is in some shadows.*offline"):
-        Attack(shadows=4).study(knowledge, rng(2))
+    assert Attack(shadows=4).study(knowledge, rng(2)).reading.studied["population"] == 4
+
+
+def test_population_row_without_a_shadow_gets_its_mean_from_the_relation_of_the_targets():
+    """Targets whose distance from 1 is halved by membership show a = 1/2: (p + 1 - (1 - p) / 2) / 2."""
+    without = np.array([0.2, 0.6])
+    targets = np.log([without, 1 - (1 - without) / 2])
+    members = np.array([[False, False], [True, True]])
+    found = mean_of_population(np.log([[0.4], [0.4]]), np.zeros((2, 1), bool), targets, members)
+    np.testing.assert_allclose(np.exp(found), (0.4 + 0.7) / 2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 from domains.models.user_model.plans import carried_out, game_of, losses_of, write_csv, write_plan
 from leakgauge import api
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.user_model.challenger import record_answers, row_number_features, scale_features
+from leakgauge.domains.models.recorded_model import numbered_rows
+from leakgauge.domains.models.user_model.challenger import record_answers, scale_features
 
 DATA = 'source = "rows.csv", label = "y", member = "in"'
 RECIPE = "recipe = { epochs = 150, hidden = [], batch = 50, rate = 0.05 }"
@@ -96,7 +97,7 @@ def test_rows_are_matched_by_content():
     order = rng.permutation(50)
     np.testing.assert_array_equal(model.log_probabilities(rows[order]), answers[order])
     np.testing.assert_array_equal(
-        record_answers(row_number_features(50), answers).log_probabilities(row_number_features(50)[order]),
+        record_answers(numbered_rows(50), answers).log_probabilities(numbered_rows(50)[order]),
         answers[order],
     )
     with pytest.raises(BadInput, match="was not queried about 1 of 2 rows"):

@@ -11,6 +11,7 @@ from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_true_probability, per_round, signal_matrix
 from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples
 
 
@@ -36,7 +37,7 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    shadows: shadow_models.ShadowModels
+    shadows: ShadowModels
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         return np.array(
@@ -47,4 +48,6 @@ class _Score:
         )
 
     def _mean_without(self, shown: Examples) -> Reals:
-        return signal_matrix(self.shadows.models, shown, log_true_probability).mean(axis=0)
+        without = self.shadows.without(shown)
+        logs = signal_matrix(self.shadows.models, shown, log_true_probability)
+        return np.where(without, logs, 0.0).sum(axis=0) / without.sum(axis=0)

@@ -11,9 +11,10 @@ from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_odds, per_round, signal_matrix
 from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples
 
-_SHADOWS_FOR_OWN_VARIANCE = 32  # with a record, or without it: 64 in all, as in the paper
+_SHADOWS_FOR_OWN_VARIANCE = 64  # in all, as in the paper
 _REFERENCE_ROWS = 2_000  # for a shared variance
 _MIN_DEVIATION = 1e-6  # where all models give the same answer
 
@@ -67,7 +68,7 @@ class Attack:
     number of standard deviations above their mean. By default it is online where the targets are the same in
     all rounds.
 
-    ``variance`` is that of each record, or shared; "auto" shares it below 32 shadows per Gaussian.
+    ``variance`` is that of each record, or shared; "auto" shares it below 64 shadows, in both modes.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -86,20 +87,17 @@ class Attack:
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadow_models.shadows_with_targets(knowledge, self.shadows, rng)
         odds = signal_matrix(shadows.models, shadow_models.require_targets(knowledge), log_odds)
-        sides = (shadows.targets, ~shadows.targets)
-        members, others = (fit_gaussians(odds, side, self._shared(odds, side)) for side in sides)
+        sides, own = (shadows.targets, ~shadows.targets), self._own(len(shadows.models))
+        members, others = (
+            fit_gaussians(odds, side, None if own else shared_deviation(odds, side)) for side in sides
+        )
         reading = Reading(threshold=0.0, signed=True, studied=shadows.studied)
         return Scorer(_LogRatio(members, others), reading)
 
     def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadow_models.shadows_without_targets(knowledge, self.shadows, rng)
-        deviation = (
-            None if self._own(self.shadows) else _reference_deviation(knowledge.reference, shadows, rng)
-        )
+        deviation = None if self._own(len(shadows.models)) else _known_deviation(knowledge, shadows, rng)
         return Scorer(_StandardisedLogOdds(shadows, deviation), Reading(studied=shadows.studied))
-
-    def _shared(self, odds: Reals, side: Bits) -> float | None:
-        return None if self._own(self.shadows // 2) else shared_deviation(odds, side)
 
     def _own(self, n_shadows: int) -> bool:
         return self.variance == "own" or (self.variance == "auto" and n_shadows >= _SHADOWS_FOR_OWN_VARIANCE)
@@ -121,7 +119,7 @@ class _LogRatio:
 class _StandardisedLogOdds:
     """Standard deviations above the mean of shadows without the record."""
 
-    shadows: shadow_models.ShadowModels
+    shadows: ShadowModels
     deviation: float | None
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
@@ -130,11 +128,17 @@ class _StandardisedLogOdds:
 
     def _others(self, shown: Examples) -> Gaussians:
         odds = signal_matrix(self.shadows.models, shown, log_odds)
-        return fit_gaussians(odds, np.ones(odds.shape, dtype=np.bool_), self.deviation)
+        return fit_gaussians(odds, self.shadows.without(shown), self.deviation)
 
 
-def _reference_deviation(reference: Examples, shadows: shadow_models.ShadowModels, rng: Generator) -> float:
-    """The standard deviation of log-odds over shadows without a row, for reference rows."""
-    rows = rng.permutation(len(reference))[:_REFERENCE_ROWS]
-    odds = signal_matrix(shadows.models, reference.take(rows), log_odds)
+def _known_deviation(knowledge: BlackBoxKnowledge, shadows: ShadowModels, rng: Generator) -> float:
+    """The standard deviation of log-odds over shadows without a row, for reference rows.
+
+    Without any, for the targets, where these are known and shadows were trained elsewhere.
+    """
+    if not len(knowledge.reference) and knowledge.targets is not None:
+        odds = signal_matrix(shadows.models, knowledge.targets, log_odds)
+        return shared_deviation(odds, shadows.without(knowledge.targets))
+    rows = rng.permutation(len(knowledge.reference))[:_REFERENCE_ROWS]
+    odds = signal_matrix(shadows.models, knowledge.reference.take(rows), log_odds)
     return shared_deviation(odds, ~shadows.rows[:, rows])

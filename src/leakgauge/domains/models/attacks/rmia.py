@@ -11,6 +11,7 @@ from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.models import membership_signals, shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples
 
 _A_GRID = np.linspace(0.0, 1.0, 11)
@@ -28,8 +29,10 @@ class Attack:
     The expected probability is a mean over shadows: with the record and without it in equal parts (``mode =
     "online"``), or only without it ("offline"), where the mean with it is taken as ``a`` times as far from 1.
     By default ``a`` is the value that best identifies the rows shadows were trained on, and the mode is
-    online where the targets are the same in all rounds. Population rows are treated like the record. Records
-    that beat equally many rows are ordered by the ratio itself.
+    online where the targets are the same in all rounds. Population rows are treated like the record; those
+    that no shadow was trained on get their mean with them from the relation that the targets show. Where the
+    attacker has no rows of its own, targets are compared with one another. Records that beat equally many
+    rows are ordered by the ratio itself.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -57,31 +60,48 @@ class Attack:
 
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadow_models.shadows_with_targets(knowledge, self.shadows, rng)
-        in_some = np.logical_and(shadows.rows.any(axis=0), ~shadows.rows.all(axis=0))
-        population, logs, members = self._population(knowledge.reference, shadows, in_some, rng)
+        known_targets = shadow_models.require_targets(knowledge)
         targets = membership_signals.signal_matrix(
-            shadows.models, shadow_models.require_targets(knowledge), membership_signals.log_true_probability
+            shadows.models, known_targets, membership_signals.log_true_probability
         )
-        known = _FixedTargetsMean(mean_with_and_without(targets, shadows.targets))
-        return self._scorer(known, population, mean_with_and_without(logs, members), shadows.studied)
+        expected = mean_with_and_without(targets, shadows.targets)
+        known = _FixedTargetsMean(expected)
+        usable: Bits = np.logical_not(shadows.rows.all(axis=0))
+        if not usable.any():  # the targets are compared with one another
+            return self._scorer(known, known_targets, expected, shadows.studied)
+        population, logs, members = self._population(knowledge.reference, shadows, usable, rng)
+        return self._scorer(
+            known, population, mean_of_population(logs, members, targets, shadows.targets), shadows.studied
+        )
 
     def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadow_models.shadows_without_targets(knowledge, self.shadows, rng)
+        if not len(knowledge.reference) and knowledge.targets is not None and shadows.targets.any():
+            return self._offline_on_targets(knowledge.targets, shadows)
         without = np.logical_not(shadows.rows.all(axis=0))
         population, logs, members = self._population(knowledge.reference, shadows, without, rng)
         a = best_a(logs, members) if self.a is None else self.a
         expected = mean_from_without(logs, ~members, a)
         return self._scorer(_EstimatedMean(shadows, a), population, expected, shadows.studied | {"a": a})
 
+    def _offline_on_targets(self, targets: Examples, shadows: ShadowModels) -> Scorer[ModelsView]:
+        """Compare targets with one another, where shadows were trained elsewhere without other rows."""
+        logs = membership_signals.signal_matrix(
+            shadows.models, targets, membership_signals.log_true_probability
+        )
+        a = best_a(logs, shadows.targets) if self.a is None else self.a
+        expected = mean_from_without(logs, ~shadows.targets, a)
+        return self._scorer(_FixedTargetsMean(expected), targets, expected, shadows.studied | {"a": a})
+
     def _population(
-        self, reference: Examples, shadows: shadow_models.ShadowModels, eligible: Bits, rng: Generator
+        self, reference: Examples, shadows: ShadowModels, eligible: Bits, rng: Generator
     ) -> tuple[Examples, Reals, Bits]:
         """Population rows, the shadows' log-probabilities for them, and which shadows contain them."""
         rows = rng.permutation(np.flatnonzero(eligible))[: self.population]
         if not rows.size:
             raise BadInput(
-                "no row of the reference is in some shadows but not in all, so there is no population; raise "
-                'challenger.reference, or use mode = "offline"'
+                "the attacker has no rows of its own to compare a record with; add some (rows without "
+                'membership, or challenger.reference), or use mode = "online"'
             )
         rows_in_question = reference.take(rows)
         return (
@@ -117,14 +137,14 @@ class _FixedTargetsMean:
 class _EstimatedMean:
     """The expected log-probabilities of any record, from shadows without it."""
 
-    shadows: shadow_models.ShadowModels
+    shadows: ShadowModels
     a: float
 
     def __call__(self, shown: Examples) -> Reals:
         logs = membership_signals.signal_matrix(
             self.shadows.models, shown, membership_signals.log_true_probability
         )
-        return mean_from_without(logs, np.ones(logs.shape, dtype=np.bool_), self.a)
+        return mean_from_without(logs, self.shadows.without(shown), self.a)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +176,26 @@ def mean_with_and_without(logs: Reals, members: Bits) -> Reals:
     return np.logaddexp(
         membership_signals.log_mean(logs, members), membership_signals.log_mean(logs, ~members)
     ) - np.log(2)
+
+
+def mean_of_population(logs: Reals, members: Bits, target_logs: Reals, target_members: Bits) -> Reals:
+    """The expected log-probabilities of population rows, of which some may be in no shadow.
+
+    For those, the mean with the row is 1 - a (1 - p) of the mean p without it, and ``a`` is what the targets
+    show: by how much smaller their distance from 1 is with them than without them.
+    """
+    seen = members.any(axis=0)
+    expected = np.empty(logs.shape[1])
+    if seen.any():
+        expected[seen] = mean_with_and_without(logs[:, seen], members[:, seen])
+    if not seen.all():
+        with_it, without = (
+            1 - np.exp(membership_signals.log_mean(target_logs, side))
+            for side in (target_members, ~target_members)
+        )
+        a = float(np.clip(with_it.sum() / max(without.sum(), np.finfo(np.float64).tiny), 0.0, 1.0))
+        expected[~seen] = mean_from_without(logs[:, ~seen], ~members[:, ~seen], a)
+    return expected
 
 
 def mean_from_without(logs: Reals, others: Bits, a: float) -> Reals:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -131,6 +131,19 @@ class EncodedTable:
     digest: str
     groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)  # not among the features
     notes: tuple[str, ...] = ()  # about the data, for reports; nothing about any row
+    raw: Any = None  # the records as the user's own code made them; None: those of a file, encoded
+    raw_classes: tuple[Any, ...] | None = None
+    tabular: bool = True  # otherwise rows hold only the number of a record
+
+    @property
+    def given_rows(self) -> Any:
+        """The records as training code of the user takes them."""
+        return self.rows if self.raw is None else self.raw
+
+    @property
+    def given_classes(self) -> tuple[Any, ...]:
+        """The classes as training code of the user takes them."""
+        return tuple(range(self.n_classes)) if self.raw_classes is None else self.raw_classes
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or 0 in self.rows.shape:

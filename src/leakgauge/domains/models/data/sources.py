@@ -14,7 +14,14 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import plan_tables
-from leakgauge.domains.models.data import dataset, preprocessing, published, published_files, user_file
+from leakgauge.domains.models.data import (
+    dataset,
+    preprocessing,
+    published,
+    published_files,
+    user_file,
+    user_records,
+)
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 
@@ -110,6 +117,9 @@ def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> dataset.Enc
         raise BadInput(f"data.source: must be a file or one of {_known_sources()}, got {name!r}")
     if name in published_names():
         return _load_published(name, parameters, folder, seed)
+    if ":" in name and not (folder / name).exists():
+        user = read_dataclass(plan_tables.ModelsCodeDataTable, parameters, "data")
+        return user_records.load_records(name, user, folder)
     file = read_dataclass(plan_tables.ModelsFileDataTable, {"source": name, **parameters}, "data")
     path = folder / file.source
     if not path.is_file():

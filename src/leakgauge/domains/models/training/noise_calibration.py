@@ -135,6 +135,30 @@ def smallest_sigma(epsilon_of_sigma: Callable[[float], float], epsilon: float) -
 
 
 @lru_cache(maxsize=64)
+def group_epsilon(sigma: float, delta: float, k: int, schedule: TrainingSchedule) -> float | None:
+    """Epsilon at ``delta`` for ``k`` rows that are all added or removed together; None where it is not known.
+
+    A Poisson batch holds a binomial number of them, and each moves the sum by one clip: the privacy loss of
+    such a step is that of a mixture of Gaussians (Ganesh 2024), composed over all steps.
+    """
+    if schedule.sampling is not BatchSampling.POISSON or sigma < k * _MIN_SIGMA:
+        return None
+    from scipy.stats import binom
+
+    numbers = np.arange(k + 1)
+    chances = binom.pmf(numbers, k, schedule.share)
+    spread = schedule.share * k * math.sqrt(math.expm1(min((k / sigma) ** 2, 50.0)))
+    step = require_dp_accounting().pld.privacy_loss_distribution.from_mixture_gaussian_mechanism(
+        standard_deviation=sigma,
+        sensitivities=numbers.astype(float).tolist(),
+        sampling_probs=(chances / chances.sum()).tolist(),
+        value_discretization_interval=min(max(spread, 1e-3) / _LOSS_STEPS, _MAX_LOSS_STEP),
+    )
+    with np.errstate(over="ignore"):
+        return float(step.self_compose(schedule.steps).get_epsilon_for_delta(delta))
+
+
+@lru_cache(maxsize=64)
 def training_curve(sigma: float, relation: Relation, schedule: TrainingSchedule) -> TradeoffCurve | None:
     """What an attacker can reach at each false positive rate; None where only one delta is accounted for."""
     match schedule.sampling:

@@ -1,9 +1,10 @@
 """A finished model: a single release, and records that were in its training or not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -12,37 +13,33 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.exposed_records import ExposedRecords
+from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
+from leakgauge.domains.models.shadow_predictions import (
+    ShadowModels,
+    ShadowPredictions,
+    read_shadow_predictions,
+    recorded_shadows,
+    true_class_answers,
+)
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
-from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples
+from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples, Trainer
+from leakgauge.domains.models.training.user_training import (
+    UserTrainer,
+    UserTraining,
+    load_training,
+    training_records,
+)
 from leakgauge.domains.models.user_model import plan_tables
-from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
+from leakgauge.domains.models.user_model.records import UserModelRecords, read_records, require_learned
 from leakgauge.strategies.gradient_clipping import Floats
-
-RowKeys: TypeAlias = Any  # rows as single values, for sorting and searching
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedModel:
-    """The recorded answers of a model, found by the values of a row; other rows have no answer."""
-
-    keys: RowKeys  # sorted
-    answers: Reals  # log-probabilities, aligned with the keys
-
-    def log_probabilities(self, rows: Floats) -> Reals:
-        """Rows x classes; no answer is infinite."""
-        wanted = _row_keys(rows)
-        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        if (unknown := np.flatnonzero(self.keys[place] != wanted)).size:
-            raise BadInput(
-                f"challenger.model was not queried about {unknown.size} of {len(rows)} rows that an attack "
-                "needs; only rows of the file have answers"
-            )
-        return self.answers[place]
+from leakgauge.support.tabular_objects import content_digest
 
 
 def record_answers(rows: Floats, answers: Reals) -> RecordedModel:
     """Record the answers of a model; different answers for equal rows are refused."""
-    keys, first, group = np.unique(_row_keys(rows), return_index=True, return_inverse=True)
+    index = index_rows(rows)
+    first, group = index.first, index.places(rows)
     apart = ~np.isclose(answers, answers[first][group], rtol=1e-4, atol=1e-6).all(axis=1)
     if apart.any():
         row = int(np.flatnonzero(apart)[0])
@@ -51,12 +48,18 @@ def record_answers(rows: Floats, answers: Reals) -> RecordedModel:
             "are scaled to [0, 1], but the model answers differently; leave out columns with huge numbers, "
             "or the recipe"
         )
-    return RecordedModel(keys, answers[first])
+    return RecordedModel(index, answers[first])
 
 
-def row_number_features(n_rows: int) -> Any:
-    """Rows that hold only their number: enough where no shadow models are trained."""
-    return np.arange(n_rows, dtype=np.float64)[:, None]
+def numeric_features(features: Any) -> Reals | None:
+    """Features as a table of finite numbers; None where they are something else, such as texts."""
+    try:
+        table = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if table.ndim < 2 or not np.isfinite(table).all():
+        return None
+    return table.reshape(len(table), -1)
 
 
 def scale_features(features: Reals) -> Floats:
@@ -70,11 +73,6 @@ def scale_features(features: Reals) -> Floats:
             "a range to be scaled; leave it out: data.features"
         )
     return ((features - low) / np.where(width > 0, width, 1.0)).astype(np.float32)
-
-
-def _row_keys(rows: Floats) -> RowKeys:
-    whole = np.ascontiguousarray(rows + rows.dtype.type(0))  # no -0
-    return whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,10 @@ class Challenger(ChallengerDefaults):
     rows: Floats  # as an attacker has them
     model: RecordedModel
     options: plan_tables.UserModelChallengerTable
+    trainer: Trainer | None = None  # of shadow models
+    shadows: ShadowModels | None = None  # that were trained elsewhere
     notes: tuple[str, ...] = ()
+    seed: int = 0
 
     most_rounds = 1
 
@@ -144,14 +145,37 @@ class Challenger(ChallengerDefaults):
             "others": np.array([right[~self.members].mean()]),
         }
 
+    def exposed_records(self) -> ExposedRecords:
+        """All rows of the file, the attacker's included; their names are their numbers, counted from 0."""
+        if self.trainer is None:
+            raise BadInput(
+                "exposure of records needs shadow models, which are trained like the model; say how it was "
+                "trained: challenger.train, or challenger.recipe (both need challenger.model)"
+            )
+        n_members = int(self.members.sum())
+        examples = self._examples(np.ones(len(self.rows), dtype=np.bool_))
+        return ExposedRecords(
+            examples=examples,
+            names=np.arange(len(examples)).astype(np.str_),
+            trainer=self.trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            n_members=n_members,
+            n_shadows=self.options.exposure_shadows,
+            seed=self.seed,
+            class_names=tuple(map(str, self.records.class_names or range(examples.classes))),
+            features=numeric_features(self.records.features),
+            released=self.model,
+        )
+
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
         from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 
+        if name == "blind":
+            return self._blind()
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
         if name not in kinds:
             raise BadInput(
-                f"knowledge {name!r} is not possible for a finished model; use {' or '.join(kinds)}"
+                f"knowledge {name!r} is not possible for a finished model; use {', '.join(kinds)} or blind"
             )
         if name == "training_loss" and self.options.randomised:
             raise BadInput(
@@ -161,12 +185,28 @@ class Challenger(ChallengerDefaults):
             )
         # where membership was randomised, the number of members is a secret too
         n_members = self.n_targets // 2 if self.options.randomised else int(self.members.sum())
-        trainer = self.options.shadow_trainer()
+        trainer = self.trainer
         return kinds[name](
             reference=self._examples(self.records.membership.reference),
             n_members=n_members,
             trainer=None if trainer is None else trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
             targets=self._examples(~self.records.membership.reference),
+            shadows=self.shadows,
+            rows_are_numbered=self.options.recipe is None,
+            features=numeric_features(self.records.features),
+        )
+
+    def _blind(self) -> Any:
+        from leakgauge.domains.models.knowledge import LabelledRecordsKnowledge
+
+        features, shown = numeric_features(self.records.features), ~self.records.membership.reference
+        if features is None:
+            raise BadInput(
+                "knowledge 'blind': the control learns how the records of members differ, and there are no "
+                "features that are numbers; name a model and columns of numbers, or leave it out"
+            )
+        return LabelledRecordsKnowledge(
+            features=features[shown], labels=self.records.labels[shown], members=self.members
         )
 
     def _examples(self, rows: Bits) -> Examples:
@@ -183,34 +223,93 @@ def build(
     challenger: dict[str, Any],
     mechanism: dict[str, Any],
     folder: Path,
-    seed: int,  # noqa: ARG001
+    seed: int,
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
     file, options = plan_tables.read_user_model_tables(data, challenger, mechanism)
+    training = None if options.train is None else load_training(options.train, folder, "challenger.train")
     records = read_records(file, options, folder)
-    logs, features = records.answers.log_probabilities, records.features
-    rows = (
-        row_number_features(len(logs))
-        if options.recipe is None or features is None
-        else scale_features(features)
-    )
-    return Challenger(
-        records, rows, record_answers(rows, logs), options, tuple(_notes(file, options, records))
-    )
+    predictions = None
+    if options.shadows is not None:
+        predictions = read_shadow_predictions(folder / options.shadows, len(records.labels))
+    notes = membership_notes(Path(file.source).name, options, records)
+    return assemble(records, options, training=training, predictions=predictions, notes=notes, seed=seed)
 
 
-def _notes(
-    file: plan_tables.UserModelDataTable,
-    options: plan_tables.UserModelChallengerTable,
+def assemble(
     records: UserModelRecords,
+    options: plan_tables.UserModelChallengerTable,
+    *,
+    training: UserTraining | None,
+    predictions: ShadowPredictions | None,
+    notes: Sequence[str],
+    seed: int = 0,
+) -> Challenger:
+    """Make a challenger of records, and of what shadow models are trained by or have predicted."""
+    if options.accuracy_check and not options.randomised:  # canaries may have wrong labels
+        require_learned(records, "challenger.model" if options.model else "data")
+    records, kind = _as_predicted(records, predictions)
+    logs, features = records.answers.log_probabilities, records.features
+    rows = numbered_rows(len(logs)) if options.recipe is None else scale_features(features)
+    model = record_answers(rows, logs)
+    trainer: Trainer | None = options.shadow_trainer()
+    if training is not None:
+        known = training_records(rows, features, records.class_names)
+        trainer = UserTrainer(training=training, records=known, cache=options.cache)
+    shadows = None
+    if predictions is not None:
+        recorded = recorded_shadows(predictions, model.index, logs.shape[1], kind)
+        own = records.membership.reference
+        shadows = ShadowModels(recorded, predictions.included[:, own], predictions.included[:, ~own])
+    identity = [records.digest, repr(trainer)]
+    if predictions is not None:
+        identity += [
+            content_digest(predictions.values),
+            content_digest(predictions.included),
+            predictions.kind,
+        ]
+    digest = sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()
+    return Challenger(
+        replace(records, digest=digest), rows, model, options, trainer, shadows, tuple(notes), seed
+    )
+
+
+def _as_predicted(
+    records: UserModelRecords, predictions: ShadowPredictions | None
+) -> tuple[UserModelRecords, plan_tables.LossKind]:
+    """The records in the form of the predictions: of the true class alone, where these are about it alone.
+
+    The accuracy of the model is then not known. Losses of which some are negative are no cross-entropies.
+    """
+    answers, alone = records.answers, predictions is not None and predictions.about_true_class
+    kind: plan_tables.LossKind = "other" if answers.log_probabilities.shape[1] == 1 else "cross_entropy"
+    if predictions is None or not alone:
+        return records, kind
+    if predictions.kind == "losses" and (predictions.values < 0).any():
+        kind = "other"
+    logs = true_class_answers(answers.log_probabilities, records.labels)
+    if kind == "other":
+        if predictions.kind != "losses":
+            raise BadInput("challenger.shadows: the model has losses; give those of the shadow models too")
+        logs = -records.losses[:, None]
+    return replace(
+        records,
+        answers=replace(answers, log_probabilities=logs),
+        labels=np.zeros_like(records.labels),
+        classes_known=False,
+    ), kind
+
+
+def membership_notes(
+    source: str, options: plan_tables.UserModelChallengerTable, records: UserModelRecords
 ) -> list[str]:
-    """How the file was read and what the numbers assume; nothing about any record."""
+    """How the records were read and what the numbers assume; nothing about any record."""
     members, reference = records.membership.members, records.membership.reference
     counts = f"{int(members.sum()):,} members, {int((~members).sum()):,} others"
     own = f", {int(reference.sum()):,} of the attacker" if reference.any() else ""
     how = "read from the file" if options.model is None else f"returned by {options.model}"
     notes = [
-        f"{Path(file.source).name}: {counts}{own}; {records.answers.description} {how}",
+        f"{source}: {counts}{own}; {records.answers.description} {how}",
         "one model is one release: intervals are over its records, and say nothing about other models",
     ]
     if options.recipe is not None:
@@ -219,6 +318,10 @@ def _notes(
             f"shadow models are trained by challenger.recipe ({kind}); if the model was trained in another "
             "way, attacks with shadow models are weaker than they could be"
         )
+    if options.train is not None:
+        notes.append("shadow models are trained by your own training code (train)")
+    if options.shadows is not None:
+        notes.append("shadow models were trained elsewhere; which rows each was trained on is as stated")
     if not options.randomised:
         notes.append(
             "membership was not randomised: any other difference between members and others (their source, "

@@ -16,9 +16,10 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
+from leakgauge.support.tabular_objects import count_rows
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
-MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).tiny))  # -708.4, for a probability of 0
+MIN_LOG_PROBABILITY = float(np.log(1e-45))  # -103.6, for a probability of 0, as in the code of LiRA
 SUM_TOLERANCE = 1e-3  # how far the sum of a record's probabilities may be from 1: files hold rounded ones
 _PROBABILITY_RULE = "a probability must be in [0, 1]"
 TORCH_ROWS_AT_ONCE = 10_000  # rows
@@ -33,6 +34,7 @@ _ONNX_INPUTS = {
 _ONNX_TENSORS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 _ONNX_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
 WHERE = "challenger.model"
+WEIGHTS_SUFFIX = ".safetensors"
 PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".model")
 
 
@@ -44,9 +46,17 @@ class ModelAnswers:
     description: str
 
 
-def from_losses(losses: Reals, where: str) -> ModelAnswers:
-    """From the loss of each record, taken as its cross-entropy; class 0 stands for the true class."""
-    _refuse_rows(losses < 0, losses, where, "a loss must be >= 0")
+def from_losses(losses: Reals, where: str, kind: str = "cross_entropy") -> ModelAnswers:
+    """From the loss of each record; class 0 stands for the true class.
+
+    A cross-entropy is the logarithm of a probability. Any other loss, such as that of a regression or a
+    negative one, is compared as it is.
+    """
+    if kind == "other":
+        return ModelAnswers(-losses[:, None], "losses")
+    _refuse_rows(
+        losses < 0, losses, where, 'a cross-entropy must be >= 0; for another loss write loss_kind = "other"'
+    )
     with np.errstate(divide="ignore"):
         others = np.log(-np.expm1(-losses))
     return ModelAnswers(np.column_stack([-losses, np.maximum(others, MIN_LOG_PROBABILITY)]), "losses")
@@ -155,7 +165,7 @@ class RawModelOutputs:
     usual: OutputKind | None = None
 
 
-def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
+def query_in_memory(model: Any, rows: Any, where: str) -> RawModelOutputs:
     """Query all rows at once; an exception of the model becomes a message of one line."""
     if isinstance(model, type):
         raise BadInput(f"{where}: this is the class {model.__name__}; name a model that was trained")
@@ -168,13 +178,17 @@ def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
             return RawModelOutputs(model(rows))
     except (Exception, SystemExit) as error:
         raise BadInput(
-            f"{where}: queried with {len(rows)} rows of {rows.shape[1]} features, it raised "
-            f"{error_with_location(error)}"
+            f"{where}: queried with {_described(rows)}, it raised {error_with_location(error)}"
         ) from error
     raise BadInput(
         f"{where}: this is of type {type(model).__name__}; it must have predict_proba, or be a torch "
         "module or a function of rows"
     )
+
+
+def _described(rows: Any) -> str:
+    width = f" of {rows.shape[1]} features" if np.ndim(rows) == 2 else ""
+    return f"{count_rows(rows)} rows{width}"
 
 
 def _is_torch_module(model: Any) -> bool:
@@ -276,17 +290,13 @@ class QueriedModel:
 def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path) -> QueriedModel:
     """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled."""
     where = f"{WHERE} = {named!r}"
+    refuse_file(named, where)
     if named.endswith(ONNX_SUFFIX):
         path = folder / named
         if not path.is_file():
             raise BadInput(f"{where}: there is no such file in {folder}; check the path")
         response = query_onnx_file(path, rows, where)
         identity, usual = sha256(path.read_bytes()).hexdigest(), None
-    elif named.endswith(PICKLE_SUFFIXES):
-        raise BadInput(
-            f"{where}: files of this type are not opened, because they may run any code; write a module "
-            'that loads it, and name what it loads: model = "module:name"'
-        )
     else:
         loader = UserCodeLoader(folder)
         response = query_in_memory(_load_model(loader, named), rows, where)
@@ -295,6 +305,21 @@ def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path
     answers = from_outputs(response.outputs, len(rows), where, output, usual)
     digest = sha256(f"{named}\n{identity}".encode(errors="surrogatepass")).hexdigest()
     return QueriedModel(answers, response.classes, digest)
+
+
+def refuse_file(named: str, where: str) -> None:
+    """Refuse files that hold no model, or that may run any code when they are opened."""
+    if named.endswith(WEIGHTS_SUFFIX):
+        raise BadInput(
+            f"{where}: a safetensors file holds weights but not the network that they belong to; write a "
+            "module that builds the network and loads them (safetensors.torch.load_file), and name the "
+            'network: model = "module:name"'
+        )
+    if named.endswith(PICKLE_SUFFIXES):
+        raise BadInput(
+            f"{where}: files of this type are not opened, because they may run any code; write a module "
+            'that loads it, and name what it loads: model = "module:name"'
+        )
 
 
 def _load_model(loader: UserCodeLoader, named: str) -> Any:

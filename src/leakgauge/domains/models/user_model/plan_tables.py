@@ -4,14 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.models.training.schedule import BatchSampling
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, read_trainer
 from leakgauge.support.table_reader import read_dataclass
 
+LossKind: TypeAlias = Literal["cross_entropy", "other"]
 OutputKind: TypeAlias = Literal["probabilities", "logits"]
 _NO_NOISE: tuple[dict[str, Any], ...] = ({}, {"name": "none"})
+
+
+def comparable_class(name: Any) -> float | str:
+    """A class in a form that can be compared: numbers as floats, anything else as text."""
+    if isinstance(name, (bool, np.bool_)):
+        return str(bool(name)).lower()
+    if isinstance(name, (int, float, np.integer, np.floating)):
+        return float(name)
+    return str(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +32,8 @@ class UserModelDataTable:
 
     Without a model the file holds its answers: the ``loss`` of each record, or the ``probability`` of its
     true class, or the ``probabilities`` of all classes and the ``label``. With a model it holds ``features``,
-    which are all columns of numbers unless they are named, and the ``label``.
+    which are all columns of numbers unless they are named, and the ``label``. A loss is a cross-entropy,
+    unless ``loss_kind`` is "other" or some losses are negative.
     """
 
     source: str
@@ -30,11 +43,14 @@ class UserModelDataTable:
     probabilities: tuple[str, ...] | None = None
     label: str | None = None
     features: tuple[str, ...] | None = None
+    loss_kind: LossKind | None = None
 
     def __post_init__(self) -> None:
         for key, names in (("probabilities", self.probabilities), ("features", self.features)):
             if names is not None and not names:
                 raise BadInput(f"{key} is empty; name columns, or leave it out")
+        if self.loss_kind is not None and self.loss is None:
+            raise BadInput("loss_kind is about a column of losses; name it (loss), or leave it out")
         if self.probabilities is not None and len(self.probabilities) < 2:
             raise BadInput(
                 "probabilities needs the columns of at least two classes; for the true class alone "
@@ -56,7 +72,9 @@ class UserModelChallengerTable:
 
     ``randomised`` states that each record was put in or left out by an independent fair coin. The ``recipe``
     says how shadow models are trained: the ``name`` of a trainer, which is a network unless it is given, and
-    its parameters. The closer to the training of the model, the stronger the attack.
+    its parameters. The closer to the training of the model, the stronger the attack: ``train`` is the user's
+    own training code, whose trainings are kept in a ``cache``. ``shadows`` is a file of predictions of models
+    that were trained elsewhere. ``accuracy_check`` refuses a model that is wrong about its own training rows.
     """
 
     game: Literal["given"] = "given"
@@ -67,8 +85,20 @@ class UserModelChallengerTable:
     delta: float = 0.0
     relation: Relation = Relation.ADD_REMOVE
     recipe: dict[str, Any] | None = None
+    train: str | dict[str, Any] | None = None
+    cache: bool = True
+    shadows: str | None = None
+    accuracy_check: bool = True
+    exposure_shadows: int = 64
 
     def __post_init__(self) -> None:
+        given = [name for name in ("recipe", "train", "shadows") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise BadInput(f"{given[0]}: shadow models also come from {given[1]}; leave out one of the two")
+        if self.train is not None and self.model is None:
+            raise BadInput(
+                "train: shadow models are trained on features; name a model and give rows, or leave it out"
+            )
         if self.epsilon is not None and not self.randomised:
             raise BadInput(
                 "epsilon: a promise can be tested on one model only if each record was put in or left out "

@@ -13,7 +13,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
 from leakgauge.domains.models.user_model import model_query
-from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable, UserModelDataTable
+from leakgauge.domains.models.user_model.plan_tables import (
+    LossKind,
+    UserModelChallengerTable,
+    UserModelDataTable,
+    comparable_class,
+)
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
 
@@ -21,6 +26,8 @@ RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
+MISREAD_BELOW, MANY_CLASSES = 0.2, 20  # share of right answers, up to so many classes
+LIKELY_ORDER = 0.5  # share of right answers from which another order of the classes explains the wrong ones
 MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
     ("1", "1.0", "true", "yes"),
     ("0", "0.0", "false", "no"),
@@ -121,8 +128,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | None) -> Ints:
-    """The column of each record's true class; a model may name its ``classes``.
+def class_positions(
+    labels: RawLabels, n_classes: int, classes: Sequence[Any] | None
+) -> tuple[Ints, tuple[Any, ...]]:
+    """The column of each record's true class, and the class of each column; a model may name its ``classes``.
 
     Otherwise whole numbers from 0 are positions of columns, and other labels are matched with the columns in
     sorted order, if there are as many.
@@ -135,8 +144,10 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
         raise BadInput(
             f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; fix it"
         )
-    place = {_comparable(name): number for number, name in enumerate(classes)}
-    positions = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)
+    place = {comparable_class(name): number for number, name in enumerate(classes)}
+    positions = np.array(
+        [place.get(comparable_class(label), -1) for label in labels.tolist()], dtype=np.int64
+    )
     if (unknown := np.flatnonzero(positions < 0)).size:
         known = ", ".join(map(str, list(classes)[:MAX_VALUES_SHOWN])) + ", ..." * (
             len(classes) > MAX_VALUES_SHOWN
@@ -145,7 +156,7 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
             f"data.label: the label in row {unknown[0]} (counted from 0) is not a class of the model; "
             f"known: {known}"
         )
-    return positions
+    return positions, tuple(classes)
 
 
 def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
@@ -160,15 +171,6 @@ def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
     return present
 
 
-def _comparable(name: Any) -> float | str:
-    """A class in a form that can be compared: numbers as floats, anything else as text."""
-    if isinstance(name, (bool, np.bool_)):
-        return str(bool(name)).lower()
-    if isinstance(name, (int, float, np.integer, np.floating)):
-        return float(name)
-    return str(name)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UserModelRecords:
     """All rows of the file, in its order."""
@@ -176,8 +178,9 @@ class UserModelRecords:
     membership: FileMembership
     labels: Ints
     answers: model_query.ModelAnswers
-    features: Reals | None  # as the model was given them
+    features: Any  # as the model was given them; None where there is no model
     classes_known: bool  # otherwise only the probability of the true class is known
+    class_names: tuple[Any, ...] = ()  # of the columns of answers, where they are known
     digest: str
 
     @property
@@ -207,13 +210,14 @@ def read_records(
         membership = columns.membership(data.member)
         if challenger.model is None:
             rows, (answers, labels) = None, _answers_in_file(columns, data)
+            names: tuple[Any, ...] = ()
         else:
             rows = columns.matrix(_feature_names(columns, data), "features")
             assert data.label is not None
             true = columns.labels(data.label)
             queried = model_query.query_model(challenger.model, challenger.output, rows, folder)
             answers = queried.answers
-            labels = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
+            labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
     records = UserModelRecords(
         membership=membership,
@@ -221,11 +225,56 @@ def read_records(
         answers=answers,
         features=rows,
         classes_known=data.label is not None,
+        class_names=names,
         digest="",
     )
     if challenger.model is not None:  # its weights may be in a file that the plan does not name
         identity.append(f"{records.losses.mean():.6g} {records.losses.std():.6g}")
     return UserModelRecords(**{**vars(records), "digest": sha256("\n".join(identity).encode()).hexdigest()})
+
+
+def loss_kind(losses: Reals, stated: LossKind | None) -> LossKind:
+    """The kind of some losses: a cross-entropy, unless it is stated otherwise or some are negative."""
+    return stated or ("other" if (losses < 0).any() else "cross_entropy")
+
+
+def require_learned(records: UserModelRecords, where: str) -> None:
+    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread."""
+    if not records.classes_known or not records.membership.members.any():
+        return
+    asked = ~records.membership.reference
+    logs, labels = records.answers.log_probabilities[asked], records.labels[asked]
+    members = records.membership.members
+    said, true = logs.argmax(axis=1)[members], labels[members]
+    right, usual = float(np.mean(said == true)), float(np.bincount(true).max() / true.size)
+    few_classes = logs.shape[1] <= MANY_CLASSES
+    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0):
+        return
+    raise BadInput(
+        f"{where}: the model is right about {right:.0%} of the rows it is said to be trained on, where the "
+        f"most frequent class alone is right about {usual:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
+        "if the model is as bad as that, say accuracy_check = false"
+    )
+
+
+def _likely_cause(said: Ints, true: Ints, n_classes: int) -> str:
+    """Why a model may look so bad: its classes in another order, or its features."""
+    from scipy.optimize import linear_sum_assignment
+
+    counts = np.zeros((n_classes, n_classes), dtype=np.int64)
+    np.add.at(counts, (said, true), 1)
+    columns, classes = linear_sum_assignment(-counts)
+    matched = counts[columns, classes].sum() / true.size
+    if matched >= LIKELY_ORDER:
+        return (
+            f"with its classes in another order it would be right about {matched:.0%}, so labels are "
+            "probably matched with the wrong columns: name the classes (classes_), or number labels in the "
+            "order of the columns"
+        )
+    return (
+        "probably the features are in another order, or encoded or scaled in another way, than in its "
+        "training: give them as it was given them (data.features sets their order)"
+    )
 
 
 def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[model_query.ModelAnswers, Ints]:
@@ -235,9 +284,12 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[mo
         where = f"data.probabilities of {columns.path.name}"
         matrix = columns.matrix(data.probabilities, "probabilities")
         answers = model_query.from_outputs(matrix, len(matrix), where, "probabilities")
-        return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)
+        return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)[0]
     if data.loss is not None:
-        answers = model_query.from_losses(columns.numbers(data.loss, "loss"), f"data.loss: {data.loss!r}")
+        losses = columns.numbers(data.loss, "loss")
+        answers = model_query.from_losses(
+            losses, f"data.loss: {data.loss!r}", loss_kind(losses, data.loss_kind)
+        )
     else:
         assert data.probability is not None
         values = columns.numbers(data.probability, "probability")

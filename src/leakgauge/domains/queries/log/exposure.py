@@ -83,6 +83,7 @@ def expose_query_log(
         against=(against,),
         notes=(*log.notes, *_notes(tabulated, delta, kinds.rounded), FRESH, ALONE),
         spent=spent,
+        unit="record",
     )
 
 

@@ -1,0 +1,281 @@
+"""The user's own training code as a trainer: a function, a scikit-learn estimator, or a torch module.
+
+Each model is reduced to what it says about all records, right after it was trained: that can be sent between
+processes and cached on disk, whatever kind of object the model is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.recorded_model import RecordedModel, RowIndex, index_rows
+from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
+from leakgauge.domains.models.training.trainer import Examples, require_no_noise
+from leakgauge.domains.models.user_model import model_query
+from leakgauge.domains.models.user_model.plan_tables import OutputKind, comparable_class
+from leakgauge.strategies.gradient_clipping import Floats
+from leakgauge.support.cache import cached_array
+from leakgauge.support.global_rng import seeded_global_generators
+from leakgauge.support.progress import ProgressListener
+from leakgauge.support.tabular_objects import content_digest, take_rows
+from leakgauge.support.user_code import UserCodeLoader, code_identity, error_with_location
+from leakgauge.version import VERSION
+
+TrainingCall: TypeAlias = Callable[[Any, Any, Generator], Any]  # (X, y, rng) -> a fitted model
+TABLE_KEYS = ("module", "fit")
+FORMS = (
+    "a function fit(X, y, rng) that returns a model, an estimator with fit and predict_proba, or a function "
+    "that makes a torch module together with one that trains it"
+)
+
+
+@dataclass(frozen=True)
+class UserTraining:
+    """Training code of the user: its name in messages, and a digest of the code where there is one."""
+
+    name: str
+    identity: str | None
+    call: TrainingCall = field(compare=False, repr=False)
+
+
+def load_training(spec: str | Mapping[str, Any], folder: Path, where: str) -> UserTraining:
+    """Load what a plan names: "module:name", or { module = "module:make", fit = "module:train" }."""
+    loader = UserCodeLoader(folder)
+    if isinstance(spec, str):
+        value: Any = loader.load(spec, where)
+    else:
+        if sorted(spec) != sorted(TABLE_KEYS) or not all(isinstance(one, str) for one in spec.values()):
+            raise BadInput(
+                f'{where}: must be "module:name", or a table of module (a function that makes a torch '
+                f"module) and fit (a function that trains it), got the keys {sorted(spec)}"
+            )
+        value = tuple(loader.load(spec[key], f"{where}.{key}") for key in TABLE_KEYS)
+    return training_of(value, where, name=str(spec), sources=loader.sources)
+
+
+def training_of(
+    value: Any, where: str, *, name: str | None = None, sources: Mapping[str, str] | None = None
+) -> UserTraining:
+    """Make a training of a function, an estimator, or a pair of functions for a torch module."""
+    call = _training_call(value, where)
+    shown = name or getattr(value, "__name__", type(value).__name__)
+    return UserTraining(f"{where} = {shown!r}", code_identity(value, sources), call)
+
+
+def _training_call(value: Any, where: str) -> TrainingCall:
+    if isinstance(value, type):
+        raise BadInput(f"{where}: this is the class {value.__name__}; give an instance of it, or {FORMS}")
+    if isinstance(value, tuple) and len(value) == 2 and all(map(callable, value)):
+        return _TorchTraining(*value)
+    if hasattr(value, "fit") and hasattr(value, "predict_proba"):
+        return _EstimatorTraining(value)
+    if hasattr(value, "fit"):
+        raise BadInput(
+            f"{where}: {type(value).__name__} has no predict_proba; choose an estimator with probabilities "
+            "(SVC: probability=True), or a function fit(X, y, rng)"
+        )
+    if callable(value):
+        return value
+    raise BadInput(f"{where}: this is of type {type(value).__name__}; it must be {FORMS}")
+
+
+@dataclass(frozen=True, eq=False)
+class _EstimatorTraining:
+    """Fits a clone of an estimator or pipeline, each of its random states drawn from the stream."""
+
+    estimator: Any
+
+    def __call__(self, X: Any, y: Any, rng: Generator) -> Any:
+        model = self._clone()
+        if hasattr(model, "get_params"):
+            known = model.get_params(deep=True)
+            states = [name for name in sorted(known) if name.rpartition("__")[2] == "random_state"]
+            model.set_params(**{name: int(rng.integers(2**31)) for name in states})
+        fitted = model.fit(X, y)
+        return model if fitted is None else fitted
+
+    def _clone(self) -> Any:
+        if not hasattr(self.estimator, "get_params"):
+            return deepcopy(self.estimator)
+        from sklearn.base import clone
+
+        return clone(self.estimator)
+
+
+@dataclass(frozen=True, eq=False)
+class _TorchTraining:
+    """Makes a torch module, and trains it by ``fit(module, X, y, rng)``, which may return another one."""
+
+    make: Callable[[], Any]
+    fit: Callable[[Any, Any, Any, Generator], Any]
+
+    def __call__(self, X: Any, y: Any, rng: Generator) -> Any:
+        module = self.make()
+        trained = self.fit(module, X, y, rng)
+        return module if trained is None else trained
+
+
+@dataclass(frozen=True)
+class TrainingRecords:
+    """All records of an audit as the user's code takes them, found by the rows that games handle.
+
+    ``class_names`` are the values of ``y`` that stand for the classes 0, 1, ... of the games.
+    """
+
+    digest: str
+    raw: Any = field(compare=False, repr=False)
+    index: RowIndex = field(compare=False, repr=False)
+    class_names: tuple[Any, ...] = field(compare=False, repr=False)
+
+    def places(self, rows: Floats) -> Ints:
+        """The place of each row in the index."""
+        places = self.index.places(rows)
+        if (places < 0).any():
+            raise BadInput("training: a row is not one of the records of this audit")
+        return places
+
+
+def training_records(rows: Floats, raw: Any, class_names: Sequence[Any]) -> TrainingRecords:
+    """Index the records of an audit; ``raw`` has as many as there are rows, in the same order."""
+    names = tuple(class_names)
+    digest = sha256(f"{content_digest(raw)}\n{content_digest(rows)}\n{names!r}".encode()).hexdigest()
+    return TrainingRecords(digest, raw, index_rows(rows), names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserTrainer:
+    """Trains by the user's code; trainings are cached by their content: the code, the rows and the stream."""
+
+    training: UserTraining
+    records: TrainingRecords
+    output: OutputKind | None = None
+    cache: bool = True
+
+    guarantee = None
+    group_guarantee = None
+
+    def prepare(self, mechanism: TrainingMechanism, n_rows: int) -> "UserTrainer":
+        require_no_noise(mechanism, self.training.name)
+        return self
+
+    def without_noise(self) -> "UserTrainer":
+        return self
+
+    def fit(
+        self,
+        examples: Examples,
+        rng: Generator,
+        watch: ProgressListener | None = None,
+        present: Bits | None = None,
+    ) -> RecordedModel:
+        members = examples.present(present)
+        if not len(members):
+            raise BadInput(f"{self.training.name}: no row is left to train on; raise challenger.members")
+        places = self.records.places(members.rows)
+        if watch is not None:
+            watch(f"training on {len(members):,} rows")
+
+        def make() -> Reals:
+            return self._answers(places, members.labels, rng)
+
+        answers = cached_array(self._cache_name(places, members.labels, rng), make) if self.cached else make()
+        return RecordedModel(self.records.index, answers)
+
+    @property
+    def cached(self) -> bool:
+        """Whether trainings are kept on disk: only code that has a digest is recognised again."""
+        return self.cache and self.training.identity is not None
+
+    def memorizing(self) -> "MemorizingTrainer":
+        """A training of the same records that learns its rows by heart: the positive control."""
+        return MemorizingTrainer(self.records)
+
+    def _cache_name(self, places: Ints, labels: Ints, rng: Generator) -> str:
+        about = (VERSION, self.training.identity, self.records.digest, self.output, rng.bit_generator.state)
+        digest = sha256(repr(about).encode())
+        for part in (places, labels):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return f"trainings/{digest.hexdigest()}.npy"
+
+    def _answers(self, places: Ints, labels: Ints, rng: Generator) -> Reals:
+        """Train one model, and ask it about all records."""
+        records, where = self.records, self.training.name
+        X, y = take_rows(records.raw, records.index.first[places]), np.array(records.class_names)[labels]
+        try:
+            with seeded_global_generators(rng):
+                model = self.training.call(X, y, rng)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(
+                f"{where}: training on {len(labels)} rows raised {error_with_location(error)}"
+            ) from error
+        if model is None:
+            raise BadInput(f"{where}: it returned nothing; return the trained model")
+        queried = take_rows(records.raw, records.index.first)
+        outputs = model_query.query_in_memory(model, queried, where)
+        said = model_query.from_outputs(
+            outputs.outputs, len(records.index.first), where, self.output, outputs.usual
+        )
+        return _by_class(said.log_probabilities, outputs.classes, records.class_names, where)
+
+
+def _by_class(logs: Reals, found: Sequence[Any] | None, names: Sequence[Any], where: str) -> Reals:
+    """Bring the columns of a model into the order of the classes; a class that it never saw is unlikely."""
+    if found is None:
+        if logs.shape[1] != len(names):
+            raise BadInput(
+                f"{where}: its model returns {logs.shape[1]} columns for {len(names)} classes; return one "
+                "for each class, also for those that are not in y, or a model that names them (classes_)"
+            )
+        return logs
+    place = {comparable_class(name): number for number, name in enumerate(names)}
+    columns = [place.get(comparable_class(name), -1) for name in found]
+    if -1 in columns or len(columns) != logs.shape[1]:
+        raise BadInput(f"{where}: its model names classes that are not in y: {list(found)[:5]}")
+    whole = np.full((len(logs), len(names)), model_query.MIN_LOG_PROBABILITY)
+    whole[:, columns] = logs
+    return whole
+
+
+CONTROL_MARGIN, CONTROL_SPREAD = 6.0, 0.5  # of logits: of a row that was learned, and from model to model
+
+
+@dataclass(frozen=True)
+class MemorizingTrainer:
+    """A training that knows the labels of its rows by heart and guesses all others, for positive controls."""
+
+    records: TrainingRecords
+
+    guarantee = None
+    group_guarantee = None
+
+    def prepare(self, mechanism: TrainingMechanism, n_rows: int) -> "MemorizingTrainer":
+        return self
+
+    def without_noise(self) -> "MemorizingTrainer":
+        return self
+
+    def fit(
+        self,
+        examples: Examples,
+        rng: Generator,
+        watch: ProgressListener | None = None,
+        present: Bits | None = None,
+    ) -> RecordedModel:
+        members, index = examples.present(present), self.records.index
+        if watch is not None:
+            watch("learning rows by heart")
+        logits = rng.normal(0.0, CONTROL_SPREAD, (len(index.first), examples.classes))
+        logits[self.records.places(members.rows), members.labels] += CONTROL_MARGIN
+        logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        return RecordedModel(index, logs)

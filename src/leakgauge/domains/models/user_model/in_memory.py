@@ -1,0 +1,196 @@
+"""The audit of a finished model in memory: records and model as Python objects, or as files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Ints
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.models.shadow_predictions import ShadowPredictions, read_shadow_predictions
+from leakgauge.domains.models.training.user_training import training_of
+from leakgauge.domains.models.user_model import model_query
+from leakgauge.domains.models.user_model.challenger import Challenger, assemble, membership_notes
+from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable
+from leakgauge.domains.models.user_model.records import (
+    FileMembership,
+    RecordsFile,
+    UserModelRecords,
+    class_positions,
+    loss_kind,
+)
+from leakgauge.support.tabular import open_table_file
+from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
+
+WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base")
+WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
+OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Records of one kind: X, and y or nothing."""
+
+    name: str
+    X: Any
+    y: Any
+
+    def __post_init__(self) -> None:
+        if not count_rows(self.X):
+            raise BadInput(f"X_{self.name}: there are no rows; an audit needs members and others")
+        if self.y is not None and len(self.y) != count_rows(self.X):
+            raise BadInput(
+                f"y_{self.name}: {len(self.y)} labels for {count_rows(self.X)} rows of X_{self.name}; each "
+                "row needs one"
+            )
+
+
+def prepare_model_audit(
+    model: Any,
+    members: tuple[Any, Any],
+    others: tuple[Any, Any],
+    *,
+    reference: tuple[Any, Any] | None,
+    train: Any,
+    shadows: Mapping[str, Any] | Path | None,
+    seed: int,
+    options: dict[str, Any],
+) -> tuple[Challenger, tuple[dict[str, Any] | str, ...]]:
+    """Set up the audit, and name the attacks that it can play by default."""
+    named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
+    parts = [_part(name, *_pair(given, name)) for name, given in named.items()]
+    table = UserModelChallengerTable(
+        model=_model_name(model),
+        train=None if train is None else "train",
+        shadows=None if shadows is None else "shadows",
+        **options,
+    )
+    training = None if train is None else training_of(train, "train")
+    order = stream(seed, Role.DATA).permutation(sum(count_rows(part.X) for part in parts))
+    records = _records(model, parts, table, order)
+    predictions = None
+    if shadows is not None:
+        predictions = _reordered(read_shadow_predictions(shadows, order.size), order)
+    notes = membership_notes("records in memory", table, records)
+    challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
+    with_shadows = train is not None or shadows is not None
+    attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
+    return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise BadInput(f"{name}: must be a tuple of rows and labels, (X, y)")
+    return given
+
+
+def _model_name(model: Any) -> str | None:
+    return None if model is None else model if isinstance(model, str) else type(model).__name__
+
+
+def _part(name: str, X: Any, y: Any) -> Part:
+    """Read a file, and take labels out of a data frame, where ``y`` names their column."""
+    if isinstance(X, str | Path):
+        return _part_of_file(name, Path(X), y)
+    if isinstance(y, str):
+        if not hasattr(X, "columns") or y not in list(X.columns):
+            raise BadInput(f"y_{name}: {y!r} is no column of X_{name}; give labels, or the name of a column")
+        labels = np.asarray(X[y])
+        return Part(name, X.drop(columns=[y]) if hasattr(X, "iloc") else X.drop(y), labels)
+    return Part(name, X, None if y is None else np.asarray(y))
+
+
+def _part_of_file(name: str, path: Path, y: Any) -> Part:
+    if not isinstance(y, str):
+        raise BadInput(f"y_{name}: X_{name} is a file; name its column of labels")
+    if not path.is_file():
+        raise BadInput(f"X_{name}: there is no file {str(path)!r}; check the path")
+    with open_table_file(path, f"X_{name}") as (connection, types):
+        columns = RecordsFile(connection, types, path)
+        if y not in types:
+            raise BadInput(f"y_{name}: {path.name} has no column {y!r}; it has {', '.join(list(types)[:20])}")
+        features = [column for column in types if column != y]
+        return Part(name, columns.matrix(features, "features"), columns.labels(y))
+
+
+def _records(
+    model: Any, parts: Sequence[Part], table: UserModelChallengerTable, order: Ints
+) -> UserModelRecords:
+    """All records in random order, so that no position says who is a member."""
+    X = take_rows(join_rows([part.X for part in parts]), order)
+    known = [part.y for part in parts if part.y is not None]
+    y = np.concatenate([np.asarray(one, dtype=object) for one in known])[order] if known else None
+    if known and len(known) != len(parts):
+        raise BadInput("y: give labels for all rows, or for none")
+    membership = _membership(parts, order)
+    if model is None:
+        return _said(X, y, membership, order)
+    if y is None:
+        raise BadInput("y_members: a model is compared with the true classes; give them")
+    raw, identity = _query(model, X)
+    where = f"model of type {_model_name(model)}" if not isinstance(model, str) else f"model = {model!r}"
+    answers = model_query.from_outputs(raw.outputs, order.size, where, table.output, raw.usual)
+    labels, names = class_positions(y, answers.log_probabilities.shape[1], raw.classes)
+    said = content_digest(answers.log_probabilities)
+    return UserModelRecords(
+        membership=membership,
+        labels=labels,
+        answers=answers,
+        features=X,
+        classes_known=True,
+        class_names=names,
+        digest=sha256(f"{identity} {said} {content_digest(membership.members)}".encode()).hexdigest(),
+    )
+
+
+def _membership(parts: Sequence[Part], order: Ints) -> FileMembership:
+    kinds = np.repeat([part.name for part in parts], [count_rows(part.X) for part in parts])[order]
+    reference: Bits = kinds == "reference"
+    return FileMembership((kinds == "members")[~reference], reference)
+
+
+def _query(model: Any, X: Any) -> tuple[model_query.RawModelOutputs, str]:
+    if isinstance(model, str | Path):
+        path = Path(model)
+        if path.suffix != model_query.ONNX_SUFFIX:
+            model_query.refuse_file(str(model), f"model = {str(model)!r}")
+            raise BadInput(f"model = {str(model)!r}: a file must be an ONNX file; give the model itself")
+        if not path.is_file():
+            raise BadInput(f"model = {str(model)!r}: there is no such file; check the path")
+        rows = np.asarray(X, dtype=np.float64)
+        return model_query.query_onnx_file(path, rows, "model"), sha256(path.read_bytes()).hexdigest()
+    return model_query.query_in_memory(model, X, "model"), type(model).__name__
+
+
+def _said(X: Any, y: Any, membership: FileMembership, order: Ints) -> UserModelRecords:
+    """Without a model, X is what it said: a loss for each record, or the probabilities of all classes."""
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput("X_members: without a model these are losses or probabilities: numbers") from None
+    if not np.isfinite(values).all():
+        raise BadInput("X_members: without a model these are losses or probabilities, all of them finite")
+    if values.ndim == 1:
+        answers = model_query.from_losses(values, "losses", loss_kind(values, None))
+        labels = np.zeros(order.size, dtype=np.int64)
+    elif y is None:
+        raise BadInput("y_members: give the true class of each record beside the probabilities")
+    else:
+        answers = model_query.from_outputs(values, order.size, "X_members", "probabilities")
+        labels = class_positions(y, values.shape[1], None)[0]
+    return UserModelRecords(
+        membership=membership,
+        labels=labels,
+        answers=answers,
+        features=None,
+        classes_known=values.ndim == 2,
+        digest=sha256(f"{content_digest(values)} {content_digest(membership.members)}".encode()).hexdigest(),
+    )
+
+
+def _reordered(predictions: ShadowPredictions, order: Ints) -> ShadowPredictions:
+    return ShadowPredictions(predictions.kind, predictions.values[:, order], predictions.included[:, order])

@@ -1,0 +1,183 @@
+"""The audit of a finished model given as an object, without a plan and without a run folder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from leakgauge import verdict
+from leakgauge.catalog import domain_with_model_audit, prepare_contenders
+from leakgauge.core.game import Challenger, NoControl, Trials
+from leakgauge.limits import NO_LIMITS, Limits, read_limits
+from leakgauge.plan import Contender, MetricsTable, plan_of
+from leakgauge.risk import RiskContext, assess_risk, count_comparisons
+from leakgauge.runner.block_store import RoundBlock
+from leakgauge.runner.engines import check_engine, map_in_order, open_engine
+from leakgauge.runner.play_block import study_attacks
+from leakgauge.runner.positive_control import judge_no_control
+from leakgauge.summary import RunResult, apply_controls, summarise_run
+from leakgauge.support.progress import listen_to_progress, progress_bar
+from leakgauge.support.table_reader import convert_value
+
+AUDIT = "model"
+
+
+def audit_model(
+    model: Any,
+    X_members: Any,
+    y_members: Any,
+    X_others: Any,
+    y_others: Any,
+    *,
+    reference: tuple[Any, Any] | None = None,
+    train: Any = None,
+    shadows: Mapping[str, Any] | str | Path | None = None,
+    attacks: Sequence[Mapping[str, Any] | str] | None = None,
+    output: str | None = None,
+    randomised: bool = False,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    limits: Limits | Mapping[str, Any] = NO_LIMITS,
+    confidence: float = 0.95,
+    seed: int = 0,
+    workers: int = 1,
+    cache: bool = True,
+    accuracy_check: bool = True,
+) -> RunResult:
+    """Measure how well the training members of a finished model can be identified.
+
+    Attacks with shadow models train models like yours (`train`), or use predictions of models that you
+    trained (`shadows`). Without either, only the losses of the model itself are compared.
+
+    Args:
+        model: A model with `predict_proba`, a torch module, a function of rows, or the path of an ONNX file.
+            None: X holds what the model said, a loss for each record or the probabilities of all classes.
+        X_members: The records it was trained on: an array, a data frame of pandas or polars, a list of texts,
+            or the path of a CSV or Parquet file.
+        y_members: Their true classes, or the name of a column of X.
+        X_others: Other records, of the same kind and from the same source.
+        y_others: Their true classes.
+        reference: Records of the attacker that are not in question, as a tuple (X, y).
+        train: How the model was trained: a function `fit(X, y, rng)` that returns a model, an estimator or a
+            pipeline of scikit-learn, or a tuple of a function that makes a torch module and one that trains
+            it.
+        shadows: Predictions of models that were trained elsewhere: a dict, or an .npz file, with the array
+            `included` (models x rows) and one of `probabilities`, `logits` (models x rows x classes),
+            `true_probabilities` or `losses` (models x rows); rows are members, others, reference.
+        attacks: The attacks, as a plan names them. The default is all that the arguments allow.
+        output: What the model returns: "probabilities" or "logits"; found out unless given.
+        randomised: Each record was included independently at random with probability one half.
+        epsilon: The promised epsilon; needs `randomised`.
+        delta: The promised delta.
+        limits: What the owner allows, as `Limits` or as a dict such as {"accuracy": 0.6}.
+        confidence: The confidence level of all intervals.
+        seed: The seed of all random numbers.
+        workers: How many shadow models are trained at the same time.
+        cache: Keeps trainings in the user's cache folder, so that they are not repeated.
+        accuracy_check: Refuses a model that is wrong about most rows that it was trained on.
+
+    Raises:
+        BadInput: If an argument cannot be used; the message says what to change.
+    """
+    domain, prepare = domain_with_model_audit()
+    check_engine("local", workers, None)
+    stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
+    options = {
+        "output": output,
+        "randomised": convert_value(bool, randomised, "randomised"),
+        "epsilon": None if epsilon is None else convert_value(float, epsilon, "epsilon"),
+        "delta": convert_value(float, delta, "delta"),
+        "cache": convert_value(bool, cache, "cache"),
+        "accuracy_check": convert_value(bool, accuracy_check, "accuracy_check"),
+    }
+    challenger, usual = prepare(
+        model,
+        (X_members, y_members),
+        (X_others, y_others),
+        reference=reference,
+        train=train,
+        shadows=Path(shadows) if isinstance(shadows, str) else shadows,
+        seed=convert_value(int, seed, "seed"),
+        options=options,
+    )
+    table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
+    plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
+    (audit,) = plan.audits
+    played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
+    return judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+
+
+def _play(
+    challenger: Challenger[Any], domain: str, contenders: Sequence[Contender], seed: int, workers: int
+) -> dict[str, Trials]:
+    """Let all attacks study, then play the only round."""
+    prepared = prepare_contenders(domain, challenger, contenders, seed)
+    with open_engine("local", workers) as engine, progress_bar(1, unit="model") as advance:
+
+        def show(message: str) -> None:
+            advance(message, 0)
+
+        with listen_to_progress(show):
+            play_block = study_attacks(prepared, seed, engine, show)
+            (trials,) = map_in_order(engine, play_block, [RoundBlock(0, range(1))])
+    return dict(trials)
+
+
+def judge_model(
+    challenger: Challenger[Any],
+    domain: str,
+    contenders: Sequence[Contender],
+    played: Mapping[str, Trials],
+    seed: int,
+    metrics: MetricsTable,
+    limits: Limits,
+) -> RunResult:
+    """Judge all attackers against the promise and the limits; the result can be judged by other limits."""
+    control = challenger.control()
+    assert isinstance(control, NoControl)  # a finished model
+    judged = [
+        verdict.judge_trials(
+            played[one.label],
+            guarantee=challenger.guarantee,
+            subject=verdict.VerdictSubject(
+                audit=AUDIT,
+                domain=domain,
+                label=one.label,
+                attack=one.attack,
+                knowledge=one.knowledge,
+                parameters={"data": {}, "challenger": {}, "mechanism": {}, "attack": one.attack_parameters},
+                seed=seed,
+            ),
+            metrics=metrics,
+            n_verdicts=len(contenders),
+            control=judge_no_control(control),
+        )
+        for one in contenders
+    ]
+    judged = verdict.mark_untestable(judged, [one.label for one in contenders])
+    counted = sum(limits.counts(one.knowledge, one.label) for one in contenders)
+    context = RiskContext(
+        confidence=metrics.confidence, comparisons=count_comparisons(limits, max(counted, 1))
+    )
+    verdicts = apply_controls([_with_risk(found, played[found.label], limits, context) for found in judged])
+    return RunResult(
+        tuple(verdicts),
+        summarise_run(verdicts, limits=limits),
+        notes=tuple(challenger.notes),
+        judge_again=lambda other: judge_model(challenger, domain, contenders, played, seed, metrics, other),
+    )
+
+
+def _with_risk(
+    found: verdict.Verdict, trials: Trials, limits: Limits, context: RiskContext
+) -> verdict.Verdict:
+    risk = assess_risk(
+        trials,
+        found.metrics,
+        limits=limits,
+        attacker=found.label,
+        counted=limits.counts(found.knowledge, found.label),
+        n_rounds=found.rounds,
+        context=context,
+    )
+    return replace(found, risk=risk)

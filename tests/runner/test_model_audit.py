@@ -1,0 +1,321 @@
+"""A finished model in memory: audit_model on models of scikit-learn and torch, tables and predictions."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+
+import leakgauge
+from leakgauge.core.errors import BadInput
+
+SHADOWS = 16
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def data(n=300, seed=0, features=12, classes=3):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, features))
+    scores = rows @ rng.normal(size=(features, classes)) + 1.5 * rng.normal(size=(n, classes))
+    return rows, scores.argmax(axis=1)
+
+
+def fit_cnn(X, y, rng):
+    """A small convolutional network on images of 8 x 8."""
+    import torch
+
+    generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+    net = torch.nn.Sequential(
+        torch.nn.Unflatten(1, (1, 8, 8)),
+        torch.nn.Conv2d(1, 8, 3),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(8 * 36, 3),
+    )
+    for weights in net.parameters():
+        torch.nn.init.normal_(weights, std=0.1, generator=generator)
+    images, labels = torch.as_tensor(X, dtype=torch.float32), torch.as_tensor(y)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    for _ in range(40):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(images), labels).backward()
+        optimizer.step()
+
+    def chances(rows):
+        logits = net(torch.as_tensor(rows, dtype=torch.float32)).double()
+        return torch.softmax(logits, 1).detach().numpy()
+
+    return chances
+
+
+def fit_estimator(estimator):
+    def fit(X, y, rng):
+        state = {"random_state": int(rng.integers(2**31))}
+        return estimator(**state).fit(X, y).predict_proba
+
+    return fit
+
+
+def forest(**parameters):
+    return RandomForestClassifier(40, **parameters)
+
+
+def boosting(**parameters):
+    return GradientBoostingClassifier(n_estimators=30, max_depth=4, subsample=0.8, **parameters)
+
+
+def logistic(**parameters):
+    return LogisticRegression(C=100.0, **parameters)
+
+
+KINDS = {
+    "forest": (fit_estimator(forest), 12),
+    "boosting": (fit_estimator(boosting), 12),
+    "logistic": (fit_estimator(logistic), 60),
+    "cnn": (fit_cnn, 64),
+}
+
+
+def published_lira(odds, included, seen):
+    """Carlini et al. 2022, online with a global variance: one Gaussian for each side of each record."""
+    ratio = np.zeros(seen.size)
+    for sign, side in ((1, included), (-1, ~included)):
+        columns = [odds[side[:, j], j] for j in range(seen.size)]
+        mean = np.array([column.mean() for column in columns])
+        squares = sum(((column - centre) ** 2).sum() for column, centre in zip(columns, mean))
+        variance = squares / sum(column.size - 1 for column in columns)
+        ratio += sign * (-((seen - mean) ** 2) / (2 * variance) - np.log(variance) / 2)
+    return ratio
+
+
+def published_rmia(chances, included, seen):
+    """Zarifzadeh et al. 2024, online: the share of other records whose ratio p / mean p is smaller."""
+    usual = np.array(
+        [(chances[side, j].mean() + chances[~side, j].mean()) / 2 for j, side in enumerate(included.T)]
+    )
+    ratios = seen / usual
+    return (ratios[:, None] >= ratios[None]).mean(axis=1)
+
+
+def tpr_at_one_percent(fpr, tpr):
+    return max(found for wrong, found in zip(fpr, tpr) if wrong <= 0.01)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["forest", "logistic", pytest.param("boosting", marks=pytest.mark.nightly), "cnn"],
+)
+def test_lira_and_rmia_agree_with_published_formulas_on_the_same_shadows(kind):
+    fit, features = KINDS[kind]
+    rows, labels = data(features=features)
+    rng, n = np.random.default_rng(3), len(rows)
+    included = rng.permuted(np.tile(np.arange(SHADOWS)[:, None], n), axis=0) < SHADOWS // 2
+    said = np.array([fit(rows[one], labels[one], rng)(rows) for one in included])
+    members = np.arange(n) < n // 2
+    model = fit(rows[members], labels[members], rng)
+    result = leakgauge.audit_model(
+        model,
+        rows[members],
+        labels[members],
+        rows[~members],
+        labels[~members],
+        shadows={"probabilities": said, "included": included},
+        attacks=["lira", "rmia"],
+    )
+    true = np.take_along_axis(said, labels[None, :, None], axis=2)[:, :, 0].astype(np.float64)
+    seen = model(rows)[np.arange(n), labels].astype(np.float64)
+
+    def odds(chances):
+        return np.log(chances + 1e-45) - np.log(1 - chances + 1e-45)
+
+    formulas = {
+        "lira": published_lira(odds(true), included, odds(seen)),
+        "rmia": published_rmia(true, included, seen),
+    }
+    for found in result:
+        scores = formulas[found.attack]
+        assert abs(found.metrics["auc"].value - roc_auc_score(members, scores)) < 0.02
+        expected = tpr_at_one_percent(*roc_curve(members, scores)[:2])
+        noise = 2 * np.sqrt(max(expected * (1 - expected), 0.02) / members.sum())
+        assert abs(tpr_at_one_percent(found.roc["fpr"], found.roc["tpr"]) - expected) < noise
+        assert roc_auc_score(members, scores) > 0.7  # there is something to find
+
+
+@pytest.fixture(scope="module")
+def trained():
+    rows, labels = data(seed=1)
+    members = np.arange(len(rows)) % 2 == 0
+    return rows, labels, members, forest(random_state=1).fit(rows[members], labels[members])
+
+
+def audit(trained, **options):
+    rows, labels, members, model = trained
+    return leakgauge.audit_model(
+        model, rows[members], labels[members], rows[~members], labels[~members], **options
+    )
+
+
+def auc(result, attack):
+    (found,) = (one for one in result if one.attack == attack)
+    return found.metrics["auc"].value
+
+
+def test_shadows_of_the_same_estimator_recognise_members(trained):
+    result = audit(trained, train=RandomForestClassifier(40), attacks=[{"name": "lira", "shadows": 16}])
+    assert auc(result, "lira") > 0.9
+    assert result[0].instrument["control"]["status"] == "not possible"
+    assert any("your own training code" in note for note in result.notes)
+
+
+def test_online_rmia_of_a_balanced_model_needs_no_reference(trained):
+    """Neither where membership was given, nor where it was randomised and few slots are left to fill."""
+    attack = {"name": "rmia", "shadows": 8}
+    for options in ({}, {"randomised": True, "reference": data(120, seed=2)}):
+        result = audit(trained, train=RandomForestClassifier(20), attacks=[attack], **options)
+        assert auc(result, "rmia") > 0.9
+        assert result[0].studied["population"] == (120 if options else 300)
+
+
+def test_result_can_be_shown_saved_and_checked(trained, tmp_path):
+    result = audit(trained)
+    frame = result.to_frame()
+    assert {"attacker", "metric", "value", "low", "high"} <= set(frame.columns)
+    assert "loss_threshold" in result._repr_html_()
+    text = result.save_report(tmp_path / "report.html").read_text()
+    assert "records in memory: 150 members, 150 others" in text
+    assert result.check({"auc": 0.6}).exit_code == 1
+    assert result.check({"auc": 0.999}).exit_code == 0
+    with pytest.raises(BadInput, match=r"name it report\.html"):
+        result.save_report(tmp_path / "report.pdf")
+    (verdict,) = result
+    assert len(verdict.to_frame()) == len(verdict.metrics)
+    json.dumps(leakgauge.verdict.verdicts_to_json(result))
+
+
+def test_data_frames_and_files_give_the_same_numbers(trained, tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    rows, labels, members, _ = trained
+    names = [f"x{i}" for i in range(rows.shape[1])]
+    frame = pd.DataFrame(rows, columns=names)
+    model = forest(random_state=1).fit(frame[members], labels[members])
+    whole = frame.assign(y=labels)
+    parts = [whole[members], whole[~members]]
+    for name, part in zip(("in", "out"), parts):
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    expected = auc(leakgauge.audit_model(model, parts[0], "y", parts[1], "y"), "loss_threshold")
+
+    def by_names(table):
+        values = table.to_numpy() if hasattr(table, "to_numpy") else table
+        return model.predict_proba(pd.DataFrame(values, columns=names))
+
+    polars = [pl.DataFrame(part.to_dict("list")) for part in parts]
+    for name, table in zip(("in", "out"), polars):
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    forms = [
+        [polars[0], "y", polars[1], "y"],
+        [str(tmp_path / "in.csv"), "y", str(tmp_path / "out.csv"), "y"],
+        [str(tmp_path / "in.parquet"), "y", str(tmp_path / "out.parquet"), "y"],
+    ]
+    for form in forms:
+        assert auc(leakgauge.audit_model(by_names, *form), "loss_threshold") == pytest.approx(expected)
+
+
+def test_losses_of_any_sign_are_compared_as_they_are():
+    """A regression: shadow losses and those of the model are shifted, which changes no attack."""
+    rng = np.random.default_rng(5)
+    included = rng.permuted(np.tile(np.arange(SHADOWS)[:, None], 400), axis=0) < SHADOWS // 2
+    hard = rng.gamma(2.0, size=400)
+    members = np.arange(400) < 200
+    losses = hard - 0.8 * included + rng.normal(size=included.shape) * 0.3
+    seen = hard - 0.8 * members + rng.normal(size=400) * 0.3
+    attacks = [
+        {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"},
+        "calibrated_loss",
+        "lira",
+        "rmia",
+        "base",
+    ]
+    found = [
+        leakgauge.audit_model(
+            None,
+            seen[:200] + shift,
+            None,
+            seen[200:] + shift,
+            None,
+            shadows={"losses": losses + shift, "included": included},
+            attacks=attacks,
+        )
+        for shift in (-10.0, -7.0)
+    ]
+    for one, other in zip(*found):
+        assert one.metrics["auc"].value == pytest.approx(other.metrics["auc"].value)
+    usual = np.array([losses[~side, j].mean() for j, side in enumerate(included.T)])
+    assert auc(found[0], "calibrated_loss") == pytest.approx(roc_auc_score(members, usual - seen))
+    assert auc(found[0], "loss_threshold") == pytest.approx(roc_auc_score(members, -seen))
+    ratio = -seen - np.log(np.exp(-losses).mean(axis=0))
+    assert auc(found[0], "base") == pytest.approx(roc_auc_score(members, ratio))
+    assert auc(found[0], "lira") > auc(found[0], "loss_threshold") + 0.1
+
+
+def test_model_with_classes_in_another_order_is_refused(trained):
+    rows, labels, members, model = trained
+
+    def shifted(given):
+        return np.roll(model.predict_proba(given), 1, axis=1)
+
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*classes in another order"):
+        audit((rows, labels, members, shifted))
+    assert len(audit((rows, labels, members, shifted), accuracy_check=False)) == 1
+
+
+def test_model_with_features_in_another_order_is_refused():
+    """Ten classes, each with a feature of its own; other features leave nothing but guesses."""
+    rng = np.random.default_rng(2)
+    labels = rng.integers(10, size=400)
+    rows = rng.normal(size=(400, 10)) * 0.3 + np.eye(10)[labels] * np.arange(1, 11)
+    members = np.arange(400) < 200
+    model = forest(random_state=1).fit(rows[members], labels[members])
+    constant = rows * 0.0 + rows.mean(axis=0)
+    with pytest.raises(BadInput, match="features are in another order"):
+        audit((constant[:, ::-1], labels, members, model))
+
+
+def test_model_names_its_classes(trained):
+    rows, labels, members, _ = trained
+    named = np.array(["b", "c", "a"])[labels]
+    model = forest(random_state=1).fit(rows[members], named[members])
+    assert auc(audit((rows, named, members, model)), "loss_threshold") == pytest.approx(
+        auc(audit(trained), "loss_threshold")
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": 3}, "of type int"),
+        ({"shadows": {"losses": np.zeros((2, 3))}}, "needs the arrays included"),
+        ({"shadows": {"losses": np.zeros((2, 3)), "included": np.zeros((2, 3))}}, "each of the 300 rows"),
+        ({"attacks": ["lira"]}, "challenger.train"),
+        ({"attacks": ["no such"]}, "no attack"),
+        ({"epsilon": 1.0}, "randomised = true"),
+        ({"reference": 3}, "tuple of rows and labels"),
+    ],
+)
+def test_bad_arguments_are_named_in_one_line(trained, change, message):
+    with pytest.raises(BadInput, match=message) as refusal:
+        audit(trained, **change)
+    assert "\n" not in str(refusal.value)
+
+
+def test_model_file_of_weights_gets_a_clear_message(trained):
+    rows, labels, members, _ = trained
+    with pytest.raises(BadInput, match="holds weights but not the network"):
+        audit((rows, labels, members, "net.safetensors"))
