@@ -82,16 +82,16 @@ def test_answers_are_reproducible_and_differ_between_clients():
 
 def test_all_adversaries_meet_same_rows_and_noise(monkeypatch):
     """Whatever they send: a larger network takes more noise on its gradient, and shifts nothing."""
-    import leakgauge.domains.federated.clients.gradients as module
+    import leakgauge.domains.federated.clients.whole_gradients as module
 
     met = {}
 
-    def watched(network, rows, labels, noise, rng):
+    def watched(network, rows, labels, noise):
         met.setdefault(len(network.first[0]), []).append((rows.copy(), labels.copy()))
-        return module_noisy(network, rows, labels, noise, rng)
+        return clipped(network, rows, labels, noise)
 
-    module_noisy = module.noisy_neuron_gradient
-    monkeypatch.setattr(module, "noisy_neuron_gradient", watched)
+    clipped = module.clipped_answer
+    monkeypatch.setattr(module, "clipped_answer", watched)
     group = clients(
         mechanism=bitrand.Mechanism(epsilon=5.0, features=FEATURES),
         noise=GradientNoise(epsilon=1.0),
@@ -131,7 +131,7 @@ def test_rows_are_perturbed_anew_in_every_iteration():
 
 def test_noise_is_never_reused(monkeypatch):
     """Not in a batch, nor in a group, nor in two iterations, targets or rounds."""
-    import leakgauge.domains.federated.clients.gradients as module
+    import leakgauge.domains.federated.clients.whole_gradients as module
 
     on_rows, on_gradients = [], []
 
@@ -142,7 +142,7 @@ def test_noise_is_never_reused(monkeypatch):
 
     monkeypatch.setattr(
         module,
-        "noisy_neuron_gradient",
+        "draw_noise",
         lambda *given: on_gradients.append(given[-1].random()) or np.zeros((1, 1)),
     )
     clients(mechanism=Noted(), noise=GradientNoise(epsilon=1.0), iterations=3, clients=2).train(networks())
@@ -156,3 +156,19 @@ def test_member_is_in_stated_share_of_batches():
     group = clients(present=0.3, members=np.ones((n, TARGETS), dtype=bool))
     share = np.mean([is_target(group.held(row, 1, 0)[0].rows, 1).any() for row in range(n)])
     assert abs(share - 0.3) < 4 * np.sqrt(0.3 * 0.7 / n)
+
+
+@pytest.mark.parametrize("added", ["client", "sum"])
+@pytest.mark.parametrize("clipped", ["example", "update"])
+def test_noise_on_average_is_that_of_clients_or_of_their_sum(added, clipped):
+    noise = GradientNoise(sigma=2.0, clip=0.5, added=added, clipped=clipped)
+    members = np.zeros((40, TARGETS), dtype=bool)
+    (noisy, plain) = (
+        np.array(clients(members=members, clients=4, iterations=2, noise=one).train(networks()))
+        for one in (noise, GradientNoise(sigma=1e-9, clip=0.5, added=added, clipped=clipped))
+    )
+    one_answer = 2.0 * 0.5 / (5 if clipped == "example" else 1)  # of the mean of five rows, or of an update
+    expected = one_answer / (np.sqrt(4 * 2) if added == "client" else 4 * np.sqrt(2))
+    found = (noisy - plain).ravel()
+    assert np.std(found) == pytest.approx(expected, rel=4 / np.sqrt(2 * found.size))
+    assert abs(np.mean(found)) < 4 * expected / np.sqrt(found.size)

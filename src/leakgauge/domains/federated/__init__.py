@@ -58,6 +58,22 @@ DOMAIN = Domain(
             is_share=True,
             bound="lower",
         ),
+        "filled_share": Term(
+            title="Bound filled by the target",
+            meaning="the target's part of the clipped gradient, in the direction that the server reads",
+            is_share=True,
+        ),
+        "predicted_accuracy": Term(
+            title="Success, predicted",
+            meaning="correct identifications by the noise distribution, if no other row activates the neuron",
+            is_share=True,
+        ),
+        "channel_optimum": Term(
+            title="Success, at most",
+            meaning="the same for a target that fills the bound while all other rows vanish; no attack that "
+            "makes them vanish does better",
+            is_share=True,
+        ),
         "units": Term(title="Units", meaning="neurons of the first layer that the attacker sets"),
         "epochs_mean": Term(title="Epochs", meaning="passes of training after which the neuron was taken"),
         "epochs_most": Term(title="Epochs, most", meaning="the same for the target that took most"),

@@ -157,6 +157,11 @@ class FederatedChallengerTable:
                 "iterations > 1 are for averaging noise on gradients; add gradient_noise, or leave "
                 "iterations out"
             )
+        if self.engine == "flower" and self.gradient_noise is not None and self.gradient_noise.added == "sum":
+            raise BadInput(
+                'gradient_noise.added = "sum" is noise of whoever aggregates, and Flower runs the clients; '
+                'leave out engine, or let clients add it: added = "client"'
+            )
         if self.client_app is not None and self.engine != "flower":
             raise BadInput(
                 f'client_app = {self.client_app!r} is for Flower; add engine = "flower", or leave it out'

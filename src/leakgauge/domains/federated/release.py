@@ -8,9 +8,11 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.domains.federated.clients import gradients
+from leakgauge.domains.federated.clients import gradients, whole_gradients
 from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.neurons.network import Floats, PlantedNetwork
+
+_SUM = 1  # of the seed of noise that is added to the sum of all clients
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,23 @@ class ClientTraining:
     noise: gradients.GradientNoise | None = None  # on gradients
 
     def answer(self, network: PlantedNetwork, held: ClientRows) -> Reals:
-        """Return one client's answer: the gradient of the chosen neurons on its newly perturbed rows."""
+        """Return what the server reads of one client's gradient on its newly perturbed rows."""
         rng, rows = np.random.default_rng(held.seed), held.rows
         if self.mechanism is not None:
             rows = self.mechanism.sample(rows.astype(np.float64), rng).astype(np.float32)
-        if self.noise is None:
-            return gradients.neuron_gradient(network, rows, held.labels)
-        return gradients.noisy_neuron_gradient(network, rows, held.labels, self.noise, rng)
+        answer = whole_gradients.clipped_answer(network, rows, held.labels, self.noise)
+        if self.noise is None or self.noise.added == "sum":
+            return answer
+        return answer + whole_gradients.draw_noise(network, answer, self.noise, self.batch, rng)
+
+    def sum_noise(self, network: PlantedNetwork, answer: Reals, seeds: Sequence[Sequence[int]]) -> Reals:
+        """Return the noise on the sum of all clients as a part of the average over clients and iterations."""
+        assert self.noise is not None
+        drawn = [
+            whole_gradients.draw_noise(network, answer, self.noise, self.batch, np.random.default_rng(seed))
+            for seed in seeds
+        ]
+        return np.mean(drawn, axis=0) / self.clients
 
 
 class FederatedBlock(Protocol):
@@ -102,12 +114,16 @@ class ClientGroups:
 
     def _answer(self, row: int, target: int, network: PlantedNetwork) -> Reals:
         training = self.training
-        return average_gradients(
+        answer = average_gradients(
             [
                 [training.answer(network, held) for held in self.held(row, target, iteration)]
                 for iteration in range(training.iterations)
             ]
         )
+        if training.noise is None or training.noise.added == "client":
+            return answer
+        seeds = [[self.seed, row, target, iteration, _SUM] for iteration in range(training.iterations)]
+        return answer + training.sum_noise(network, answer, seeds)
 
 
 @dataclass(frozen=True, eq=False)

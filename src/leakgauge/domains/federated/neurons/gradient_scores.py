@@ -8,7 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.federated.certificates import certified_rates
-from leakgauge.domains.federated.clients.gradients import clipped_neuron_gradient
+from leakgauge.domains.federated.clients.gradients import GradientNoise
+from leakgauge.domains.federated.clients.whole_gradients import clipped_answer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons import perturbed_rows, stealth
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, PlantedNetwork
@@ -16,6 +17,8 @@ from leakgauge.domains.federated.release import FederatedView
 
 LARGEST_UNIT_RMS = 64.0  # root mean square over units; logits of the honest layers are about a quarter of it
 N_REFERENCE_ROWS = 32  # of the attacker's rows that are examined
+N_BATCHES = 32  # of the attacker's rows, to simulate updates
+N_OWN_DRAWS = 32  # of a perturbed target
 SMALLEST_GRADIENT = float(np.nextafter(0, 1))  # any gradient that is not zero
 
 
@@ -56,16 +59,53 @@ class GradientNormScorer:
 
 
 @dataclass(frozen=True, eq=False)
+class ExpectedAnswer:
+    """The average answer of clients without the target, and how the target changes it."""
+
+    without: Reals
+    change: Reals
+
+
+def expected_answer(
+    knowledge: ServerKnowledge, place: int, network: PlantedNetwork, noise: GradientNoise, rng: Generator
+) -> ExpectedAnswer:
+    """Return the answer to expect, without noise on gradients.
+
+    Where every example is clipped, the target adds its own clipped gradient, and others are expected to add
+    nothing. Where a whole update is clipped, the answer depends on all rows: batches of the attacker's own
+    rows are simulated, with the target and without it.
+    """
+    training, label = knowledge.training, knowledge.target_labels[[place]]
+    own = perturbed_rows.perturb(knowledge.targets[[place]], N_OWN_DRAWS, training.mechanism, rng)
+    if noise.clipped == "example":
+        each = [clipped_answer(network, row, label, noise) for row in own[:, None]]
+        share = training.present / (training.batch * training.clients)
+        change = share * np.mean(each, axis=0)
+        return ExpectedAnswer(np.zeros_like(change), change)
+    answers: list[tuple[Reals, Reals]] = []
+    for _ in range(N_BATCHES):
+        drawn = rng.choice(len(knowledge.rows), training.batch, replace=len(knowledge.rows) < training.batch)
+        rows = perturbed_rows.perturb(knowledge.rows[drawn], 1, training.mechanism, rng)
+        labels = knowledge.labels[drawn]
+        without = clipped_answer(network, rows, labels, noise)
+        rows, labels = rows.copy(), labels.copy()
+        rows[0], labels[0] = own[rng.integers(len(own))], label[0]
+        answers.append((without, clipped_answer(network, rows, labels, noise)))
+    before, after = np.mean(answers, axis=0)
+    return ExpectedAnswer(before, training.present / training.clients * (after - before))
+
+
+@dataclass(frozen=True, eq=False)
 class MatchedFilterScorer:
-    """Scores by the projection of the noisy average gradient on the gradient expected of the target.
+    """Scores by the projection of the noisy average gradient on the change expected of the target.
 
     The server knows the target, its label and the model, and so the clipped gradient to look for. The score
-    is the log-likelihood ratio (a matched filter), optimal under Gaussian noise if no other row activates the
-    neuron.
+    is the log-likelihood ratio (a matched filter), optimal under Gaussian noise if other rows answer as
+    expected.
     """
 
     networks: Sequence[PlantedNetwork]
-    expected: Sequence[Reals]  # for every target, the gradient of a batch with the target
+    expected: Sequence[ExpectedAnswer]
     unit: float  # the standard deviation of the noise on each entry
 
     def __call__(self, view: FederatedView, rng: Generator) -> Reals:
@@ -74,26 +114,36 @@ class MatchedFilterScorer:
             [[self._score(one, expected) for one, expected in zip(row, self.expected)] for row in rows]
         )
 
-    def _score(self, gradient: Reals, expected: Reals) -> float:
-        return float(np.sum((gradient - expected / 2) * expected)) / self.unit**2
+    @property
+    def separations(self) -> Reals:
+        """How far each target moves the answer, in standard deviations of the noise."""
+        return np.array([np.linalg.norm(one.change) for one in self.expected]) / self.unit
+
+    def _score(self, gradient: Reals, expected: ExpectedAnswer) -> float:
+        middle = expected.without + expected.change / 2
+        return float(np.sum((gradient - middle) * expected.change)) / self.unit**2
 
 
 def gradient_scorer(
     knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
 ) -> Scorer[FederatedView]:
     """Return a scorer that sends the crafted neurons and scores the answering gradients."""
-    networks, training = knowledge.networks(crafted, rng), knowledge.training
+    return network_scorer(knowledge, knowledge.networks(crafted, rng), rng)
+
+
+def network_scorer(
+    knowledge: ServerKnowledge, networks: Sequence[PlantedNetwork], rng: Generator
+) -> Scorer[FederatedView]:
+    """Return a scorer that sends one network for each target."""
+    training = knowledge.training
     if training.noise is None:
         return Scorer(GradientNormScorer(networks), Reading(threshold=SMALLEST_GRADIENT))
-    rows = training.batch * training.clients
     expected = [
-        training.present
-        / rows
-        * clipped_neuron_gradient(network, target[None], label[None], training.noise.clip)
-        for network, target, label in zip(networks, knowledge.targets, knowledge.target_labels)
+        expected_answer(knowledge, place, network, training.noise, rng)
+        for place, network in enumerate(networks)
     ]
-    sigma = training.noise.multiplier * training.noise.clip / training.batch
-    unit = sigma / np.sqrt(training.clients * training.iterations)
+    noises = training.clients if training.noise.added == "client" else training.clients**2
+    unit = training.noise.deviation(training.batch) / np.sqrt(noises * training.iterations)
     return Scorer(MatchedFilterScorer(networks, expected, unit), Reading(threshold=0.0, signed=True))
 
 

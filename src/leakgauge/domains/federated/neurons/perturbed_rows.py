@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Mechanism, Reals
 from leakgauge.domains.federated.neurons.feature_distributions import ReluScore, TabulatedNoise
-from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, selected_features
 
 CHUNK_ROWS = 256  # rows at a time, which fit into the cache of a processor
 MAX_HELD_VALUES = 2**22  # numbers that are in memory at once
@@ -102,15 +102,8 @@ def neuron_values(crafted: CraftedNeuron, rows: Floats) -> Reals:
     """
     step = max(1, MAX_HELD_VALUES // crafted.units)
     parts = [rows[first : first + step] for first in range(0, len(rows), step)]
-    used = crafted.first != 0
-    if not (used.sum(axis=1) <= 1).all():
+    selection = selected_features((crafted.first, crafted.first_bias))
+    if selection is None:
         return np.concatenate([crafted.values(part) for part in parts])
-    features = used.argmax(axis=1)
-    slopes = crafted.first[np.arange(crafted.units), features]
-    values = []
-    for part in parts:
-        hidden = part[:, features] * slopes
-        hidden += crafted.first_bias
-        np.maximum(hidden, 0, out=hidden)
-        values.append((hidden @ crafted.second).astype(np.float64) + crafted.bias)
+    values = [(selection(part) @ crafted.second).astype(np.float64) + crafted.bias for part in parts]
     return np.concatenate(values)
