@@ -80,4 +80,5 @@ DOMAIN = Domain(
         ),
     },
     main_utility=("validation", "others"),
+    conformance="dp_training.conformance:compare_transcripts",
 )
