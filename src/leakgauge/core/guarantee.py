@@ -24,6 +24,7 @@ class Unit(StrEnum):
     USER = "user"
     RECORD = "record"
     CLIENT = "client"
+    STEP = "step"  # one record that is in the batch of a training step
     GROUP = "group"  # all records of a release, because they depend on each other
 
 

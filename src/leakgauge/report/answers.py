@@ -24,6 +24,7 @@ UNIT_NAMES = {
     "user-day": "one day of a person",
     "user": "one person",
     "record": "one record",
+    "step": "one record in the batch of a training step",
     "client": "one client",
     "group": "all records together",
 }

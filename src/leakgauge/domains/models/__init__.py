@@ -88,4 +88,5 @@ DOMAIN = Domain(
         ),
     },
     main_utility=("validation", "others"),
+    conformance="dp_training.conformance:compare_transcripts",
 )

@@ -1,6 +1,7 @@
-"""The challenger that trains one model in every round, and the choice between it and the two others.
+"""The challenger that trains one model in every round, and the choice between it and the three others.
 
-The others release a noisy mean (``noisy_mean``) or a finished model (``user_model``).
+The others release a noisy mean (``noisy_mean``) or a finished model (``user_model``), or run a DP training of
+the user's own (``dp_training``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.control import control_data, control_trainer
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.dp_training import challenger as watched
 from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
@@ -245,6 +247,8 @@ def build(
     """Build the challenger that the tables of a plan describe."""
     if challenger.get("game") == plan_tables.ModelsGame.GIVEN:
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
+    if "dp_training" in challenger:
+        return watched.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     options = plan_tables.read_challenger_table(challenger)
     if mechanism.get("name") in plan_tables.mean_mechanisms():
         if trained_alone := sorted({"trainer", *plan_tables.TRAINER_KEYS} & set(challenger)):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -32,3 +32,10 @@ class ExposedRecords:
     def share(self) -> float:
         """The share of shadow models that each record is in."""
         return float(np.clip(self.n_members / len(self.examples), *_SHARES))
+
+
+@runtime_checkable
+class HasExposedRecords(Protocol):
+    """A challenger whose training can be repeated on any of its records."""
+
+    def exposed_records(self) -> ExposedRecords: ...

@@ -18,7 +18,7 @@ from leakgauge.core.exposure import AdversaryExposure, Exposure, GroupExposure
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data.dataset import CategoricalColumn
-from leakgauge.domains.models.exposed_records import ExposedRecords
+from leakgauge.domains.models.exposed_records import ExposedRecords, HasExposedRecords
 from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
 from leakgauge.referee.shrunken_rates import shrunken_rates
@@ -205,7 +205,12 @@ def membership_probability(scores: Reals, included: Bits, released: Reals) -> Re
 
 def expose(challenger: Any, *, begin: Callable[[str], None]) -> Exposure:
     """Train shadow models like the released one and say how exposed each record is."""
-    records: ExposedRecords = challenger.exposed_records()
+    if not isinstance(challenger, HasExposedRecords):
+        raise BadInput(
+            "exposure of records needs shadow models, and this audit has no training that can be repeated on "
+            "any of the records; use a game that trains models, or a finished model with challenger.train"
+        )
+    records = challenger.exposed_records()
     _require_shadows(records)
     rng = stream(records.seed, Role.STUDY, _STUDY_BLOCK)
     begin(STEPS[0])

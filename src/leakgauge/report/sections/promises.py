@@ -17,6 +17,7 @@ UNITS: Mapping[str, str] = {
     "user-day": "one day of one person",
     "user": "one person",
     "record": "one record",
+    "step": "one record in the batch of a training step",
     "client": "one client",
     "group": "all records of a release together",
 }

@@ -30,7 +30,7 @@ _LOSS_STEPS = 30  # per standard deviation of a step's privacy loss: epsilon wit
 _MAX_LOSS_STEP, _MAX_EPSILON = 0.05, 600.0
 _LOG_SIGMA_TOLERANCE = 1e-5
 _CURVE_POINTS = 2001
-_MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many points to compose
+MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many points to compose
 _MAX_PARAMETER = 1e6  # a larger epsilon promises nothing, and noise with a larger sigma hides everything
 _HUMPHRIES23_RANGE = 0.1, 1000.0  # in which the code of Humphries et al. (2023) searches for sigma
 
@@ -165,12 +165,7 @@ def training_curve(sigma: float, relation: Relation, schedule: TrainingSchedule)
         case BatchSampling.POISSON if not is_exact(sigma, schedule):
             return gdp.curve(_mu_in_every_step(sigma, relation, schedule))
         case BatchSampling.POISSON:
-            composed = _composed(sigma, relation, schedule)
-            with np.errstate(over="ignore"):
-                most = min(composed.get_epsilon_for_delta(1e-12), _MAX_EPSILON)
-            epsilons = np.linspace(0.0, most, _CURVE_POINTS)
-            deltas = np.asarray(composed.get_delta_for_epsilon(list(epsilons)))
-            return curve_from_profile(epsilons, np.clip(deltas, 0.0, 1.0))  # rounding may leave [0, 1]
+            return losses_curve(_composed(sigma, relation, schedule))
         case BatchSampling.SHUFFLED:
             return gdp.curve(_mu(sigma, relation, schedule))
         case BatchSampling.WITHOUT_REPLACEMENT:
@@ -178,24 +173,44 @@ def training_curve(sigma: float, relation: Relation, schedule: TrainingSchedule)
 
 
 def _composed(sigma: float, relation: Relation, schedule: TrainingSchedule) -> "PrivacyLossDistribution":
-    """The privacy loss of all steps, never understated (Doroshenko et al. 2022, connecting the dots)."""
+    return poisson_losses(sigma, relation, schedule.share, schedule.steps)
+
+
+def poisson_losses(
+    sigma: float, relation: Relation, share: float, steps: int, *, least: bool = False
+) -> "PrivacyLossDistribution":
+    """The privacy loss of all steps of a training with Poisson batches.
+
+    It is never understated (Doroshenko et al. 2022, connecting the dots), or ``least`` never overstated.
+    """
     accounting = require_dp_accounting()
-    spread = schedule.share * math.sqrt(math.expm1(min(1 / sigma**2, 50.0)))
+    spread = share * math.sqrt(math.expm1(min(1 / sigma**2, 50.0)))
     neighbours = accounting.NeighboringRelation
     step = accounting.pld.privacy_loss_distribution.from_gaussian_mechanism(
         standard_deviation=sigma,
-        sampling_prob=schedule.share,
+        sampling_prob=share,
+        pessimistic_estimate=not least,
+        use_connect_dots=not least,
         value_discretization_interval=min(spread / _LOSS_STEPS, _MAX_LOSS_STEP),
         neighboring_relation=(
             neighbours.REPLACE_ONE if relation is Relation.REPLACE_ONE else neighbours.ADD_OR_REMOVE_ONE
         ),
     )
-    return step.self_compose(schedule.steps)
+    return step.self_compose(steps)
+
+
+def losses_curve(composed: "PrivacyLossDistribution") -> TradeoffCurve:
+    """What an attacker can reach at each false positive rate, by the privacy loss of all steps."""
+    with np.errstate(over="ignore"):
+        most = min(composed.get_epsilon_for_delta(1e-12), _MAX_EPSILON)
+    epsilons = np.linspace(0.0, most, _CURVE_POINTS)
+    deltas = np.asarray(composed.get_delta_for_epsilon(list(epsilons)))
+    return curve_from_profile(epsilons, np.clip(deltas, 0.0, 1.0))  # rounding may leave [0, 1]
 
 
 def is_exact(sigma: float, schedule: TrainingSchedule) -> bool:
     """Whether epsilon is the smallest that holds: for Poisson batches, unless there is very little noise."""
-    return schedule.sampling is BatchSampling.POISSON and sigma >= _MIN_SIGMA
+    return schedule.sampling is BatchSampling.POISSON and sigma >= MIN_SIGMA
 
 
 def _mu_in_every_step(sigma: float, relation: Relation, schedule: TrainingSchedule) -> float:

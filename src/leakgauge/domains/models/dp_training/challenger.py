@@ -1,0 +1,218 @@
+"""The challenger that runs the user's DP training, with canaries in its steps or in its data."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals, Transcript
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.models.dp_training.claim import TrainingClaim
+from leakgauge.domains.models.dp_training.plan_tables import (
+    CanaryCoin,
+    DpTrainingChallengerTable,
+    read_dp_training_table,
+)
+from leakgauge.domains.models.dp_training.run_training import WHERE, require_callable, run_training
+from leakgauge.domains.models.dp_training.step_watch import StepWatch, WatchedTraining
+from leakgauge.domains.models.dp_training.transcript import write_transcript
+from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.support.work_count import TRAINING, count_work
+
+CONTROL_STEPS = 3  # of a training with one coin, in the positive control
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingsBlock:
+    """The trainings of a block of rounds.
+
+    ``projections`` has for each round the components along the canary: of its step, or of all steps of its
+    training. ``losses`` are those of black-box canaries, rounds x canaries.
+    """
+
+    trainings: Sequence[WatchedTraining]
+    projections: Sequence[Reals] = ()
+    losses: Reals | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CanaryStepsView:
+    """What an attacker who knows all other gradients sees of each round: components along the canary."""
+
+    projections: Sequence[Reals]
+    _trainings: Sequence[WatchedTraining] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class CanaryLossesView:
+    """The losses of all canaries under the model of each round."""
+
+    losses: Reals
+    _trainings: Sequence[WatchedTraining] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CanaryStepsKnowledge:
+    """Knows the canary, everybody else's gradients and every noisy step; ``sigma`` is the noise claimed."""
+
+    sigma: float
+
+    def view(self, block: TrainingsBlock) -> CanaryStepsView:
+        return CanaryStepsView(block.projections, block.trainings)
+
+    def transcript(self, view: CanaryStepsView) -> Transcript:
+        return write_transcript(view._trainings)  # noqa: SLF001 (hidden from attacks, not from here)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CanaryLossesKnowledge:
+    """Knows the canaries, and can query the trained model about them."""
+
+    def view(self, block: TrainingsBlock) -> CanaryLossesView:
+        assert block.losses is not None
+        return CanaryLossesView(block.losses, block.trainings)
+
+    def transcript(self, view: CanaryLossesView) -> Transcript:
+        return write_transcript(view._trainings)  # noqa: SLF001 (hidden from attacks, not from here)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Challenger(ChallengerDefaults):
+    """Owns a training; a round is a step, a whole training, or a training with many canaries in its data."""
+
+    train: Callable[..., Any]
+    options: DpTrainingChallengerTable
+    claim: TrainingClaim
+    digest: str
+    noiseless: bool = False  # the positive control
+
+    @property
+    def n_targets(self) -> int:
+        return 1 if self.options.canaries is None or self.noiseless else self.options.canaries
+
+    @property
+    def coins(self) -> Coins:
+        return Coins.FAIR
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The claim, for canaries in the data; what its noise gives a canary that is in the batches else."""
+        if self.noiseless:
+            return None
+        if self.options.canaries is not None:
+            return self.claim.guarantee
+        return self.claim.canary_guarantee(
+            1 if self.options.coin is CanaryCoin.STEP else self.claim.steps,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        claim = self.claim
+        sigma = (
+            f"ε = {claim.epsilon:g} at δ = {claim.delta:g} is claimed for {claim.steps:,} steps, "
+            f"{claim.sampling.value} batches at a rate of {claim.sample_rate:.4g}: by the accountant this "
+            f"needs a noise multiplier of {claim.needed_sigma:.4g}"
+        )
+        if self.options.canaries is not None:
+            return (sigma,)
+        canary = (
+            f"a canary is put into batches after the sampler, by a coin for each {self.options.coin.value}: "
+            "this tests the noise and the clipping of a step; any ε of the whole training that follows is "
+            "model-based"
+        )
+        return sigma, canary
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members: Bits, rng: Generator) -> TrainingsBlock:
+        if self.options.canaries is not None:
+            return self._with_losses(members, rng)
+        if self.options.coin is CanaryCoin.TRAINING:
+            return self._with_one_coin(members[:, 0], rng)
+        return self._with_fresh_coins(members[:, 0], rng)
+
+    def _with_fresh_coins(self, coins: Bits, rng: Generator) -> TrainingsBlock:
+        """As many trainings as have that many steps together; the last one is ended early."""
+        trainings: list[WatchedTraining] = []
+        used = 0
+        while used < len(coins):
+            trainings.append(self._train(StepWatch(coins[used:], rng.spawn(1)[0], self.noiseless), rng))
+            used += trainings[-1].n_steps
+        seen = np.concatenate([training.columns["projection"] for training in trainings])
+        return TrainingsBlock(trainings, projections=tuple(seen[:, None]))
+
+    def _with_one_coin(self, coins: Bits, rng: Generator) -> TrainingsBlock:
+        trainings = []
+        for coin in coins:
+            steps = np.full(CONTROL_STEPS if self.noiseless else 1, coin)
+            watch = StepWatch(steps, rng.spawn(1)[0], self.noiseless, whole=not self.noiseless)
+            trainings.append(self._train(watch, rng))
+        return TrainingsBlock(trainings, projections=[one.columns["projection"] for one in trainings])
+
+    def _with_losses(self, members: Bits, rng: Generator) -> TrainingsBlock:
+        """One training for each round; in the control one for as many rounds as there are canaries."""
+        n = self.options.canaries
+        assert n is not None
+        coins = members.ravel()
+        padded = np.append(coins, rng.random(-coins.size % n) < 0.5).reshape(-1, n)
+        trainings = []
+        for row in padded:
+            watch = StepWatch(np.empty(0, dtype=bool), rng.spawn(1)[0], self.noiseless, whole=True)
+            trainings.append(self._train(watch, rng, row))
+        found = np.concatenate([one.losses for one in trainings if one.losses is not None])
+        return TrainingsBlock(trainings, losses=found[: coins.size].reshape(members.shape))
+
+    def _train(self, watch: StepWatch, rng: Generator, canaries: Bits | None = None) -> WatchedTraining:
+        count_work(TRAINING)
+        mislabelled = self.options.canary == "mislabelled"
+        return run_training(self.train, watch, rng.spawn(1)[0], mislabelled=mislabelled, canaries=canaries)
+
+    def control(self) -> "Challenger":
+        """The same training with a noise multiplier of 0; of a hand-written loop, its sums without noise."""
+        return replace(self, noiseless=True, digest=sha256(f"control {self.digest}".encode()).hexdigest())
+
+    def knowledge(self, name: str) -> CanaryStepsKnowledge | CanaryLossesKnowledge:
+        """What an attacker may know of the training."""
+        match name:
+            case "strong" if self.options.canaries is None:
+                return CanaryStepsKnowledge(sigma=self.claim.needed_sigma)
+            case "black_box" if self.options.canaries is not None:
+                return CanaryLossesKnowledge()
+        fits = "'strong' (attack gradient_canary)"
+        if self.options.canaries is not None:
+            fits = "'black_box' (attack canary_loss)"
+        raise BadInput(f"knowledge {name!r} does not fit this audit of a DP training; use {fits}")
+
+
+def build(
+    *,
+    data: dict[str, Any],
+    challenger: dict[str, Any],
+    mechanism: dict[str, Any],
+    folder: Path,
+    seed: int,  # noqa: ARG001 (the training reads its own data)
+) -> Challenger:
+    """Build the challenger that the tables of a plan describe."""
+    if data or mechanism:
+        given = "data" if data else "mechanism"
+        raise BadInput(f"{given}: a DP training of one's own has its data and noise itself; leave it out")
+    options, claim = read_dp_training_table(challenger)
+    loader = UserCodeLoader(folder)
+    train = loader.load(options.dp_training, WHERE)
+    return build_for_function(train, options, claim, repr(sorted(loader.sources.items())))
+
+
+def build_for_function(
+    train: Callable[..., Any], options: DpTrainingChallengerTable, claim: TrainingClaim, source: str
+) -> Challenger:
+    """Build the challenger of a function; ``source`` is its text, for the digest."""
+    require_callable(train, canaries=options.canaries is not None)
+    identity = "\n".join((repr(options), repr(claim), source))
+    digest = sha256(identity.encode(errors="surrogatepass")).hexdigest()
+    return Challenger(train=train, options=options, claim=claim, digest=digest)

@@ -1,0 +1,148 @@
+"""Loops written by hand: what the steps of honest and of wrong trainings show."""
+
+import numpy as np
+import pytest
+
+from domains.models.dp_training.watched_trainings import CLAIM, SIGMA, STEPS, numpy_loop, watched
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.dp_training.claim import TrainingClaim
+from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
+
+HALF = 0.0005  # the error of the tests at confidence .999
+
+
+def test_claim_needs_the_noise_that_the_tests_use():
+    assert TrainingClaim(**CLAIM).needed_sigma == pytest.approx(SIGMA, rel=1e-4)
+
+
+@pytest.mark.parametrize("n_audits", [12, pytest.param(60, marks=pytest.mark.nightly)])
+def test_honest_loop_is_accused_at_most_once_in_60_audits(n_audits):
+    found = [watched(numpy_loop(), seed=seed) for seed in range(n_audits)]
+    decided = [one.decided(HALF) for one in found]
+    assert sum(bool(one.violations or one.departures) for one in decided) <= 1
+    assert not any(one.conformance.certain or one.conformance.departures for one in found)
+
+
+def test_third_of_the_noise_is_found_from_one_training_of_500_steps():
+    claim = CLAIM | {"steps": 500}
+    sigma = TrainingClaim(**claim).needed_sigma
+    found = watched(numpy_loop(1 / 3, steps=500, sigma=sigma), rounds=500, claim=claim)
+    assert found.p_value("step_guesses") < 1e-6
+    assert found.p_value("too_little_noise") < 1e-12
+    assert "less noise than accounted" in found.decided(HALF).violations[0]
+    assert "model-based" in found.decided(HALF).violations[0]
+    assert found.decided(HALF).certain
+
+
+def test_half_of_the_noise_is_found_from_five_trainings_of_500_steps():
+    claim = CLAIM | {"steps": 500}
+    sigma = TrainingClaim(**claim).needed_sigma
+    found = watched(numpy_loop(1 / 2, steps=500, sigma=sigma), rounds=2_500, claim=claim)
+    assert found.p_value("step_guesses") < 1e-6
+
+
+@pytest.mark.parametrize("n_trainings", [60, pytest.param(400, marks=pytest.mark.nightly)])
+def test_third_of_the_noise_is_found_from_small_trainings_with_one_coin_each(n_trainings):
+    claim = {"epsilon": 4.0, "sample_rate": 0.2, "steps": 20}
+    sigma = TrainingClaim(**claim).needed_sigma
+    wrong = watched(numpy_loop(1 / 3, 20, sigma), rounds=n_trainings, claim=claim, coin="training")
+    assert wrong.p_value("step_rates") < HALF
+    honest = watched(numpy_loop(1.0, 20, sigma), rounds=n_trainings, claim=claim, coin="training")
+    assert not honest.decided(HALF).violations
+    assert honest.p_value("step_rates") > HALF
+
+
+def test_no_noise_is_found_and_the_canary_is_always_seen():
+    found = watched(numpy_loop(0.0))
+    assert found.accuracy == 1.0
+    assert found.decided(HALF).certain
+
+
+def test_attack_is_right_as_often_as_the_noise_allows():
+    accuracies = [watched(numpy_loop(), seed=seed).accuracy for seed in range(10)]
+    assert np.mean(accuracies) == pytest.approx(0.6408, abs=0.05)  # Phi(1 / (2 sigma)), 1,000 steps
+
+
+def test_sums_alone_are_enough_for_the_noise():
+    def train(watch, rng):
+        for _ in range(STEPS):
+            watch.step(np.zeros(20), SIGMA / 2 * rng.normal(size=20), clip=1.0)
+
+    found = watched(train)
+    assert found.p_value("too_little_noise") < 1e-12
+    assert "step_guesses" not in [test.name for test in found.conformance.tests]
+
+
+def test_own_canary_gives_the_direction():
+    def train(watch, rng):
+        for _ in range(STEPS):
+            own = 0.1 * rng.normal(size=6)
+            gradients = watch.add_canary(np.zeros((3, 6)), clip=1.0, canary=own)
+            total = gradients.sum(axis=0)
+            watch.step(total, total + 0.001 * rng.normal(size=6))
+
+    assert watched(train).accuracy == 1.0
+
+
+def test_clipping_the_sum_of_a_batch_is_not_as_stated():
+    def train(watch, rng):
+        for _ in range(STEPS):
+            total = watch.add_canary(rng.normal(size=(5, 6)), clip=1.0).sum(axis=0)
+            total = total / max(1.0, np.linalg.norm(total))
+            watch.step(total, total + SIGMA * rng.normal(size=6))
+
+    assert "not that of gradients clipped one by one" in watched(train).conformance.departures[0]
+
+
+def test_noise_from_a_short_list_is_found():
+    def train(watch, rng):
+        noise = SIGMA * rng.normal(size=(10, 6))
+        for step in range(STEPS):
+            watch.step(np.zeros(6), noise[step % 10], clip=1.0)
+
+    found = watched(train)
+    assert found.p_value("correlated_noise") > HALF  # the step before does not tell
+    assert found.p_value("reused_noise") < 1e-12
+
+
+def test_trainings_that_set_their_own_seed_are_not_called_reused_noise():
+    def train(watch):
+        numpy_loop(steps=50)(watch, np.random.default_rng(5))
+
+    found = watched(train)
+    assert "repeat their noise" in found.conformance.dependent
+    assert not found.decided(HALF).violations
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        (lambda rng: None, "no noisy step was seen"),
+        (lambda epochs: None, "parameter 'epochs' without a default"),
+        (lambda watch: watch.step([1.0], [2.0]), "clip is missing"),
+        (lambda watch: watch.step([1.0], [2.0, 3.0], clip=1.0), "1 values, the noisy 2"),
+        (lambda watch: watch.step([1.0], [np.inf], clip=1.0), "not finite"),
+        (lambda watch: watch.add_canary([1.0], clip=1.0), "examples x parameters"),
+        (lambda watch: 1 / 0, "ZeroDivisionError"),
+        (lambda canaries: None, "add challenger.canaries"),
+    ],
+)
+def test_training_that_cannot_be_watched_is_refused(train, message):
+    with pytest.raises(BadInput, match=message):
+        watched(train)
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be in"),
+        ({"sample_rate": 2.0}, "sample_rate must be in"),
+        ({"steps": 0}, "steps must be in"),
+        ({"sampling": "without_replacement"}, "not accounted for"),
+        ({"sampling": "shuffled", "relation": "add_remove"}, "replace_one"),
+        ({"noise_multiplier": 0.0}, "noise_multiplier must be in"),
+    ],
+)
+def test_claim_that_cannot_be_accounted_for_is_refused(claim, message):
+    with pytest.raises(BadInput, match=message):
+        read_dp_training_table({"dp_training": "own:train", "claim": CLAIM | claim})

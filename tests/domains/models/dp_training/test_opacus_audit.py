@@ -1,0 +1,190 @@
+"""Opacus as it is: honest trainings, and the bugs that people write around it."""
+
+import pytest
+
+from domains.models.dp_training.watched_trainings import CLAIM, SIGMA, STEPS, opacus_training, watched
+from leakgauge.domains.models.dp_training.claim import TrainingClaim
+from leakgauge.domains.models.training.schedule import BatchSampling
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("opacus", reason="Opacus is not installed")
+
+ERROR = 0.0005  # of the tests at confidence .999
+SHUFFLED = CLAIM | {"sampling": "shuffled"}
+
+
+def shuffled_sigma():
+    return TrainingClaim(**(CLAIM | {"sampling": BatchSampling.SHUFFLED})).needed_sigma
+
+
+def accused(found):
+    decided = found.decided(ERROR)
+    return bool(decided.violations or decided.departures)
+
+
+HONEST = {
+    "poisson": (lambda: opacus_training(), CLAIM, {}),
+    "shuffled": (lambda: opacus_training(poisson=False, sigma=shuffled_sigma()), SHUFFLED, {}),
+    "mislabelled": (lambda: opacus_training(), CLAIM, {"canary": "mislabelled"}),
+    "ghost": (lambda: opacus_training(grad_sample_mode="ghost"), CLAIM, {}),
+}
+
+
+@pytest.mark.parametrize("how", ["poisson", "shuffled", "mislabelled", "ghost"])
+def test_honest_training_shows_nothing(how):
+    make, claim, options = HONEST[how]
+    found = watched(make(), claim=claim, **options)
+    assert not accused(found), found.decided(ERROR)
+    assert 0.5 < found.accuracy < 0.8
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", ["poisson", "shuffled"])
+def test_honest_training_is_accused_at_most_once_in_60_audits(how):
+    make, claim, options = HONEST[how]
+    assert sum(accused(watched(make(), seed=seed, claim=claim, **options)) for seed in range(60)) <= 1
+
+
+@pytest.mark.parametrize("canary", ["dirac", "mislabelled"])
+def test_third_of_the_noise_is_found_and_the_accountant_said_so(canary):
+    found = watched(opacus_training(scale=1 / 3), canary=canary)
+    assert found.p_value("too_little_noise") < 1e-12
+    if canary == "dirac":  # the gradient of a record may be shorter than the clip
+        assert found.p_value("step_guesses") < ERROR
+    assert "recorded a noise multiplier of 0.462" in found.conformance.certain[0]
+
+
+def test_canary_is_always_seen_without_noise():
+    for canary in ("dirac", "mislabelled"):
+        assert watched(opacus_training(scale=1e-6), rounds=20, canary=canary).accuracy == 1.0
+
+
+def noise_for_a_mean(optimizer):
+    """Bug: noise for the mean of a batch, added to the sum."""
+
+    def add_noise():
+        scale = optimizer.noise_multiplier * optimizer.max_grad_norm / optimizer.expected_batch_size
+        for parameter in optimizer.params:
+            noise = scale * torch.randn_like(parameter.summed_grad)
+            parameter.grad = (parameter.summed_grad + noise).view_as(parameter)
+
+    optimizer.add_noise = add_noise
+
+
+def clipping_the_batch(optimizer):
+    """Bug: the sum of all gradients is clipped, as torch.nn.utils.clip_grad_norm_ does."""
+
+    def clip_and_accumulate():
+        sums = [gradients.sum(dim=0) for gradients in optimizer.grad_samples]
+        length = torch.stack([total.norm() for total in sums]).norm()
+        for parameter, total in zip(optimizer.params, sums):
+            parameter.summed_grad = total * (optimizer.max_grad_norm / length).clamp(max=1.0)
+
+    optimizer.clip_and_accumulate = clip_and_accumulate
+
+
+def clipping_to_another_length(optimizer):
+    """Not as stated, though no bug: gradients are clipped to half of the length that the noise is for."""
+    clip, original = optimizer.max_grad_norm, optimizer.clip_and_accumulate
+
+    def clip_and_accumulate():
+        optimizer.max_grad_norm = clip / 2
+        original()
+        optimizer.max_grad_norm = clip
+
+    optimizer.clip_and_accumulate = clip_and_accumulate
+
+
+def accountant_not_stepped(optimizer):
+    """Bug: a hook of one's own replaces that of the accountant."""
+    optimizer.attach_step_hook(lambda optimizer: None)
+
+
+def noise_used_again(optimizer):
+    """Bug: the generator of the noise is seeded in every step."""
+    original = optimizer.add_noise
+
+    def add_noise():
+        torch.manual_seed(1)
+        original()
+
+    optimizer.add_noise = add_noise
+
+
+def noise_used_twice(optimizer):
+    """Bug: the noise is drawn in every second step only."""
+    original, state = optimizer.add_noise, []
+
+    def add_noise():
+        if len(state) % 2 == 0:
+            state.append(torch.get_rng_state())
+        else:
+            torch.set_rng_state(state[-1])
+            state.append(None)
+        original()
+        if len(state) % 2 == 0:
+            torch.manual_seed(len(state))
+
+    optimizer.add_noise = add_noise
+
+
+def divided_by_the_batch(optimizer):
+    """Bug: the noisy sum is divided by the number of examples that are really in the batch."""
+
+    def scale_grad():
+        n = len(optimizer.grad_samples[0])
+        for parameter in optimizer.params:
+            parameter.grad /= n
+
+    optimizer.scale_grad = scale_grad
+
+
+VIOLATIONS = {
+    noise_for_a_mean: "less noise than accounted",
+    clipping_the_batch: "not clipped one by one",
+    noise_used_again: "same noise is in several steps",
+    noise_used_twice: "same noise is in several steps",
+}
+DEPARTURES = {
+    accountant_not_stepped: f"recorded 0 of {STEPS} noisy steps",
+    clipping_to_another_length: "not that of gradients clipped one by one",
+    divided_by_the_batch: "divided by the actual number",
+}
+
+
+@pytest.mark.parametrize("bug", VIOLATIONS, ids=lambda bug: bug.__name__)
+def test_bug_is_a_certain_violation(bug):
+    found = watched(opacus_training(change=bug)).decided(ERROR)
+    assert any(VIOLATIONS[bug] in text for text in found.violations), found
+    assert found.certain
+
+
+@pytest.mark.parametrize("bug", DEPARTURES, ids=lambda bug: bug.__name__)
+def test_bug_is_certainly_not_as_stated(bug):
+    found = watched(opacus_training(change=bug))
+    assert any(DEPARTURES[bug] in text for text in found.conformance.departures), found.conformance
+
+
+def test_shuffled_batches_under_a_poisson_claim_are_certain():
+    found = watched(opacus_training(poisson=False))
+    (text,) = found.conformance.departures
+    assert "batches have a constant size" in text
+    assert "at most" in text
+    assert not found.decided(ERROR).violations  # it is not known whether epsilon is larger
+
+
+def test_more_steps_than_claimed_are_certain():
+    found = watched(opacus_training(steps=3 * STEPS), rounds=3 * STEPS)
+    assert any("took 300 noisy steps" in text for text in found.conformance.certain)
+
+
+def test_higher_rate_than_claimed_is_certain():
+    found = watched(opacus_training(), claim=CLAIM | {"sample_rate": 0.05, "noise_multiplier": SIGMA})
+    assert any("recorded a sample rate of 0.1" in text for text in found.conformance.departures)
+
+
+@pytest.mark.parametrize("canary", ["dirac", "mislabelled"])
+def test_virtual_batches_are_one_step(canary):
+    found = watched(opacus_training(steps=30, physical_batch=8), rounds=30, canary=canary)
+    assert not accused(found), found.decided(ERROR)
+    assert len(found.scores) == 30
