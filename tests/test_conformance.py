@@ -94,24 +94,26 @@ GAMES = Path(__file__).parent / "domains"
 NAKED, BLIND = 1e-3, 1e6  # noise that hides nothing, and noise that hides everything
 
 
-@pytest.fixture(
-    params=[
-        (domain, attack)
-        for domain in catalog.domain_names()
-        for attack in catalog.module_names(catalog.attacks_package(domain))
-    ],
-    ids="-".join,
-)
+def conformance_game(domain):
+    """The names that a domain's game defines: ``tables``, and perhaps what is asked of its attacks."""
+    return run_path(str(GAMES / domain / "conformance_game.py"))
+
+
+def attacks_by_domain():
+    """All attacks; those whose game starts a process of its own run every night."""
+    for domain in catalog.domain_names():
+        at_night = conformance_game(domain).get("AT_NIGHT", ())
+        for attack in catalog.module_names(catalog.attacks_package(domain)):
+            marks = [pytest.mark.nightly] if attack in at_night else []
+            yield pytest.param((domain, attack), id=f"{domain}-{attack}", marks=marks)
+
+
+@pytest.fixture(params=attacks_by_domain())
 def contender(request):
     domain, attack = request.param
     return domain, Contender(
         attack=attack, knowledge=catalog.accepted_knowledge(domain, attack)[0], label="it"
     )
-
-
-def conformance_game(domain):
-    """The names that a domain's game defines: ``tables``, and perhaps what is asked of its attacks."""
-    return run_path(str(GAMES / domain / "conformance_game.py"))
 
 
 def game(contender, noise, tmp_path):

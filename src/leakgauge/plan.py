@@ -362,7 +362,9 @@ def _metrics(table: dict[str, Any], where: str) -> MetricsTable:
 
 
 def _contenders(entry: _AuditTable, where: str) -> tuple[Contender, ...]:
-    attacks = catalog.get_domain(entry.domain).default_attacks if entry.attacks is None else entry.attacks
+    attacks = entry.attacks
+    if attacks is None:
+        attacks = catalog.get_domain(entry.domain).attacks_by_default(entry.challenger)
     if not attacks:
         raise BadInput(f"{where}.attacks: the list is empty; name an attack, or leave the key out")
     contenders = tuple(

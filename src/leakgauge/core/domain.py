@@ -82,6 +82,9 @@ class Domain:
     package: str  # always __name__ of the package that declares it
     default_attacks: tuple[dict[str, Any] | str, ...]  # of a plan that names none, as a plan would write them
 
+    default_attacks_with: Mapping[str, tuple[dict[str, Any] | str, ...]] = field(default_factory=dict)
+    """The same for plans whose challenger's table has a key that calls for other attacks."""
+
     challenger: Place = "challenger:build"  # (*, data, challenger, mechanism, folder, seed) -> Challenger
     complete_challenger: Place | None = None
     """(challenger, attackers) -> challenger: adds to the table of a plan what depends on the attacks."""
@@ -127,6 +130,13 @@ class Domain:
     @property
     def attacks_package(self) -> str:
         return f"{self.package}.attacks"
+
+    def attacks_by_default(self, challenger: Mapping[str, Any]) -> tuple[dict[str, Any] | str, ...]:
+        """The attacks of a plan that names none, for a challenger's table."""
+        return next(
+            (attacks for key, attacks in self.default_attacks_with.items() if key in challenger),
+            self.default_attacks,
+        )
 
     def load(self, place: Place) -> Any:
         """Import what a place of this domain names."""

@@ -2,9 +2,12 @@
 
 from leakgauge.core.domain import Domain, Term
 
+APP_SERVER = "app_server"
+
 DOMAIN = Domain(
     package=__name__,
     default_attacks=({"name": "likelihood_neuron"},),
+    default_attacks_with={"app": ({"name": "planted_layers"},)},
     lower_risk=(
         "Perturb rows with a smaller epsilon (compare “ε achieved exactly” with the stated one), or train on "
         "larger batches."
@@ -13,6 +16,11 @@ DOMAIN = Domain(
         "server": Term(
             title="server that holds the target's record",
             meaning="A server that holds the target's row and rows of its own (Nguyen et al.)",
+        ),
+        APP_SERVER: Term(
+            title="server that runs the app and holds the target's record",
+            meaning="A server that holds the target's row, rows of its own, and the app that it sends to "
+            "clients",
         ),
     },
     mechanisms="plan_tables:mechanism_lines",
@@ -51,6 +59,11 @@ DOMAIN = Domain(
         "stealth_second": Term(
             title="Distance of the chosen neuron",
             meaning="the same for the weights of the chosen neuron",
+        ),
+        "whole_update": Term(
+            title="Read by the whole update",
+            meaning="share of targets for which noise made the attack compare the whole update",
+            is_share=True,
         ),
         "certified_success_hoeffding": Term(
             title="Success, certified as in the paper",

@@ -17,6 +17,9 @@ from leakgauge.domains.federated.data.data_loader import load_rows
 from leakgauge.domains.federated.data.dataset import OWN_PERTURBATION, PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
+from leakgauge.domains.federated.flower_app import challenger as flower_app
+from leakgauge.domains.federated.flower_app.app_table import APP_KEY
+from leakgauge.domains.federated.flower_app.challenger import AppChallenger
 from leakgauge.domains.federated.guarantee import client_guarantee
 from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.own_perturbation import OwnPerturbation
@@ -111,8 +114,19 @@ class Challenger(ChallengerDefaults):
 
 def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
+) -> "Challenger | AppChallenger":
+    """Build the challenger that the tables of a plan describe: a Flower app of the user, or our clients."""
+    if APP_KEY in challenger:
+        return flower_app.build(
+            data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed
+        )
+    return build_clients(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
+
+
+def build_clients(
+    *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
-    """Build the challenger that the tables of a plan describe."""
+    """Build the challenger with clients of our own."""
     table = read_challenger_table(challenger)
     require_torch()
     flower = read_flower_engine(table.client_app, folder) if table.engine == "flower" else None

@@ -6,9 +6,12 @@ from typing import Any
 
 from numpy.random import Generator
 
-from leakgauge.domains.federated import DOMAIN
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated import APP_SERVER, DOMAIN
 from leakgauge.domains.federated.challenger import Challenger
 from leakgauge.domains.federated.data.dataset import Ints
+from leakgauge.domains.federated.flower_app.challenger import AppChallenger
+from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge, app_knowledge
 from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.plan_tables import FederatedKnowledgeTable
 from leakgauge.domains.federated.release import ClientTraining, FederatedBlock, FederatedView
@@ -41,10 +44,27 @@ class ServerKnowledge:
         return [network.plant_neuron(neuron, self.shape, rng) for neuron in crafted]
 
 
-def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001
+def build(
+    name: str,
+    parameters: dict[str, Any],
+    challenger: Challenger | AppChallenger,
+    seed: int,  # noqa: ARG001
+) -> ServerKnowledge | AppServerKnowledge:
     """Build what the server may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(FederatedKnowledgeTable, parameters, f"knowledge {name!r}")
+    if isinstance(challenger, AppChallenger) != (name == APP_SERVER):
+        raise BadInput(
+            f"knowledge {name!r} is about {'a Flower app' if name == APP_SERVER else 'other clients'}: "
+            "with challenger.app the attack is planted_layers, and without it any other"
+        )
+    if isinstance(challenger, AppChallenger):
+        return app_knowledge(challenger)
+    return server_knowledge(challenger)
+
+
+def server_knowledge(challenger: Challenger) -> ServerKnowledge:
+    """Build what the server of our own clients may know."""
     return ServerKnowledge(
         targets=challenger.pool.targets,
         target_labels=challenger.pool.target_labels,

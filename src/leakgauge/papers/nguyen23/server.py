@@ -11,7 +11,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import knowledge
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
-from leakgauge.domains.federated.challenger import Challenger, build
+from leakgauge.domains.federated.challenger import Challenger, build_clients
 from leakgauge.domains.federated.clients.utility import ClassifierUtility, classifier_utility
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.papers.nguyen23.data import DataColumn, FeatureForm
@@ -33,7 +33,7 @@ class AuditSetup:
 
     @property
     def server(self) -> knowledge.ServerKnowledge:
-        return knowledge.build("server", {}, self.challenger, self.seed)
+        return knowledge.server_knowledge(self.challenger)
 
     @property
     def exact_epsilon(self) -> float | None:
@@ -81,7 +81,7 @@ def setup_without_games(
 
 
 def _setup(audit: Audit, seed: int) -> AuditSetup:
-    challenger = build(
+    challenger = build_clients(
         data=audit.data,
         challenger=audit.challenger,
         mechanism=audit.mechanism,

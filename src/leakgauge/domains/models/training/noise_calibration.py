@@ -141,7 +141,7 @@ def group_epsilon(sigma: float, delta: float, k: int, schedule: TrainingSchedule
     A Poisson batch holds a binomial number of them, and each moves the sum by one clip: the privacy loss of
     such a step is that of a mixture of Gaussians (Ganesh 2024), composed over all steps.
     """
-    if schedule.sampling is not BatchSampling.POISSON or sigma < k * _MIN_SIGMA:
+    if schedule.sampling is not BatchSampling.POISSON or sigma < k * MIN_SIGMA:
         return None
     from scipy.stats import binom
 

@@ -1,0 +1,1 @@
+"""A small Flower app, as a team would write it."""

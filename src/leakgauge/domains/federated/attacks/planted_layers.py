@@ -1,0 +1,190 @@
+"""Crafted weights in the last layers of the user's own network, which only the target's row moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.federated.flower_app.challenger import AppView
+from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
+from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge
+from leakgauge.domains.federated.flower_app.planted_layers import (
+    Plant,
+    PlantedLayers,
+    TargetFeatures,
+    flat,
+    layer_stealth,
+    silent_layers,
+)
+
+GAINS = (1.0, 100.0, 10_000.0)  # tried where noise hides a neuron of gain 1
+_SEPARATED = 0.9  # share of calibration games that make the change of watched weights good enough
+_LEAST_SHARE = 4.0  # a member may move weights this many times less than in any calibration game
+_MOST_FEATURE_ROWS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedTarget:
+    """What is sent for one target, and how the answer is read.
+
+    Without ``direction`` the score is how far the watched weights moved; with it, the projection of the whole
+    update. It is shifted and scaled so that 0 is the cut-off of the calibration games.
+    """
+
+    layers: PlantedLayers
+    direction: Reals | None
+    cut: float
+    spread: float
+
+    def value(self, update: Arrays) -> float:
+        """The score before it is shifted."""
+        if self.direction is None:
+            return float(np.log(self.layers.fired(update) + 1e-30))
+        return float(np.clip(np.nan_to_num(flat(update) @ self.direction), -1e30, 1e30))
+
+    def score(self, update: Arrays) -> float:
+        """How much more likely the target is in, on a scale of this target's own."""
+        return (self.value(update) - self.cut) / self.spread
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateScorer:
+    """Sends the crafted layers, and scores the updates."""
+
+    targets: Sequence[PlantedTarget]
+
+    def __call__(self, view: AppView, rng: Generator) -> Reals:
+        rounds = view.updates([target.layers.arrays for target in self.targets])
+        return np.array(
+            [[target.score(update) for target, update in zip(self.targets, row)] for row in rounds]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Plants a neuron behind the user's own layers that is active for the target alone.
+
+    ``games`` are simulated on rows of the attacker's own, to set the cut-off. A ``stealthy`` plant leaves all
+    other weights as the app's server sent them.
+    """
+
+    accepts: ClassVar[tuple[str, ...]] = ("app_server",)
+
+    games: int = 24
+    stealthy: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.games >= 8:
+            raise BadInput(f"games must be >= 8, got {self.games}; they set the cut-off")
+
+    def study(self, knowledge: AppServerKnowledge, rng: Generator) -> Scorer[AppView]:
+        planted = [self._plant(knowledge, target, rng) for target in range(len(knowledge.rows.targets))]
+        distances = [layer_stealth(one.layers, knowledge.sent, knowledge.stack, rng) for one in planted]
+        numbers = {name: float(np.mean([one[name] for one in distances])) for name in distances[0]}
+        numbers["whole_update"] = float(np.mean([one.direction is not None for one in planted]))
+        return Scorer(UpdateScorer(planted), Reading(threshold=0.0, studied=numbers))
+
+    def _plant(self, knowledge: AppServerKnowledge, target: int, rng: Generator) -> PlantedTarget:
+        features = target_features(knowledge, target, rng)
+        layers = self._craft(knowledge, features, GAINS[0])
+        simple, right = _calibrated(PlantedTarget(layers, None, 0.0, 1.0), knowledge, target, self.games, rng)
+        if right >= _SEPARATED:
+            return simple
+        candidates = [
+            self._matched(knowledge, target, self._craft(knowledge, features, gain), rng) for gain in GAINS
+        ]
+        found = [one for one in candidates if one is not None]
+        if not found:
+            return simple
+        best, _ = max(found, key=lambda one: one[1])
+        tried, share = _calibrated(best, knowledge, target, self.games, rng)
+        if share < right and right > 0.75:
+            return simple
+        return replace(tried, cut=best.cut, spread=best.spread)
+
+    def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, gain: float) -> PlantedLayers:
+        plant = Plant(gain=gain, stealthy=self.stealthy)
+        return plant.craft(knowledge.sent, knowledge.stack, features, knowledge.n_others)
+
+    def _matched(
+        self, knowledge: AppServerKnowledge, target: int, layers: PlantedLayers, rng: Generator
+    ) -> tuple[PlantedTarget, float] | None:
+        """A matched filter of the whole update, and how strong the signal is without noise.
+
+        The direction is the mean difference between clients with and without the target, simulated with the
+        app's clipping but without its noise.
+        """
+        updates = {}
+        for member in (True, False):
+            games = knowledge.simulate(
+                layers.arrays, target, [member] * (self.games // 2), rng, protection=_noiseless(knowledge)
+            )
+            updates[member] = np.array([flat(answer.update) for answer, _ in games])
+        if not all(np.isfinite(rows).all() for rows in updates.values()):
+            return None
+        inside, outside = updates[True].mean(0), updates[False].mean(0)
+        norm = float(np.linalg.norm(inside - outside))
+        if norm == 0:
+            return None
+        direction = (inside - outside) / norm
+        middle = float((inside + outside) @ direction / 2)
+        spread = float(np.std(np.concatenate([(updates[True] - inside) @ direction, [0.0]])))
+        return PlantedTarget(layers, direction, middle, norm), norm / (1 + spread / norm)
+
+
+def _noiseless(knowledge: AppServerKnowledge) -> Protection:
+    return "off" if knowledge.protection == "off" else "clipping"
+
+
+def target_features(knowledge: AppServerKnowledge, target: int, rng: Generator) -> TargetFeatures:
+    """What enters the crafted layers for the target and for the attacker's own rows, while the client trains.
+
+    The layers are silent meanwhile, so that the layers before them do not change.
+    """
+    wanted = min(len(knowledge.rows.reference), _MOST_FEATURE_ROWS)
+    runs = max(4, -(-wanted // knowledge.rows.per_client))
+    silent = silent_layers(knowledge.sent, knowledge.stack)
+    own, others = [], []
+    for answer, places in knowledge.simulate(silent, target, [True] * runs, rng, features=True):
+        assert answer.features is not None
+        assert answer.positions is not None
+        is_target = np.isin(answer.positions, places)
+        own.append(answer.features[is_target])
+        others.append(answer.features[~is_target])
+    if not sum(map(len, own)):
+        raise BadInput("challenger.app: the client never read the target's row in its games")
+    return TargetFeatures(
+        np.concatenate(own).astype(np.float64),
+        np.concatenate(others).astype(np.float64),
+        knowledge.labels[target],
+    )
+
+
+def _calibrated(
+    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
+) -> tuple[PlantedTarget, float]:
+    """Set the cut-off by games on rows of the attacker's own; also return the share that it decides right."""
+    half = games // 2
+    values = {
+        member: np.sort(
+            [
+                planted.value(answer.update)
+                for answer, _ in knowledge.simulate(planted.layers.arrays, target, [member] * half, rng)
+            ]
+        )
+        for member in (True, False)
+    }
+    inside, outside = values[True], values[False]
+    cuts = np.unique(np.concatenate([inside, outside]))
+    cuts = np.concatenate([[cuts[0] - 1], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + 1]])
+    right = [(np.mean(inside >= cut) + np.mean(outside < cut)) / 2 for cut in cuts]
+    best = np.flatnonzero(np.isclose(right, max(right)))
+    cut = float(cuts[best[len(best) // 2]])
+    if planted.direction is None and inside[0] > outside[-1]:  # weights move about as far in every game
+        cut = max(cut, float(inside[0]) - np.log(_LEAST_SHARE))
+    spread = float(np.std(np.concatenate([inside, outside]))) or 1.0
+    return replace(planted, cut=cut, spread=spread), float(max(right))

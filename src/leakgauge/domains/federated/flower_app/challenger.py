@@ -1,0 +1,201 @@
+"""The challenger of a Flower app: its real client trains with or without the target among its rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
+from leakgauge.domains.federated.flower_app.client_games import (
+    AppDescription,
+    AppSettings,
+    Arrays,
+    ClientGame,
+    Protection,
+    RowKey,
+)
+from leakgauge.domains.federated.flower_app.client_process import client_process
+from leakgauge.domains.federated.flower_app.path_check import PathCheck, check_path
+
+
+@dataclass(frozen=True, eq=False)
+class AppRows:
+    """Which rows of the app are targets, which are the attacker's own, and which clients draw theirs from."""
+
+    targets: tuple[RowKey, ...]
+    reference: tuple[RowKey, ...]
+    pool: tuple[RowKey, ...]
+    per_client: int
+
+    def draw(self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator) -> tuple[RowKey, ...]:
+        """Draw the rows of one client; a target takes the place of one of them."""
+        drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=False)]
+        if target is not None:
+            drawn[int(rng.integers(len(drawn)))] = target
+        return tuple(drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class AppBlock:
+    """The clients of a block; each trains once for every attacker, on the same rows with the same seed."""
+
+    settings: AppSettings
+    rows: AppRows
+    members: Bits
+    seed: int
+    protection: Protection
+
+    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
+        """Yield for each round the updates of the clients, each of which got the arrays for its target."""
+        process = client_process(self.settings)
+        for row in range(len(self.members)):
+            games = [self._game(row, target, sent) for target, sent in enumerate(arrays)]
+            yield [answer.update for answer in process.play(games)]
+
+    def _game(self, row: int, target: int, arrays: Arrays) -> ClientGame:
+        rng = np.random.default_rng([self.seed, row, target])
+        member = self.rows.targets[target] if self.members[row, target] else None
+        drawn = self.rows.draw(self.rows.pool, member, rng)
+        return ClientGame(
+            arrays=arrays, rows=drawn, seed=int(rng.integers(2**62)), protection=self.protection
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AppView:
+    """A block as the server sees it: it may send arrays to the clients once."""
+
+    n_rounds: int
+    _block: AppBlock = field(repr=False)
+    _sent: list[bool] = field(default_factory=list, init=False, repr=False)
+
+    def updates(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
+        """Send every target's client the arrays for that target; yield rounds of updates."""
+        if self._sent:
+            raise BadInput("a server may send its models only once in a block; send all of them in one call")
+        self._sent.append(True)
+        return self._block.answers(arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class AppChallenger(ChallengerDefaults):
+    """Owns the rows of a Flower app; a fair coin decides whether a target is among a client's rows."""
+
+    settings: AppSettings
+    description: AppDescription
+    rows: AppRows
+    labels: tuple[int, ...]  # of the targets
+    guarantee: Guarantee | None
+    digest: str
+    notes: tuple[str, ...] = ()
+    protection: Protection = "on"
+
+    coins = Coins.FAIR
+
+    @property
+    def n_targets(self) -> int:
+        return len(self.rows.targets)
+
+    @property
+    def targets_digest(self) -> str:
+        """Of the choice of rows and the place of the project."""
+        return sha256(
+            repr((self.settings.project.name, self.settings.data_hook, self.rows)).encode()
+        ).hexdigest()
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members: Bits, rng: Generator) -> AppBlock:
+        return AppBlock(self.settings, self.rows, members, int(rng.integers(2**62)), self.protection)
+
+    def control(self) -> "AppChallenger":
+        """One target through the same client, without the noise and clipping that can be switched off."""
+        return replace(
+            self,
+            rows=replace(self.rows, targets=self.rows.targets[:1]),
+            labels=self.labels[:1],
+            guarantee=None,
+            digest=sha256(f"control\n{self.digest}".encode()).hexdigest(),
+            protection="off",
+        )
+
+
+def build(
+    *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
+) -> AppChallenger:
+    """Build the challenger of a Flower app, and check the path through its client."""
+    table = read_app_table(challenger, data, mechanism)
+    settings = table.settings(folder)
+    process = client_process(settings)
+    about = process.description
+    rows = split_app_rows(about, table, stream(seed, Role.DATA))
+    path = check_path(process, rows.targets, rows.reference, rows.per_client, stateful=table.stateful)
+    identity = repr((replace(settings, project=Path(), folder=Path()), table, rows.targets))
+    return AppChallenger(
+        settings=settings,
+        description=about,
+        rows=rows,
+        labels=path.labels,
+        guarantee=None if table.promise is None else table.promise.guarantee,
+        digest=sha256(f"{identity}\n{project_sources(settings)}".encode()).hexdigest(),
+        notes=(*_notes(about, rows, path), *about.notes),
+    )
+
+
+def split_app_rows(about: AppDescription, table: AppTable, rng: Generator) -> AppRows:
+    """Choose targets among the rows of the audited client, and divide all other rows at random."""
+    count = about.n_rows[table.partition]
+    if table.targets.names is not None:
+        targets = [(table.partition, _row_number(name, count)) for name in table.targets.names]
+    else:
+        if table.targets.how_many > count // 2:
+            raise BadInput(f"targets = {table.targets.how_many}: the client has only {count} rows; lower it")
+        chosen = rng.choice(count, table.targets.how_many, replace=False)
+        targets = [(table.partition, int(row)) for row in chosen]
+    others = [
+        key
+        for partition, rows in enumerate(about.n_rows)
+        for row in range(rows)
+        if (key := (partition, row)) not in targets
+    ]
+    mixed = [others[place] for place in rng.permutation(len(others))]
+    share = table.reference
+    n_reference = int(share) if isinstance(share, int) else round(share * len(mixed))
+    for name, rows in (("the attacker", n_reference), ("the clients", len(mixed) - n_reference)):
+        if rows <= count:
+            raise BadInput(
+                f"challenger.partitions = {table.partitions}: {name} would have {rows} rows, and a client's "
+                f"{count} rows are drawn from them; raise partitions, or change reference = {share}"
+            )
+    return AppRows(tuple(targets), tuple(mixed[:n_reference]), tuple(mixed[n_reference:]), count)
+
+
+def _row_number(name: str | int, count: int) -> int:
+    if not (isinstance(name, int) and 0 <= name < count):
+        raise BadInput(
+            f"targets: {name!r} is outside the client's partition, which has the rows 0 to {count - 1}"
+        )
+    return name
+
+
+def _notes(about: AppDescription, rows: AppRows, path: PathCheck) -> list[str]:
+    layers = " and ".join(name.removesuffix(".weight") for name in about.stack.weights)
+    notes = [
+        f"the app's own client trains on {rows.per_client} rows; crafted weights are in {layers}",
+        f"{len(rows.reference):,} rows are the attacker's own, {len(rows.pool):,} those of clients",
+    ]
+    if about.protections:
+        off = ", ".join(about.protections)
+        notes.append(f"the positive control leaves out {off}")
+    if path.own_noise:
+        notes.append("the client adds noise of its own, which the positive control cannot leave out")
+    return [*notes, *path.notes]

@@ -1,0 +1,87 @@
+"""What passes between the audit and the process that runs a user's Flower app."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]  # by their names in the app's messages
+RowKey: TypeAlias = tuple[int, int]  # partition, position in it
+
+Protection = Literal["on", "clipping", "off"]
+"""What of the app's own protection works in a game: all of it, all but the noise of known mods, or nothing
+that can be switched off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppSettings:
+    """Which project is run and how; the same settings are served by the same process."""
+
+    project: Path
+    data_hook: str
+    inject: str | None
+    folder: Path  # of the plan, where ``inject`` is
+    run_config: tuple[tuple[str, Any], ...]
+    partitions: int
+    partition: int  # of the client that is audited
+    timeout: float  # seconds, for one message
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientGame:
+    """One message to the app's client: which arrays replace those of the app's server, and its rows."""
+
+    arrays: Arrays
+    rows: tuple[RowKey, ...]
+    seed: int
+    protection: Protection = "on"
+    features: bool = False  # also return what enters the crafted layers; never for a counted round
+
+
+@dataclass(frozen=True, eq=False)
+class ClientAnswer:
+    """What the client sent back, as the difference from what it was sent.
+
+    ``features`` are the inputs of the first crafted layer, and ``positions`` the row that each belongs to.
+    """
+
+    update: Arrays
+    features: npt.NDArray[np.float32] | None = None
+    positions: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearStack:
+    """Consecutive linear layers at the end of the user's network: names of their weights and biases.
+
+    Two layers with a ReLU between them, or three with two. ``dropout`` says whether values are dropped
+    between them.
+    """
+
+    weights: tuple[str, ...]
+    biases: tuple[str | None, ...]
+    dropout: bool
+    features: int  # that enter the first of them
+    width: int  # outputs of the first layer
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppDescription:
+    """What was found in a project: the first message of its server, the rows, the network."""
+
+    sent: Arrays
+    n_rows: tuple[int, ...]  # of each partition
+    labels: dict[RowKey, int]
+    stack: LinearStack
+    notes: tuple[str, ...]
+    protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
+    keeps_state: bool  # in ``context.state``
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why the process could not do what it was asked; ``text`` is one line for people."""
+
+    text: str

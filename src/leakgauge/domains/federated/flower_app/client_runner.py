@@ -1,0 +1,295 @@
+"""Load a user's Flower project and play games with its real client; runs in a process of its own."""
+
+import random
+import sys
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower_app import flower_internals as internals
+from leakgauge.domains.federated.flower_app.client_games import (
+    AppDescription,
+    AppSettings,
+    Arrays,
+    ClientAnswer,
+    ClientGame,
+    LinearStack,
+    RowKey,
+)
+from leakgauge.domains.federated.flower_app.data_hook import WAY_OUT, DataHook, hook_place, load_inject
+from leakgauge.domains.federated.flower_app.linear_stack import (
+    ForwardRecorder,
+    distinct_arrays,
+    find_linear_stack,
+)
+from leakgauge.support.user_code import error_with_location
+
+_LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "", None)
+
+
+class AppRunner:
+    """A loaded project; every game is a message to its ClientApp, with a context without memory."""
+
+    def __init__(self, settings: AppSettings) -> None:
+        self._settings = settings
+        self._asked_network = _block_network()
+        internals.require_flower_version()
+        config = internals.project_config(settings.project)["tool"]["flwr"]["app"]
+        components = config["components"]
+        if "clientapp" not in components:
+            raise BadInput(f"challenger.app: {settings.project} has no clientapp, so there are no clients")
+        self._run_config = internals.fused_run_config(settings.project, dict(settings.run_config))
+        internals.set_task_identity()
+        self._mods = internals.ModSwitch()
+        self._mods.install()
+        sys.path.insert(0, str(settings.project))
+        self._hook = self._install_hook(components["clientapp"])
+        self._client = self._load(components["clientapp"], "ClientApp")
+        self._template = self._first_message(components["serverapp"])
+        self._sent = internals.arrays_of(self._template.content, "the message of the ServerApp")
+        self._stack: LinearStack | None = None
+        self._keeps_state = False
+
+    def _install_hook(self, client: str) -> DataHook:
+        settings = self._settings
+        hook = DataHook(settings.data_hook)
+        if settings.inject is not None:
+            hook.inject = load_inject(settings.inject, settings.folder)
+        with self._user_code(f"importing {settings.data_hook}"):
+            module, path = hook_place(settings.data_hook, settings.project, client.partition(":")[0])
+            hook.install(module, path)
+        return hook
+
+    def _load(self, reference: str, kind: str) -> Any:
+        import flwr.clientapp
+        import flwr.serverapp
+
+        with self._user_code(f"importing {reference}"):
+            app = internals.load_app(reference, self._settings.project)
+        if not isinstance(app, getattr(flwr.clientapp, kind, None) or getattr(flwr.serverapp, kind)):
+            raise BadInput(f"challenger.app: {reference} must be a {kind}, got {type(app).__name__}")
+        return app
+
+    def _first_message(self, reference: str) -> Any:
+        server = self._load(reference, "ServerApp")
+        with self._user_code("the ServerApp"):
+            return internals.first_train_message(
+                server, self._client, self._context, self._settings.partitions
+            )
+
+    def _context(self, number: int) -> Any:
+        return internals.new_context(number, self._run_config, self._settings.partitions)
+
+    def _user_code(self, what: str) -> "_UserCode":
+        return _UserCode(what, self._asked_network)
+
+    def describe(self) -> AppDescription:
+        """Collect the rows of all partitions, and find the layers in which weights are crafted."""
+        settings = self._settings
+        counts = []
+        for partition in range(settings.partitions):
+            context = self._context(partition)
+            message = internals.message_with_arrays(self._template, {})
+            with self._user_code("the client"):
+                counts.append(self._hook.collect(partition, partial(self._client, message, context)))
+        self._refuse_equal_partitions(counts)
+        probe = distinct_arrays(self._sent, np.random.default_rng(0))
+        recorder = ForwardRecorder()
+        whole = tuple((settings.partition, row) for row in range(counts[settings.partition]))
+        game = ClientGame(arrays=probe, rows=whole, seed=0, protection="off")
+        with recorder.watching():
+            self.play(game)
+        self._stack = find_linear_stack(recorder.calls, probe)
+        return AppDescription(
+            sent=self._sent,
+            n_rows=tuple(counts),
+            labels=self._labels(counts),
+            stack=self._stack,
+            notes=self._notes(),
+            protections=self._protections(),
+            keeps_state=self._keeps_state,
+        )
+
+    def _refuse_equal_partitions(self, counts: list[int]) -> None:
+        sources = self._hook.sources
+        if min(counts) == 0:
+            raise BadInput(f"{self._settings.data_hook}: partition {counts.index(0)} has no rows")
+        if len(sources) > 1:
+            few = [[_flat(sources[p][row]) for row in range(min(3, *counts))] for p in (0, 1)]
+            if all(np.array_equal(a, b) for a, b in zip(*few)):
+                raise BadInput(
+                    f"{self._settings.data_hook} gave the same rows for partition 0 and 1, so that a target "
+                    f"would be among the others too; use context.node_config['partition-id'], or {WAY_OUT}"
+                )
+
+    def _labels(self, counts: list[int]) -> dict[RowKey, int]:
+        """The labels of all rows, where they have the usual place in a row."""
+        found = {}
+        for partition, count in enumerate(counts):
+            source = self._hook.sources[partition]
+            for row in range(count):
+                label = _label_of(source[row])
+                if label is None:
+                    return {}
+                found[partition, row] = label
+        return found
+
+    def _protections(self) -> tuple[str, ...]:
+        opacus = {"Opacus"} if "opacus" in sys.modules else set()
+        return tuple(sorted(self._mods.names | opacus))
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if workers := self._hook.worker_processes:
+            notes.append(
+                f"the app's loader has {workers} worker processes; here the client loads rows itself"
+            )
+        if self._keeps_state:
+            notes.append("the client keeps state between messages; in every round it starts without any")
+        return tuple(notes)
+
+    def play(self, game: ClientGame) -> ClientAnswer:
+        """Send the client a message and return its answer."""
+        message = internals.message_with_arrays(self._template, game.arrays)
+        sent = internals.arrays_of(message.content, "the message")
+        context, hook, recorder = self._context(self._settings.partition), self._hook, ForwardRecorder()
+        hook.rows, hook.current, hook.calls = game.rows, None, 0
+        self._mods.protection = game.protection
+        _seed_generators(game.seed)
+        try:
+            with self._user_code("the client"), internals.opacus_switched(game.protection):
+                if game.features and self._stack is not None:
+                    recorder.layer = (self._stack.width, self._stack.features)
+                    with recorder.watching():
+                        reply = self._client(message, context)
+                else:
+                    reply = self._client(message, context)
+        finally:
+            hook.rows = None
+        self._keeps_state |= len(context.state) > 0
+        answer = ClientAnswer(self._update(reply, sent))
+        self._require_reading()
+        return _with_features(answer, recorder, hook) if game.features else answer
+
+    def _require_reading(self) -> None:
+        hook = self._hook
+        if hook.calls == 0:
+            raise BadInput(f"rows ignored: the client never called {hook.name} while it trained")
+        if hook.current is not None and not hook.current.fetched:
+            raise BadInput(
+                f"rows ignored: the client called {hook.name}, but read none of its rows through the loader; "
+                + WAY_OUT
+            )
+
+    def _update(self, reply: Any, sent: Arrays) -> Arrays:
+        if reply.has_error():
+            raise BadInput(f"the client answered with an error: {' '.join(str(reply.error.reason).split())}")
+        got = internals.arrays_of(reply.content, "the client's answer")
+        if list(got) != list(sent) and len(got) == len(sent):
+            got = dict(zip(sent, got.values()))
+        for name, array in sent.items():
+            if name not in got:
+                raise BadInput(
+                    f"the client's answer has {len(got)} arrays, and {len(sent)} were sent; it must answer "
+                    "with the whole model"
+                )
+            if got[name].shape != array.shape:
+                raise BadInput(
+                    f"the client's answer has the shape {got[name].shape} for {name!r}; {array.shape} was "
+                    "sent, and the whole model must come back"
+                )
+        return {name: got[name].astype(np.float32) - array.astype(np.float32) for name, array in sent.items()}
+
+
+class _UserCode:
+    """Turns what the user's code raises into one line; a request to the network is named as such."""
+
+    def __init__(self, what: str, asked_network: list[str]) -> None:
+        self._what, self._asked = what, asked_network
+
+    def __enter__(self) -> None:
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if error is None or isinstance(error, KeyboardInterrupt) or _is_ours(error):
+            return
+        if self._asked:
+            raise BadInput(
+                f"{self._what} asked the network for {self._asked[-1]}, and an audit has no network access: "
+                f"load the data before, or {WAY_OUT}"
+            ) from None
+        if isinstance(error, BadInput):
+            return
+        raise BadInput(f"{self._what} raised {error_with_location(error)}") from None
+
+
+def _is_ours(error: BaseException) -> bool:
+    return not isinstance(error, Exception | SystemExit)
+
+
+def _with_features(answer: ClientAnswer, recorder: ForwardRecorder, hook: DataHook) -> ClientAnswer:
+    if hook.current is None or not recorder.inputs:
+        raise BadInput("the first crafted layer saw no row while the client trained")
+    features = np.concatenate(recorder.inputs)
+    fetched = np.array(hook.current.fetched, np.int64)
+    if len(features) != len(fetched):
+        kept = min(len(features), len(fetched))  # a loader may drop the last rows, or read some twice
+        if len(features) % len(fetched) and len(fetched) % len(features):
+            features, fetched = features[:kept], fetched[:kept]
+        elif len(features) > len(fetched):
+            fetched = np.tile(fetched, len(features) // len(fetched))
+    return replace(answer, features=features, positions=fetched[: len(features)])
+
+
+def _seed_generators(seed: int) -> None:
+    """Seed the global generators, from which the user's code draws; this process runs nothing else."""
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    torch.manual_seed(seed)
+
+
+def _label_of(item: Any) -> int | None:
+    if isinstance(item, dict):
+        found = next((item[key] for key in _LABEL_KEYS if key in item), None)
+    else:
+        found = item[-1] if isinstance(item, tuple | list) and len(item) >= 2 else None
+    values = np.asarray(found)
+    return int(values) if found is not None and values.size == 1 and values.dtype.kind in "iu" else None
+
+
+def _flat(item: Any) -> Any:
+    parts = item.values() if isinstance(item, dict) else item if isinstance(item, tuple | list) else [item]
+    return np.concatenate(
+        [np.asarray(part, np.float64).ravel() for part in parts if _is_numeric(part)] or [np.zeros(0)]
+    )
+
+
+def _is_numeric(part: Any) -> bool:
+    return np.asarray(part).dtype.kind in "iufb"
+
+
+def _block_network() -> list[str]:
+    """Refuse connections beyond this machine; return the list of hosts that the app asked for."""
+    asked: list[str] = []
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "socket.getaddrinfo":
+            host: Any = arguments[0]
+        elif event in ("socket.connect", "socket.sendto"):
+            host = arguments[1][0] if isinstance(arguments[1], tuple) else None
+        else:
+            return
+        host = host.decode() if isinstance(host, bytes) else host
+        if host not in _LOCAL_HOSTS:
+            asked.append(str(host))
+            raise OSError(f"no network access: {host}")
+
+    sys.addaudithook(refuse)
+    return asked

@@ -1,0 +1,259 @@
+"""All that is used of Flower beyond its public functions; checked with the version that is pinned below."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
+
+FLOWER_VERSION = "1.41"
+RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
+
+
+def require_flower_version() -> None:
+    """Refuse a version of Flower whose internals may differ."""
+    if not version("flwr").startswith(f"{FLOWER_VERSION}."):
+        raise BadInput(
+            f"challenger.app: Flower {version('flwr')} is installed, and apps are run with Flower "
+            f"{FLOWER_VERSION}; run: pip install 'leakgauge[federated,ml]'"
+        )
+
+
+def project_config(project: Path) -> dict[str, Any]:
+    """Return the checked pyproject.toml of a Flower project."""
+    from flwr.common.config import get_project_config
+
+    try:
+        return get_project_config(project)
+    except FileNotFoundError:
+        raise BadInput(f"challenger.app: there is no pyproject.toml in {project}") from None
+    except ValueError as error:
+        raise BadInput(
+            f"challenger.app: {project / 'pyproject.toml'}: {_one_line(error)}; a Flower project names its "
+            "apps there, see https://flower.ai/docs/framework"
+        ) from None
+
+
+def fused_run_config(project: Path, overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return the run config of a project, with the values that a plan overrides."""
+    from flwr.common.config import get_fused_config_from_dir
+
+    try:
+        return dict(get_fused_config_from_dir(project, overrides))
+    except ValueError as error:
+        raise BadInput(
+            f"challenger.run_config: {_one_line(error)}; the keys are those of [tool.flwr.app.config] in "
+            f"{project / 'pyproject.toml'}"
+        ) from None
+
+
+def load_app(reference: str, project: Path) -> Any:
+    """Import an app of a project, as Flower does."""
+    from flwr.supercore.object_ref import load_app
+
+    return load_app(reference, BadInput, project)
+
+
+def set_task_identity() -> None:
+    """Let messages be created in this process; Flower sets this where it runs an app."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, RUN_ID, SERVER_NODE
+    logging.getLogger("flwr").setLevel(logging.ERROR)
+
+
+class ModSwitch:
+    """Leaves out the noise or the clipping of Flower's own mods while a message is handled.
+
+    It must be installed before the app is imported: mods are wrapped around its functions then.
+    """
+
+    def __init__(self) -> None:
+        self.protection: Protection = "on"
+        self.names: set[str] = set()
+
+    def install(self) -> None:
+        """Let every ClientApp ask this switch which mods to apply."""
+        from flwr.client.mod.utils import make_ffn
+        from flwr.clientapp import client_app
+
+        def make_switched(function: Callable[..., Any], mods: list[Any]) -> Callable[..., Any]:
+            self.names |= {name for mod in mods if (name := _protection_name(mod))}
+            return lambda message, context: make_ffn(function, self._applied(mods))(message, context)
+
+        client_app.make_ffn = make_switched
+
+    def _applied(self, mods: list[Any]) -> list[Any]:
+        if self.protection == "on":
+            return mods
+        if self.protection == "off":
+            return [mod for mod in mods if _protection_name(mod) is None]
+        return [_without_noise(mod) for mod in mods]
+
+
+def _protection_name(mod: Any) -> str | None:
+    """The name of a mod that clips or adds noise; nothing of any other."""
+    from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
+
+    if isinstance(mod, LocalDpMod):
+        return "LocalDpMod"
+    return mod.__name__ if mod in (adaptiveclipping_mod, fixedclipping_mod) else None
+
+
+def _without_noise(mod: Any) -> Any:
+    """The same mod, with an infinite epsilon if it is Flower's local noise: it then only clips."""
+    from flwr.clientapp.mod import LocalDpMod
+
+    if not isinstance(mod, LocalDpMod):
+        return mod
+    return LocalDpMod(mod.clipping_norm, mod.sensitivity, np.inf, mod.delta)
+
+
+class _FirstTrainMessage(BaseException):
+    """Ends the user's ServerApp once it has sent what was to be recorded."""
+
+
+def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[int], Any], nodes: int) -> Any:
+    """Run a ServerApp until it sends its first message to train, and return that message.
+
+    Other messages, such as requests for initial parameters, are answered by the user's clients.
+    ``contexts`` gives the context of a client, by its number; that of the server is number -1.
+    """
+    from flwr.app import Message
+    from flwr.serverapp import Grid
+    from flwr.supercore.run import Run
+
+    recorded: list[Message] = []
+
+    class RecordingGrid(Grid):  # type: ignore[misc]
+        """Answers a ServerApp as connected clients would, and keeps the first message to train."""
+
+        _run = Run.create_empty(RUN_ID)
+
+        def __init__(self) -> None:
+            self._replies: dict[str, Message] = {}
+
+        def set_run(self, run: Any) -> None:
+            self._run = run
+
+        @property
+        def run(self) -> Any:
+            return self._run
+
+        def create_message(
+            self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: Any = None
+        ) -> Any:
+            return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+
+        def get_node_ids(self) -> Iterable[int]:
+            return range(FIRST_CLIENT_NODE, FIRST_CLIENT_NODE + nodes)
+
+        def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
+            names = []
+            for message in messages:
+                names.append(str(len(self._replies)))
+                self._replies[names[-1]] = self._answer(message)
+            return names
+
+        def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
+            return [self._replies[name] for name in message_ids]
+
+        def send_and_receive(self, messages: Iterable[Any], *, timeout: Any = None) -> Iterable[Any]:
+            return [self._answer(message) for message in messages]
+
+        def _answer(self, message: Any) -> Any:
+            if message.metadata.message_type.partition(".")[0] != "train":
+                return client_app(message, contexts(message.metadata.dst_node_id - FIRST_CLIENT_NODE))
+            if not recorded:
+                recorded.append(message)
+            raise _FirstTrainMessage
+
+    try:
+        server_app(RecordingGrid(), contexts(-1))
+    except _FirstTrainMessage:
+        pass
+    except Exception:
+        if not recorded:
+            raise
+    if not recorded:
+        raise BadInput("the ServerApp ended without a message to train; no client would ever train")
+    return recorded[0]
+
+
+def message_with_arrays(template: Any, arrays: Arrays) -> Any:
+    """Return the message of the ServerApp with other numbers in its arrays and nothing else changed."""
+    from flwr.app import Array, ArrayRecord, Message, RecordDict
+
+    key, record = _only_array_record(template.content, "the message of the ServerApp")
+    replaced = ArrayRecord(
+        {
+            name: Array(arrays[name].astype(_dtype(array), copy=False)) if name in arrays else array
+            for name, array in record.items()
+        }
+    )
+    content = RecordDict({name: replaced if name == key else part for name, part in template.content.items()})
+    about = template.metadata
+    return Message(content, FIRST_CLIENT_NODE, about.message_type, group_id=about.group_id)
+
+
+def _dtype(array: Any) -> np.dtype[Any]:
+    return array.numpy().dtype
+
+
+def arrays_of(content: Any, whose: str) -> Arrays:
+    """Return the arrays of a message by name, in order."""
+    _, record = _only_array_record(content, whose)
+    return {name: array.numpy() for name, array in record.items()}
+
+
+def _only_array_record(content: Any, whose: str) -> tuple[str, Any]:
+    records = content.array_records
+    if len(records) != 1:
+        raise BadInput(f"{whose} holds {len(records)} ArrayRecords; one with the model's arrays is needed")
+    return next(iter(records.items()))
+
+
+def new_context(number: int, run_config: dict[str, Any], partitions: int) -> Any:
+    """Return the context of a client without memory, or of the server if the number is -1."""
+    from flwr.app import Context, RecordDict
+
+    node = {} if number < 0 else {"partition-id": number, "num-partitions": partitions}
+    node_id = SERVER_NODE if number < 0 else FIRST_CLIENT_NODE + number
+    return Context(
+        run_id=RUN_ID, node_id=node_id, node_config=node, state=RecordDict(), run_config=dict(run_config)
+    )
+
+
+@contextmanager
+def opacus_switched(protection: Protection) -> Iterator[None]:
+    """Leave out the noise, or noise and clipping, of Opacus within the context, if the app has loaded it."""
+    import sys
+
+    if protection == "on" or "opacus" not in sys.modules:
+        yield
+        return
+    from opacus.optimizers import DPOptimizer
+
+    original = DPOptimizer.__init__
+
+    def without_noise(self: Any, *arguments: Any, **said: Any) -> None:
+        said["noise_multiplier"] = 0.0
+        if protection == "off":
+            said["max_grad_norm"] = 1e6
+        original(self, *arguments, **said)
+
+    DPOptimizer.__init__ = without_noise
+    try:
+        yield
+    finally:
+        DPOptimizer.__init__ = original
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()).replace("Invalid pyproject.toml: - ", "")

@@ -1,0 +1,83 @@
+"""What the server of a Flower app may know: targets, rows of its own, and the app that it sends out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.domains.federated.flower_app.challenger import AppBlock, AppChallenger, AppRows, AppView
+from leakgauge.domains.federated.flower_app.client_games import (
+    AppSettings,
+    Arrays,
+    ClientAnswer,
+    ClientGame,
+    LinearStack,
+    Protection,
+)
+from leakgauge.domains.federated.flower_app.client_process import client_process
+
+
+@dataclass(frozen=True, eq=False)
+class AppServerKnowledge:
+    """The targets' rows and labels, the server's own rows, and the app, which it can run itself.
+
+    ``rows`` has no row of a client.
+    """
+
+    settings: AppSettings
+    rows: AppRows
+    labels: tuple[int, ...]
+    sent: Arrays  # by an honest server
+    stack: LinearStack
+    protection: Protection
+
+    @property
+    def n_others(self) -> int:
+        """The number of rows besides a target that a client has."""
+        return self.rows.per_client - 1
+
+    def view(self, block: AppBlock) -> AppView:
+        return AppView(len(block.members), block)
+
+    def simulate(
+        self,
+        arrays: Arrays,
+        target: int,
+        members: Sequence[bool],
+        rng: Generator,
+        *,
+        protection: Protection | None = None,
+        features: bool = False,
+    ) -> list[tuple[ClientAnswer, Sequence[int]]]:
+        """Run the app's client on rows of the server's own, with the target or without.
+
+        With each answer come the positions of the target among the rows.
+        """
+        games, places = [], []
+        for member in members:
+            key = self.rows.targets[target]
+            drawn = self.rows.draw(self.rows.reference, key if member else None, rng)
+            places.append([place for place, row in enumerate(drawn) if row == key])
+            games.append(
+                ClientGame(
+                    arrays=arrays,
+                    rows=drawn,
+                    seed=int(rng.integers(2**62)),
+                    protection=self.protection if protection is None else protection,
+                    features=features,
+                )
+            )
+        return list(zip(client_process(self.settings).play(games), places))
+
+
+def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
+    """Give the server what it may know of an app's challenger."""
+    return AppServerKnowledge(
+        settings=challenger.settings,
+        rows=replace(challenger.rows, pool=()),
+        labels=challenger.labels,
+        sent={name: np.asarray(array) for name, array in challenger.description.sent.items()},
+        stack=challenger.description.stack,
+        protection=challenger.protection,
+    )
