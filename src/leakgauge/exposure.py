@@ -119,6 +119,7 @@ def expose_query_log(
     data: Path | None = None,
     id_column: str | None = None,
     delta: float | None = None,
+    secret: str | None = None,
 ) -> AuditExposure:
     """Compute the exposure of every record by the answers in a log; no ``delta`` means the usual one."""
     domain, spec = catalog.domain_with_log_exposure()
@@ -131,7 +132,7 @@ def expose_query_log(
             begun.append(step)
 
         compute = domain.exposure_function(spec, begin)
-        exposure = compute(log, contains=contains, data=data, id_column=id_column, delta=delta)
+        exposure = compute(log, contains=contains, data=data, id_column=id_column, delta=delta, secret=secret)
         advance(name, 1)
     return AuditExposure(name, domain.name, exposure)
 
@@ -197,6 +198,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "promised": _promised(exposed.exposure.promised),
                 "utility": exposed.exposure.utility,
                 **_spent(exposed.exposure.spent, exposed.exposure.cells),
+                **_secret_bits(exposed.exposure.secret_bits),
             }
             for exposed in exposures
         ],
@@ -267,6 +269,10 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
         "replaces": promised.replaces,
         **{name: _quantiles(values) for name, values in columns.items()},
     }
+
+
+def _secret_bits(found: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if found is None else {"secret_bits": found}
 
 
 def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """How well an attacker would do against each person, computed instead of simulated."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +109,8 @@ class Exposure:
         promised: What is promised to each person; None where there is no noise.
         spent: What the answers of a log have cost each record; None for a plan.
         utility: How useful the release is, by name; None where that is not known.
+        secret_bits: How many bits of a secret column the answers of a log give away, as shares by name, and
+            sentences that say so; None where that was not asked.
     """
 
     names: npt.NDArray[np.str_]
@@ -118,6 +121,7 @@ class Exposure:
     promised: PersonalGuarantees | None = None
     spent: SpentBudgets | None = None
     utility: dict[str, float] | None = None
+    secret_bits: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         columns = [
