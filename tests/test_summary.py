@@ -167,3 +167,17 @@ def test_a_result_reads_back_as_it_was_written(verdict):
     assert content["schema"] == 2
     assert result_to_json(result_from_json(content)) == content
     assert result_from_json(content).summary == result.summary
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"), [(Limits(), 3), (Limits(none=True), 0), (Limits(metrics={"accuracy": 0.9}), 0)]
+)
+def test_an_audit_without_promise_and_limit_is_named_also_where_another_has_a_promise(verdict, limits, code):
+    risk = WITHIN if limits.metrics else NO_LIMIT
+    kept = found(verdict, Finding.NOT_VIOLATED, risk, audit="kept")
+    unasked = found(verdict, None, risk, audit="unasked")
+    summary = summarise_run([kept, unasked], limits=limits)
+    assert summary.exit_code == code
+    assert [reason for reason in summary.reasons if "nothing was asked of unasked:" in reason] == list(
+        summary.reasons
+    )

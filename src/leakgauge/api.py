@@ -128,6 +128,7 @@ def expose_log(
     data: str | Path | None = None,
     id_column: str | None = None,
     delta: float | None = None,
+    secret: str | None = None,
     out: str | Path | None = None,
 ) -> AuditExposure:
     """Compute how exposed every record is by the answers in a query log.
@@ -138,6 +139,8 @@ def expose_log(
         data: The table that the predicates of the queries select from.
         id_column: The column of that table that identifies a record; `id` unless given.
         delta: The delta at which epsilon is stated for Gaussian noise; 1e-5 unless given.
+        secret: A column of the table with two values. Where the log has a column `answer`, the exposure also
+            says in which share of records an attacker reconstructs it who knows everything else.
         out: A folder for `exposure.csv` (the only file that lists individuals, readable by its owner alone),
             `exposure.json` and `exposure.html`. Without it nothing is written.
 
@@ -153,6 +156,7 @@ def expose_log(
         data=None if data is None else path_argument(data, "data"),
         id_column=convert_value(str | None, id_column, "id_column"),
         delta=convert_value(float | None, delta, "delta"),
+        secret=convert_value(str | None, secret, "secret"),
     )
     if folder is not None:
         _write_exposure([exposure], folder)

@@ -118,6 +118,7 @@ def expose_query_log(
     data: Path | None = None,
     id_column: str | None = None,
     delta: float | None = None,
+    secret: str | None = None,
 ) -> AuditExposure:
     """Compute the exposure of every record by the answers in a log; no ``delta`` means the usual one."""
     domain, spec = catalog.domain_with_log_exposure()
@@ -130,7 +131,7 @@ def expose_query_log(
             begun.append(step)
 
         compute = domain.exposure_function(spec, begin)
-        exposure = compute(log, contains=contains, data=data, id_column=id_column, delta=delta)
+        exposure = compute(log, contains=contains, data=data, id_column=id_column, delta=delta, secret=secret)
         advance(name, 1)
     return AuditExposure(name, domain.name, exposure)
 
@@ -198,6 +199,7 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 **({} if exposed.exposure.unit == "person" else {"unit": exposed.exposure.unit}),
                 **_spent(exposed.exposure),
                 **_groups(exposed.exposure),
+                **_secret_bits(exposed.exposure.secret_bits),
             }
             for exposed in exposures
         ],
@@ -276,6 +278,10 @@ def _groups(exposure: Exposure) -> dict[str, Any]:
     if not exposure.groups:
         return {}
     return {"groups": [asdict(group) for group in large], "small_groups": len(exposure.groups) - len(large)}
+
+
+def _secret_bits(found: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if found is None else {"secret_bits": found}
 
 
 def _spent(exposure: Exposure) -> dict[str, Any]:

@@ -503,9 +503,28 @@ def _exit_code(
     reasons += [f"{NOT_AS_STATED}: {_clause(said)}" if said else NOT_AS_STATED for said in departures]
     if risk.status is RiskStatus.UNDECIDED:
         reasons.append(f"the risk is undecided: {risk.reason}")
-    if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:
-        reasons.append(
-            "nothing was asked: there is neither a promise nor a limit; state accuracy = 0.6 below [limits] "
-            "in the plan or a policy file, or none = true for research"
-        )
+    if (unasked := _nothing_asked(verdicts, limits)) is not None:
+        reasons.append(unasked)
     return (3 if reasons else 0), tuple(reasons)
+
+
+def _nothing_asked(verdicts: Sequence[Verdict], limits: Limits) -> str | None:
+    """Say which audits have neither a promise nor a limit, unless the owner declares that none is meant."""
+    if limits.none or limits.recognised is not None:
+        return None
+    asked = {verdict.audit for verdict in verdicts if _is_asked(verdict, limits)}
+    audits = list(dict.fromkeys(verdict.audit for verdict in verdicts))
+    unasked = [audit for audit in audits if audit not in asked]
+    if not unasked and audits:
+        return None
+    which = f" of {', '.join(unasked)}" if asked else ""
+    return (
+        f"nothing was asked{which}: there is neither a promise nor a limit; state accuracy = 0.6 below "
+        "[limits] in the plan or a policy file, or none = true for research"
+    )
+
+
+def _is_asked(verdict: Verdict, limits: Limits) -> bool:
+    """Whether a promise or a limit says what an attacker should not reach."""
+    limited = bool(limits.metrics) and limits.counts(verdict.knowledge, verdict.label)
+    return verdict.finding is not None or (limited and not is_control(verdict))

@@ -9,7 +9,7 @@ from typing import Any
 from leakgauge.cli.engine_options import add_engine_options
 from leakgauge.core.errors import BadInput
 
-_LOG_OPTIONS = ("contains", "data", "id", "delta")
+_LOG_OPTIONS = ("contains", "data", "id", "delta", "secret")
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -49,6 +49,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="X",
         type=float,
         help="delta at which epsilon of Gaussian answers is computed (default: 1e-5)",
+    )
+    log.add_argument(
+        "--secret",
+        metavar="COLUMN",
+        help="column of that table with two values: in how many records do the answers (column answer of the "
+        "log) give it away?",
     )
     parser.set_defaults(command=run)
 
@@ -105,6 +111,7 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
         data=arguments.data,
         id_column=arguments.id,
         delta=arguments.delta,
+        secret=arguments.secret,
         out=folder,
     )
     return [exposure], folder

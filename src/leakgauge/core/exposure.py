@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,8 @@ class Exposure:
         unit: Whose exposure it is: that of a person or of a record.
         columns: Further numbers of each person or record by name, for the owner of the data alone.
         groups: Who is exposed, by properties that many have in common.
+        secret_bits: How many bits of a secret column the answers of a log give away, as shares by name, and
+            sentences that say so; None where that was not asked.
     """
 
     names: npt.NDArray[np.str_]
@@ -145,6 +147,7 @@ class Exposure:
     unit: Literal["person", "record"] = "person"
     columns: Mapping[str, Reals] = field(default_factory=dict)
     groups: tuple[GroupExposure, ...] = ()
+    secret_bits: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         columns = [

@@ -20,10 +20,12 @@ _ALPHA = 0.05
 _ERROR_AMONG_CANDIDATES = 0.001
 _ERROR_AMONG_SHARES = 0.05
 # An event with few guesses would never be chosen in this way. Rare events are therefore ranked by medians of
-# their rates, and the best has to promise so many times the bound of the common event.
+# their rates. A second event leaves half of the error to the first, which lowers its bound; the best rare one
+# has to promise more than the first by so many times this loss.
 _MEDIAN = 0.5
-_RARE_ADVANTAGE = 1.25
-_NEARLY = 0.98  # of the largest bound: a candidate proposed earlier is preferred to a slightly better one
+_GAIN_FOR_LOSS = 5.0
+_ABOUT = 0.85  # of the largest bound: a candidate proposed earlier is preferred to a slightly better one
+_NEARLY = 0.95  # of the largest bound of a candidate: more guesses are preferred to slightly better ones
 _MAX_CANDIDATES_PER_SHARE = 2  # candidates per share for which the bound is computed
 _MARGIN = 4.0  # standard deviations by which a share stays inside the guesses that it was chosen for
 
@@ -97,7 +99,8 @@ def choose_events(scores: Sequence[Reals], members: Bits, *, delta: float) -> Ev
     fraction = _inner_share(best, members.size)
     if rare:
         strong = _strongest(rare, by_cut, _MEDIAN)
-        needed = _RARE_ADVANTAGE * by_share(best, best.n_right)
+        alone, beside = by_share(best, best.n_right), by_cut(best, best.n_right)
+        needed = alone + _GAIN_FOR_LOSS * (alone - beside)
         if _lowered_bound(strong, by_cut, _MEDIAN) > needed:
             return EventChoice(candidate=best.candidate, fraction=fraction, rare=_rare_event(strong))
     return EventChoice(candidate=best.candidate, fraction=fraction, rare=None)
@@ -161,10 +164,12 @@ def _lowered_bound(option: _GuessOption, bound: _Bound, error: float) -> float:
 
 
 def _strongest(options: Sequence[_GuessOption], bound: _Bound, error: float) -> _GuessOption:
-    """Return the first option with nearly the largest bound to expect."""
+    """Return the first candidate with about the largest bound to expect, and most of its guesses."""
     bounds = [_lowered_bound(option, bound, error) for option in options]
-    enough = _NEARLY * max(bounds)
-    return next(option for option, expected in zip(options, bounds) if expected >= enough)
+    first = next(option.candidate for option, found in zip(options, bounds) if found >= _ABOUT * max(bounds))
+    own = [(found, option) for found, option in zip(bounds, options) if option.candidate == first]
+    enough = _NEARLY * max(found for found, _ in own)
+    return next(option for found, option in reversed(own) if found >= enough)
 
 
 def _best(options: Sequence[_GuessOption], bound: _Bound) -> _GuessOption:

@@ -4,8 +4,11 @@ Dinur and Nissim (2003): with noise of o(sqrt n), about n log^2 n questions reve
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import bmat, csr_array, eye_array
 from scipy.special import ndtr
 
 from leakgauge.core.game import Reals
@@ -64,3 +67,24 @@ def least_squares(design: Reals, deviation: float, *, prior_variance: float | No
     others = resolution - np.diag(np.diag(resolution))
     variances = (others**2).sum(axis=1) / 4 + deviation**2 * (weights**2).sum(axis=1)
     return LeastSquares(weights, gains, variances)
+
+
+def least_absolute(design: Any, answers: Reals) -> Reals:
+    """Return the numbers from 0 to 1 with the least sum of absolute residuals: a linear program.
+
+    Under Laplace noise of one scale this is the maximum likelihood.
+
+    >>> least_absolute(np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([1.1, 0.9])).round(3).tolist()
+    [0.9, 0.2]
+    """
+    n_answers, n_bits = design.shape
+    sums, slack = csr_array(design), eye_array(n_answers)
+    rows = bmat([[sums, -slack], [-sums, -slack]], format="csr")
+    cost = np.concatenate([np.zeros(n_bits), np.ones(n_answers)])
+    bounds = [(0.0, 1.0)] * n_bits + [(0.0, None)] * n_answers
+    solution = linprog(
+        cost, A_ub=rows, b_ub=np.concatenate([answers, -answers]), bounds=bounds, method="highs"
+    )
+    if solution.x is None:
+        raise RuntimeError(f"the linear program has no solution: {solution.message}")
+    return np.asarray(solution.x[:n_bits])

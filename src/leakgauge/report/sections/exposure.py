@@ -286,7 +286,7 @@ def spent_lines(audit: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"ε of those {parts}, by tight composition, at δ = {number(spent['delta_tight'])}: {tight}"
         )
-    return lines
+    return [*lines, *audit.get("secret_bits", {}).get("sentences", ())]
 
 
 def exposure_answer(audit: Mapping[str, Any]) -> str:

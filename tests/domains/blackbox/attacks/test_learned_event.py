@@ -154,3 +154,30 @@ def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon, seeds, most):
     bounds = np.array(found) / epsilon
     assert np.median(bounds) > {0.1: 0.4, 4.0: 0.92}[epsilon]
     assert np.sum(bounds > 1) <= most  # at 5 % each, more than 5 of 20, or 7 of 40, have a chance below 1e-3
+
+
+def exact_in_one_of_500_on_a_grid(value, rng):
+    return value if rng.random() < 1 / 500 else round((value + rng.laplace()) * 1024) / 1024
+
+
+GRID = Case(
+    name="exact in 1 of 500, on a grid",
+    release=exact_in_one_of_500_on_a_grid,
+    pair=(100.0, 101.0),
+    epsilon=1.0,
+    delta=0.0,
+)
+
+
+def test_rare_exact_answer_is_found_among_values_of_a_grid():
+    # Each of thousands of values occurs about seven times in the shadows, the exact answers some 27 times.
+    bounds = [bound(GRID, rounds=20_000, shadows=20_000, seed=seed) for seed in (0, 2, 3)]
+    assert min(bounds) > 1.0  # 0.94, 0.97 and 0.97 without looking for numbers that are outstanding
+
+
+@pytest.mark.nightly
+def test_rare_exact_answer_on_a_grid_is_found_as_often_as_by_an_attacker_who_knows_it():
+    # Who guesses at 100 and 101 alone, and is right in 93 % of these rounds, is above 1 in 97 % of audits.
+    bounds = [bound(GRID, rounds=20_000, shadows=20_000, seed=seed) for seed in range(60)]
+    assert np.mean(np.array(bounds) > 1) > 0.85
+    assert np.median(bounds) > 1.4

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
@@ -21,10 +22,11 @@ class Attack:
     """Score outputs of any type by an event learned from simulated rounds of both worlds.
 
     (After the classifiers of Bichsel et al. 2021 and the events of Ding et al. 2018.) ``shadows`` rounds are
-    simulated, half in each world. Many scores are learned on one half of them and compared on the other half
-    by the one-run bound at ``delta`` (default: that of the promise). The best one and the share of rounds on
-    which it guesses are fixed before the first counted round; so is the best among rare strong scores, where
-    it promises a larger bound, with the strength from which on it counts.
+    simulated, half in each world, and as many again where some numbers occur more often than those next to
+    them, which may be exact answers. Many scores are learned on one half of them and compared on the other
+    half by the one-run bound at ``delta`` (default: that of the promise). The best one and the share of
+    rounds on which it guesses are fixed before the first counted round; so is the best among rare strong
+    scores, where it promises a larger bound, with the strength from which on it counts.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("simulator", "law")
@@ -44,9 +46,7 @@ class Attack:
     def study(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, (SimulatorKnowledge, LawKnowledge)):
             raise BadInput('learned_event: needs knowledge = "simulator", to simulate releases')
-        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
-        delta = knowledge.delta if self.delta is None else self.delta
-        event = learn_event(shadows.outputs, shadows.members, delta=delta)
+        event = self._learn(knowledge, rng)
         return Scorer(
             EventScorer(event),
             Reading(
@@ -57,6 +57,16 @@ class Attack:
                 event=_describe(event),
             ),
         )
+
+    def _learn(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> LearnedEvent:
+        delta = knowledge.delta if self.delta is None else self.delta
+        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
+        event = learn_event(shadows.outputs, shadows.members, delta=delta)
+        if not event.outstanding:
+            return event
+        more = draw_shadows(knowledge.simulate, self.shadows, rng)
+        members = np.concatenate([shadows.members, more.members])
+        return learn_event([*shadows.outputs, *more.outputs], members, delta=delta)
 
 
 def _describe(event: LearnedEvent) -> str | None:

@@ -1,17 +1,20 @@
 """Candidate scores based on counted frequencies; the search learns all candidates and keeps one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from scipy.special import pdtrc
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.blackbox.event_search import feature_ratios, output_table
+from leakgauge.domains.blackbox.event_search import feature_ratios, numeric_features, output_table
 
 ScoreFunction: TypeAlias = Callable[[feature_ratios.FeatureReader], Reals]
 
 _MAX_NUMBERS = 500_000  # numbers to learn a common log ratio from
+_NEIGHBOURS = 32  # different numbers on each side of one, with which its frequency is compared
+_N_OTHER_CODES = 3  # of NumberCoder without edges, for what is no outstanding number
 _N_COUNTS = 5  # numbers of occurrences that are distinguished, 0 included
 
 
@@ -144,6 +147,54 @@ class LearnedSymbolMemory:
         symbols = reader.read(self.feature)
         place = np.minimum(np.searchsorted(self.known, symbols), self.known.size - 1)
         return self.ratios.cautious[np.where(self.known[place] == symbols, self.codes[place], 0)]
+
+
+@dataclass(frozen=True)
+class OutstandingNumbers:
+    """Exact numbers that occur far more often than the numbers next to them; all others are no evidence.
+
+    Noise on a fine grid has thousands of values. Some of them occur in one world only by chance, and hide an
+    exact answer that slips out now and then.
+    """
+
+    place: int
+    numbers: tuple[float, ...]
+
+    def learn(self, sample: feature_ratios.ShadowSample) -> ScoreFunction:
+        coordinate = numeric_features.Coordinate(self.place)
+        values = sample.reader.read(coordinate)
+        coder = feature_ratios.NumberCoder(np.array(self.numbers), np.empty(0))
+        ratios = feature_ratios.estimate_ratios(coder(values), sample.members, coder.n_codes)
+        ratios.cautious[:_N_OTHER_CODES] = 0.0
+        return feature_ratios.LearnedFeature(coordinate, coder, ratios).cautious
+
+
+def find_outstanding(table: output_table.OutputTable, places: Sequence[int]) -> list[OutstandingNumbers]:
+    """Return the places that have outstanding numbers, and these.
+
+    How often a number occurs, compared with its neighbours, says which ones they are without a look at the
+    worlds, so all shadows may be counted, also those on which candidates are compared.
+    """
+    found = [(place, outstanding_numbers(table.numbers[:, place])) for place in places]
+    return [OutstandingNumbers(place, tuple(numbers.tolist())) for place, numbers in found if numbers.size]
+
+
+def outstanding_numbers(numbers: Reals, expected: float = 1.0) -> Reals:
+    """Return the numbers that occur more often than chance explains, given how often their neighbours do.
+
+    Among numbers of a smooth distribution, so many are ``expected`` to be found.
+
+    >>> outstanding_numbers(np.array([*range(100), *([40.0] * 20)])).tolist()
+    [40.0]
+    """
+    values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
+    if values.size < _NEIGHBOURS:
+        return values[:0]
+    before = np.append(0, np.cumsum(counts))
+    place = np.arange(values.size)
+    first, last = np.maximum(place - _NEIGHBOURS, 0), np.minimum(place + _NEIGHBOURS + 1, values.size)
+    usual = (before[last] - before[first] - counts) / (last - first - 1)
+    return values[pdtrc(counts - 1, usual) < expected / values.size]
 
 
 def _memory_codes(seen_with: Any, seen_without: Any) -> output_table.Symbols:

@@ -5,6 +5,7 @@ from typing import Any
 
 from leakgauge.domains.blackbox.event_search import discrete_features, numeric_features
 from leakgauge.domains.blackbox.event_search.candidates import (
+    OutstandingNumbers,
     RatioSum,
     SharedRatio,
     SingleFeature,
@@ -49,6 +50,8 @@ def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
         case SymbolMemory():
             seen = _describe_feature(candidate.feature, paths)
             return f"whether the attacker saw this before, with or without the target: {seen}"
+        case OutstandingNumbers():
+            return f"{_describe_number(candidate.place, paths)}, where it is one that occurs often"
         case RatioSum() if candidate.less:
             return f"how {len(candidate.specs) + 1} neighbouring values follow one another"
         case RatioSum() if len(candidate.specs) == 1:

@@ -8,10 +8,18 @@ import numpy as np
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.blackbox.event_search import feature_ratios, output_table, proposals
-from leakgauge.domains.blackbox.event_search.candidates import ScoreCandidate, ScoreFunction, zero_score
+from leakgauge.domains.blackbox.event_search.candidates import (
+    ScoreCandidate,
+    ScoreFunction,
+    find_outstanding,
+    outstanding_numbers,
+    zero_score,
+)
 from leakgauge.strategies.score_selection import choose_events
 
 _MAX_PLACES = 1024  # of an output that are kept
+_MAX_SEARCHED = 16  # places that are searched for outstanding numbers
+_CLEARLY = 0.05  # outstanding numbers to expect of a smooth distribution, where one is called clear
 _MAX_SCORE = 1e9
 RARE_STRENGTH = 2 * _MAX_SCORE  # of scores by the rare event, above all others
 
@@ -26,11 +34,26 @@ class LearnedRareEvent:
 
 
 @dataclass(frozen=True, eq=False)
+class MeanScore:
+    """The mean of scores that were learned on the halves of the shadows.
+
+    A cut was chosen for scores of this strength. Learned from all shadows, many symbols that are strong by
+    chance would exceed it; few are strong in both halves.
+    """
+
+    parts: tuple[ScoreFunction, ...]
+
+    def __call__(self, reader: feature_ratios.FeatureReader) -> Reals:
+        return np.asarray(sum(part(reader) for part in self.parts) / len(self.parts))
+
+
+@dataclass(frozen=True, eq=False)
 class LearnedEvent:
     """What was learned: a signed score of outputs, and on which rounds to guess by it.
 
     ``fraction`` is the share of rounds on which to guess. The rare event, if there is one, replaces the score
-    where it occurs, by a strength of at least RARE_STRENGTH.
+    where it occurs, by a strength of at least RARE_STRENGTH. ``outstanding`` says that some numbers clearly
+    occur more often than those next to them: twice the shadows would tell better what they are worth.
     """
 
     paths: tuple[output_table.ValuePath, ...]
@@ -38,6 +61,7 @@ class LearnedEvent:
     score: ScoreFunction
     fraction: float | None
     rare: LearnedRareEvent | None = None
+    outstanding: bool = False
 
     @property
     def cut(self) -> float | None:
@@ -81,10 +105,14 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
         )
         for start in (0, 1)
     ]
-    candidates = proposals.propose_candidates(halves[0])
+    searched = range(min(len(table.paths), _MAX_SEARCHED))
+    candidates = [
+        *find_outstanding(table, searched),
+        *proposals.propose_candidates(halves[0]),
+    ]
+    learned = [tuple(candidate.learn(half) for half in halves) for candidate in candidates]
     scores = [
-        np.concatenate([candidate.learn(train)(test.reader) for train, test in (halves, halves[::-1])])
-        for candidate in candidates
+        np.concatenate([first(halves[1].reader), second(halves[0].reader)]) for first, second in learned
     ]
     choice = choose_events(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
     chosen, everything = (
@@ -94,8 +122,9 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
     rare = None
     if choice.rare is not None:
         strong = candidates[choice.rare.candidate]
-        rare = LearnedRareEvent(strong, strong.learn(everything), choice.rare.cut)
-    return LearnedEvent(table.paths, chosen, chosen.learn(everything), choice.fraction, rare)
+        rare = LearnedRareEvent(strong, MeanScore(learned[choice.rare.candidate]), choice.rare.cut)
+    clear = any(outstanding_numbers(table.numbers[:, place], _CLEARLY).size for place in searched)
+    return LearnedEvent(table.paths, chosen, chosen.learn(everything), choice.fraction, rare, clear)
 
 
 def _narrowed(table: output_table.OutputTable, members: Bits) -> output_table.OutputTable:

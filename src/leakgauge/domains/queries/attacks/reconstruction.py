@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
-from scipy.optimize import linprog
-from scipy.sparse import bmat, csr_array, eye_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
@@ -20,7 +18,7 @@ from leakgauge.domains.queries.subset_questions import SubsetQuestions, subset_q
 from leakgauge.domains.queries.target_questions import SelectBy
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
-from leakgauge.theory.linear_reconstruction import least_squares
+from leakgauge.theory.linear_reconstruction import least_absolute, least_squares
 
 EXPECTED, ALLOWED = "least_squares_expected", "recovery_allowed"
 _OF_A_COIN = 0.25  # the variance of a bit
@@ -106,17 +104,7 @@ def linear_program_scores(design: Reals, answers: Reals) -> Reals:
 
     A target that no answer is about gets zero.
     """
-    n_answers, n_targets = design.shape
-    sums, slack = csr_array(design), eye_array(n_answers)
-    rows = bmat([[sums, -slack], [-sums, -slack]], format="csr")
-    cost = np.concatenate([np.zeros(n_targets), np.ones(n_answers)])
-    bounds = [(0.0, 1.0)] * n_targets + [(0.0, None)] * n_answers
-    scores = np.zeros((len(answers), n_targets))
-    for i, row in enumerate(answers):
-        solution = linprog(cost, A_ub=rows, b_ub=np.concatenate([row, -row]), bounds=bounds, method="highs")
-        if solution.x is None:
-            raise RuntimeError(f"the linear program has no solution: {solution.message}")
-        scores[i] = solution.x[:n_targets] - 0.5
+    scores = np.array([least_absolute(design, row) - 0.5 for row in answers])
     return np.where((design != 0).any(axis=0), scores, 0.0)
 
 

@@ -20,7 +20,8 @@ MOST_STEPS = 1_000_000  # largest bound of an answer with noise on whole numbers
 NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
 _NAME_FIELDS = ("mechanism", "kind")
 _TEXT_FIELDS = ("column", "where")
-LOG_FIELDS = (*NUMBER_FIELDS, *_NAME_FIELDS, *_TEXT_FIELDS)
+ANSWER = "answer"  # a number of either sign, read where it is asked for
+LOG_FIELDS = (*NUMBER_FIELDS, *_NAME_FIELDS, *_TEXT_FIELDS, ANSWER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +202,15 @@ class LogTable:
     repeated: int
 
 
-def create_log_table(connection: Connection, source: LogSource, *, long: bool) -> LogTable:
-    """Create the table of a log; ``long``: the log has a row for each record of a query."""
+def create_log_table(
+    connection: Connection, source: LogSource, *, long: bool, with_answers: bool = False
+) -> LogTable:
+    """Create the table of a log; ``long``: the log has a row for each record of a query.
+
+    A column of answers is left alone unless the table should be ``with_answers``.
+    """
+    if not with_answers:
+        source = replace(source, types={name: kind for name, kind in source.types.items() if name != ANSWER})
     if not source.has("query"):
         raise BadInput(
             f"{source.path.name}: no column is called 'query'; add one with the id of each query. "
@@ -211,7 +219,7 @@ def create_log_table(connection: Connection, source: LogSource, *, long: bool) -
     whole = source.is_whole("query")
     fields = ", ".join(f"{_field(source, name)} AS {_name(name)}" for name in LOG_FIELDS)
     records = source.names["records"] if source.has("records") else "NULL"
-    given = [name for name in NUMBER_FIELDS if source.has(name)]
+    given = [name for name in (*NUMBER_FIELDS, ANSWER) if source.has(name)]
     bad = " ".join(f"WHEN {_not_a_number(source, name)} THEN '{name}'" for name in given)
     rows = (
         f"SELECT row_number() OVER () AS n, {source.names['query']} AS query, {records} AS records, "
@@ -243,14 +251,20 @@ def fetch_noise_columns(connection: Connection) -> dict[str, npt.NDArray[Any]]:
     return connection.execute(f"SELECT n, query, {names} FROM log ORDER BY code").fetchnumpy()
 
 
+def fetch_answers(connection: Connection) -> Reals:
+    """Return the numbers that were answered; NaN where there is none."""
+    numbers = connection.execute("SELECT answer FROM log ORDER BY code").fetchnumpy()["answer"]
+    return np.asarray(np.ma.filled(np.ma.asarray(numbers, dtype=np.float64), np.nan))
+
+
 def _name(field: str) -> str:
     return f'"{field}"'
 
 
 def _field(source: LogSource, name: str) -> str:
     if not source.has(name):
-        return f"CAST(NULL AS {'DOUBLE' if name in NUMBER_FIELDS else 'VARCHAR'})"
-    if name in NUMBER_FIELDS:
+        return f"CAST(NULL AS {'DOUBLE' if name in (*NUMBER_FIELDS, ANSWER) else 'VARCHAR'})"
+    if name in (*NUMBER_FIELDS, ANSWER):
         return f"TRY_CAST({source.names[name]} AS DOUBLE)"
     text = f"nullif(trim(CAST({source.names[name]} AS VARCHAR)), '')"
     return f"lower({text})" if name in _NAME_FIELDS else text

@@ -17,6 +17,7 @@ from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
+from leakgauge.domains.queries.log.secret_bits import secret_bits
 from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
 
 BASIS = (
@@ -37,10 +38,11 @@ def expose_log_at(
     data: Path | None,
     id_column: str | None,
     delta: float | None,
+    secret: str | None,
     begin: Callable[[str], None],
 ) -> Exposure:
     """Compute the exposure of each record from the paths of a log and of what describes its records."""
-    files = QueryLogFiles(log, contains, data, id_column)
+    files = QueryLogFiles(log, contains, data, id_column, secret)
     return expose_query_log(files, delta=DEFAULT_DELTA if delta is None else delta, begin=begin)
 
 
@@ -51,6 +53,7 @@ def expose_query_log(
     if not 0 < delta < 1:
         raise BadInput(f"delta must be in (0, 1), got {delta}; 1e-5 is usual")
     begin("files")
+    recovered = None if files.secret is None else secret_bits(files, delta)
     log = read_query_log(files)
     begin("accounts")
     tabulated = tabulated_kinds(log.answers, log.incidence)
@@ -84,6 +87,7 @@ def expose_query_log(
         notes=(*log.notes, *_notes(tabulated, delta, kinds.rounded), FRESH, ALONE),
         spent=spent,
         unit="record",
+        secret_bits=recovered,
     )
 
 

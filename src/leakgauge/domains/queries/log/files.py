@@ -29,6 +29,7 @@ class QueryLogFiles:
     contains: Path | None = None
     data: Path | None = None
     id: str | None = None
+    secret: str | None = None  # a column of the table with two values, which answers may give away
 
     def __post_init__(self) -> None:
         if self.id is not None and self.data is None:

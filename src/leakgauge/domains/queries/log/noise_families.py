@@ -102,6 +102,16 @@ class NoiseFamily:
         stated = {"epsilon": epsilon, "sensitivity": bound}
         return float(self._build(**stated, **({"delta": delta} if self.by_sigma else {})).noise_scale)
 
+    def deviation(self, scale: float) -> float:
+        """Return the standard deviation of the noise."""
+        if not self.lattice:
+            return scale * self._unit_deviation
+        return float(np.sqrt(2 * self._at(scale).partial_moments(np.zeros(1))[2][0]))
+
+    @cached_property
+    def _unit_deviation(self) -> float:
+        return float(np.sqrt(2 * self.unit.partial_moments(np.zeros(1))[2][0]))  # by symmetry
+
     def largest_loss(self, scale: float, shift: float) -> float:
         """Return the largest privacy loss of one answer; infinite where there is none."""
         return float(self._at(scale).largest_loss(shift))

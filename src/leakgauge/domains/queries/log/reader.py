@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
 from leakgauge.domains.queries.data import ID, load_records
 from leakgauge.domains.queries.log import answers as log_answers
 from leakgauge.domains.queries.log import incidence as log_incidence
@@ -25,6 +26,11 @@ from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.support.required_columns import missing_columns_text
 from leakgauge.support.tabular import Connection, open_database
 
+UNUSED_ANSWERS = (
+    "The column answer of the log is not used: name a column of the table with two values (--secret, in "
+    "Python secret=...) to see how many of its values the answers give away."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class QueryLog:
@@ -34,18 +40,25 @@ class QueryLog:
     names: npt.NDArray[Any]  # ids of the records: whole numbers or texts
     incidence: log_incidence.Incidence
     notes: tuple[str, ...]
+    given: Reals | None = None  # the numbers that were answered, where they are asked for; NaN for none
 
 
-def read_query_log(files: QueryLogFiles) -> QueryLog:
-    """Read a log; errors name the row."""
-    table = None if files.data is None else _table(files.data, files.id)
+def read_query_log(
+    files: QueryLogFiles, *, table: OracleRecords | None = None, with_answers: bool = False
+) -> QueryLog:
+    """Read a log; errors name the row. Another ``table`` may stand for the one of the files."""
+    if table is None and files.data is not None:
+        table = read_table(files.data, files.id)
     with open_database() as connection:
         connection.execute("SET enable_progress_bar = false")  # the command shows its own
         # stream the pairs, and hash the tables of queries and records, whichever DuckDB expects to be larger
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
         source = open_source(connection, files.log, LOG_FLAG)
         long = files.contains is None and source.has("record")
-        log_table = log_answers.create_log_table(connection, source, long=long)
+        if with_answers:
+            _require_answers(source)
+        log_table = log_answers.create_log_table(connection, source, long=long, with_answers=with_answers)
+        given = log_answers.fetch_answers(connection) if with_answers else None
         answers, disagree = log_answers.read_answers(
             log_answers.fetch_noise_columns(connection), source.path.name
         )
@@ -56,12 +69,21 @@ def read_query_log(files: QueryLogFiles) -> QueryLog:
         pairs, notes = log_incidence.clip_contributions(connection, pairs, answers, table, source.path.name)
     sparse = log_incidence.build_incidence(pairs, answers.rows, names.size)
     del pairs
-    return QueryLog(
-        answers, names, sparse, (*_notes(files, answers, sparse, log_table.repeated, disagree), *notes)
-    )
+    notes = (*_notes(files, answers, sparse, log_table.repeated, disagree), *notes)
+    if source.has("answer") and files.secret is None:
+        notes = (*notes, UNUSED_ANSWERS)
+    return QueryLog(answers, names, sparse, notes, given)
 
 
-def _table(path: Path, id_column: str | None) -> OracleRecords:
+def _require_answers(source: LogSource) -> None:
+    if not source.has("answer"):
+        raise BadInput(
+            f"{source.path.name}: no column is called 'answer', so that no secret can be reconstructed; add "
+            "the numbers that were answered, or leave out the secret"
+        )
+
+
+def read_table(path: Path, id_column: str | None) -> OracleRecords:
     """Read the table that was queried."""
     if not path.is_file():
         raise BadInput(f"{DATA_FLAG}: there is no file {path}; check the path")
