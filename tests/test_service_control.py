@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -113,7 +114,8 @@ def test_honest_service_passes(audit):
     assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
     assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
-    assert cost.work == {"request": planned, "session": 140}
+    assert cost.work["session"] == 140
+    assert max(n_requests, planned + 2) <= cost.work["request"] <= planned + 2 * MOST_QUESTIONS
     assert cost.control_work == {"request": 400, "session": 100}
     assert cost.starts == 1
     assert cost.seconds > planned / 5000
@@ -170,7 +172,9 @@ def test_dry_run_needs_no_token_and_says_how_many_starts_and_sessions(tmp_path, 
     Path("plan.toml").write_text(PLAN % (1, ", total = 450"))  # nobody listens there
     assert main(["run", "plan.toml", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "560 requests, 400 of them for the positive control" in said
+    further = int(re.search(r"at most (\d+) of the requests ask sessions on", said)[1])
+    assert 2 <= further <= 2 * MOST_QUESTIONS
+    assert f"{560 + further} requests, 400 of them for the positive control" in said
     assert "140 sessions, 100 of them for the positive control" in said
     assert (
         "service.total = 450 requests for each start of an audit: start the same command about 2 times"

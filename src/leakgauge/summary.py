@@ -218,9 +218,9 @@ def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[s
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if "failed" in statuses:
         reason = (
-            "no attacker with this knowledge recognised anybody even without protection, so its failure says "
-            "nothing; add a stronger attack with this knowledge, or name in attackers below [limits] those "
-            "that count"
+            "no attacker with this knowledge recognised anybody even in the positive control, so its failure "
+            "says nothing; add a stronger attack with this knowledge, or name in attackers below [limits] "
+            "those that count"
         )
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
@@ -489,7 +489,8 @@ def _exit_code(
     reasons: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons += dict.fromkeys(
-            found.withdrawn or "no attacker recognised anybody even without protection, so nothing was tested"
+            found.withdrawn
+            or "no attacker recognised anybody even in the positive control, so nothing was tested"
             for found in verdicts
             if found.finding is Finding.UNTESTABLE
         )

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from scipy.stats import dlaplace
+from scipy.optimize import brentq
+from scipy.stats import binom, dlaplace
 
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms.geometric import Mechanism
@@ -63,3 +64,17 @@ def test_rejects_non_integer_sensitivity(sensitivity):
 def test_rejects_non_positive_scale(bad):
     with pytest.raises(BadInput, match="scale"):
         Mechanism(scale=bad)
+
+
+@pytest.mark.parametrize("n_answers", [5, 20, 60])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
+def test_epsilon_at_a_delta_is_never_too_small(n_answers, delta):
+    # The loss of an answer is +-epsilon: a binomial, so that the least epsilon has a closed form.
+    plus = np.arange(n_answers + 1)
+    losses, chances = (2 * plus - n_answers) * 0.3, binom.pmf(plus, n_answers, 1 / (1 + np.exp(-0.3)))
+    exact = brentq(
+        lambda epsilon: chances @ np.maximum(-np.expm1(epsilon - losses), 0.0) - delta, 0, n_answers * 0.3
+    )
+    found = Mechanism(epsilon=0.3).epsilon_at([(1, n_answers)], delta)
+    assert exact <= found + 1e-13
+    assert found == pytest.approx(exact, abs=1e-9)

@@ -205,3 +205,33 @@ def test_holm_is_stricter_than_each_test_and_keeps_its_order():
     assert holm([], 0.05).size == 0
     with pytest.raises(BadInput, match="p-values"):
         holm([1.2], 0.05)
+
+
+@pytest.mark.parametrize("truth", [0.0, 1.0, 7.0])
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+def test_sizes_of_answers_without_sign_are_those_of_a_simulation(noise, truth):
+    rng = np.random.default_rng(5)
+    draws = rng.laplace(scale=2.0, size=200_000) if noise == "laplace" else _two_sided_geometric(rng, 200_000)
+    sizes = np.abs(np.abs(truth + draws) - truth)
+    distances = np.array([0.5, 1.5, 2.5, 6.5, 8.5])
+    low, high = StatedAnswer(noise=NOISES[noise], truth=truth, folded=True).away(distances)
+    seen = (sizes[:, None] >= distances).mean(axis=0)
+    assert (low <= seen + 0.006).all()
+    assert (high >= seen - 0.006).all()
+    assert (high - low < 0.02).all()
+
+
+def _two_sided_geometric(rng, n):
+    rate = 1 - np.exp(-1 / 2.0)
+    return (rng.geometric(rate, n) - rng.geometric(rate, n)).astype(float)
+
+
+def test_absolute_values_of_right_noise_are_not_too_little_and_of_half_the_noise_are():
+    rng = np.random.default_rng(6)
+    truths = np.tile([1.0, 2.0], 1_000)
+    p_values = []
+    for scale in (2.0, 1.0):
+        answers = np.abs(truths + rng.laplace(scale=scale, size=truths.size))
+        p_values.append(too_little_noise(answers - truths, NOISES["laplace"], truths=truths).p_value)
+    assert p_values[0] > 1e-3
+    assert p_values[1] < 1e-6

@@ -37,7 +37,7 @@ def untestable():
 def test_one_that_failed_is_named():
     lines = control_lines([verdict(PASSED, "good"), verdict(FAILED, "weak")])
     assert lines == [
-        "Positive control (the same attack without protection): passed by 1 of 2 attackers.",
+        "Positive control (the same attack where members are easy to recognise): passed by 1 of 2 attackers.",
         "weak: positive control failed: it is right half of the time.",
     ]
 

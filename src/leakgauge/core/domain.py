@@ -121,6 +121,7 @@ class Domain:
     spending: Mapping[str, Term] = field(default_factory=dict)  # columns of ``MeteredKnowledge.spent``
     spending_note: str = ""  # a paragraph of the report on what these columns are
     spending_check: tuple[str, str] | None = None  # of these columns, the first must not exceed the second
+    spending_beside: tuple[str, ...] = ()  # columns that are shown with these two wherever there are numbers
 
     @property
     def name(self) -> str:

@@ -60,11 +60,15 @@ class NoControl:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestLimits:
-    """How many requests a service may receive: in total, what is left of that, and how many each second."""
+    """How many requests a service may receive: in total, what is left of that, and how many each second.
+
+    ``beyond`` is how many the auditor may add to those of an attacker in each block, at most.
+    """
 
     total: int
     left: int
     rate: float
+    beyond: int = 0
 
 
 class Challenger(Protocol[BlockOut]):

@@ -275,6 +275,10 @@ class AdditiveMechanism:
     def epsilon_at(self, shifts: Shifts, delta: float) -> float:
         """Without delta the sum of the largest losses; otherwise from the best attack, where it is known."""
         pure = float(sum(n * self.largest_loss(shift) for shift, n in shifts))
+        if delta > 0 and self.lattice:  # the curve of the best attack is rounded, which may be too little
+            cells = [(cell, n) for shift, n in shifts if (cell := self.loss_cell(shift)) is not None]
+            if len(cells) == len(shifts):
+                return min(loss_composition.epsilon_bounds(cells, delta).high, pure)
         best = self.best_attack(shifts) if delta > 0 else None
         return pure if best is None else min(tradeoff.epsilon_at(best.high, delta), pure)
 

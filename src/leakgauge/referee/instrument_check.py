@@ -162,9 +162,9 @@ def _too_noisy(accuracy: float, needed: float, rounds: int, most: int) -> str:
 
 def _failure(trials: Trials, accuracy: float, low: float, needed: float, rounds: int) -> str:
     if all_scores_equal(trials):
-        return f"without protection the attack gives every trial of {rounds} rounds the same score"
+        return f"the attack gives every trial of {rounds} rounds the same score"
     return (
-        f"without protection the attack is right in {accuracy:.1%} of its decisions in {rounds} rounds; the "
+        f"the attack is right in {accuracy:.1%} of its decisions in {rounds} rounds; the "
         f"lower bound {low:.1%} is not above {needed:.0%}"
     )
 

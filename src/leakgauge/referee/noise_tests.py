@@ -33,6 +33,7 @@ CERTAIN = 1e-12  # a smaller p-value needs no error rate
 _LEVELS = 16  # points of a score at most
 _PER_UNIT = 4  # points for each factor e in the chance to exceed a residual
 _CLAMPED = 3  # answers on one end that look like clamping
+_NEGATIVE = 14.0  # expected negative answers, of which none has a probability below e^-14
 _VISIBLE = 1e-4  # of the noise scale: finer rounding does not matter
 
 
@@ -59,21 +60,20 @@ def too_little_noise(
     """Test whether residuals are smaller than the stated noise makes them.
 
     Each residual gets a score that rises with its size; the sum has an exact distribution. Rounding to
-    decimals and clamping that were not stated reveal nothing, so they are allowed for where the answers look
-    like it: all multiples of a power of ten, and clamped at the smallest and the largest answer. The latter
-    only raises the p-value.
+    decimals, clamping and absolute values that were not stated reveal nothing, so they are allowed for where
+    the answers look like it: all multiples of a power of ten, clamped at the smallest and the largest answer,
+    or never negative. Clamping only raises the p-value; that correct answers happen to be never negative has
+    a probability below a millionth.
     """
     stated = stated_residuals(residuals, noise, truths, rounding, clamp)
     if truths is not None:
         stated = replace(stated, clamp=_seen_range(stated))
-    stated = _with_seen_rounding(stated)
-    scores, chances, counts = _size_scores(stated, least=True)
-    return NoiseTest(
+        stated = replace(stated, folded=_seem_folded(stated))
+    return _size_test(
+        stated,
+        least=True,
         name="too_little_noise",
-        p_value=chance_at_most(chances, counts, scores),
         finding="the answers are closer to the true values than the stated noise allows",
-        violates=True,
-        n=int(counts.sum()),
     )
 
 
@@ -86,13 +86,23 @@ def too_much_noise(
     clamp: tuple[float, float] | None = None,
 ) -> NoiseTest:
     """Test whether residuals are larger than the stated noise makes them; see ``too_little_noise``."""
-    stated = _with_seen_rounding(stated_residuals(residuals, noise, truths, rounding, clamp))
-    scores, chances, counts = _size_scores(stated, least=False)
-    return NoiseTest(
+    return _size_test(
+        stated_residuals(residuals, noise, truths, rounding, clamp),
+        least=False,
         name="too_much_noise",
-        p_value=chance_at_least(chances, counts, scores),
         finding="the answers are farther from the true values than the stated noise explains",
-        violates=False,
+    )
+
+
+def _size_test(stated: Residuals, *, least: bool, name: str, finding: str) -> NoiseTest:
+    """A one-sided test of the sizes of residuals; too small ones mean a larger epsilon."""
+    scores, chances, counts = _size_scores(_with_seen_rounding(stated), least=least)
+    chance = chance_at_most if least else chance_at_least
+    return NoiseTest(
+        name=name,
+        p_value=chance(chances, counts, scores),
+        finding=finding,
+        violates=least,
         n=int(counts.sum()),
     )
 
@@ -127,10 +137,12 @@ def other_shape(
     up = np.max(ranks / n - np.sort(at_most[stated.seen]))
     down = np.max(np.sort(below[stated.seen]) - (ranks - 1) / n)
     deviation = max(float(up), float(down), 0.0)
+    folded = truths is not None and _seem_folded(replace(stated, clamp=clamp or _seen_range(stated)))
+    seems = ": no answer is negative, as if absolute values were given" if folded else ""
     return NoiseTest(
         name="other_shape",
         p_value=float(kstwo.sf(deviation, n)),
-        finding="the noise does not have the stated distribution",
+        finding=f"the noise does not have the stated distribution{seems}",
         violates=False,
         n=n,
     )
@@ -205,6 +217,22 @@ def _seen_range(stated: Residuals) -> tuple[float, float]:
     if np.count_nonzero(answers == high) >= _CLAMPED:
         most = min(most, max(high, float(truths.max())))
     return least, most
+
+
+def _seem_folded(stated: Residuals) -> bool:
+    """Whether answers seem to be given without their sign: none is negative, where many should be.
+
+    Not where they are clamped at zero, which gives many zeros.
+    """
+    answers = stated.answers[stated.seen]
+    if (answers < 0).any() or (stated.clamp or (-np.inf, np.inf))[0] >= 0:
+        return False
+    signed = replace(stated, clamp=None, rounding=None)
+    n_negative = 0.0
+    for answer, here in replace(signed, folded=True).groups():
+        below = np.array([-answer.truth - 1e-9 * answer.noise.noise_scale])
+        n_negative += replace(answer, folded=False).at_most(below)[0][0] * np.count_nonzero(here)
+    return bool(n_negative >= _NEGATIVE)
 
 
 def _with_seen_rounding(stated: Residuals) -> Residuals:

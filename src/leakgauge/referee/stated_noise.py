@@ -67,6 +67,7 @@ class StatedAnswer:
     truth: float = 0.0
     rounding: Rounding | None = None
     clamp: tuple[float, float] | None = None
+    folded: bool = False  # whether the answer is given without its sign
 
     def at_least(self, distances: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of P(residual >= distance); they differ only where rounding is ambiguous."""
@@ -106,8 +107,19 @@ class StatedAnswer:
 
     def away(self, distances: Reals) -> tuple[Reals, Reals]:
         """Lower and upper bounds of P(|residual| >= distance), for distances above zero."""
+        if self.folded:
+            return self._away_folded(distances)
         (low, high), (low_below, high_below) = self.at_least(distances), self.at_most(-distances)
         return low + low_below, np.minimum(high + high_below, 1.0)
+
+    def _away_folded(self, distances: Reals) -> tuple[Reals, Reals]:
+        """The same for the size of an answer: far above the truth with either sign, or near zero."""
+        signed, truth = replace(self, folded=False), abs(self.truth)
+        above, mirrored = signed.at_least(distances), signed.at_most(-2 * truth - distances)
+        below, beyond = signed.at_most(-distances), signed.at_most(distances - 2 * truth)
+        near = [np.where(distances <= truth, np.maximum(below[i] - beyond[1 - i], 0.0), 0.0) for i in (0, 1)]
+        low, high = (above[i] + mirrored[i] + near[i] for i in (0, 1))
+        return low, np.minimum(high, 1.0)
 
     def cells(self, step: float) -> Reals:
         """The probabilities of all answers, where they are multiples of a step; empty if there are too many.
@@ -141,6 +153,7 @@ class Residuals:
     truths: Reals
     rounding: Rounding | None
     clamp: tuple[float, float] | None
+    folded: bool = False
 
     @property
     def answers(self) -> Reals:
@@ -162,12 +175,18 @@ class Residuals:
     def groups(self) -> Iterator[tuple[StatedAnswer, Bits]]:
         """Each noise and true value that occur, and where."""
         numbers = np.broadcast_to(np.arange(len(self.noises)), self.values.shape)
-        matter = self.rounding is not None or self.clamp is not None
+        matter = self.rounding is not None or self.clamp is not None or self.folded
         truths = self.truths if matter else np.zeros_like(self.truths)
         for number, noise in enumerate(self.noises):
             here = self.seen & (numbers == number if len(self.noises) > 1 else True)
             for truth in np.unique(truths[here]).tolist():
-                answer = StatedAnswer(noise=noise, truth=truth, rounding=self.rounding, clamp=self.clamp)
+                answer = StatedAnswer(
+                    noise=noise,
+                    truth=truth,
+                    rounding=self.rounding,
+                    clamp=self.clamp,
+                    folded=self.folded,
+                )
                 yield answer, here & (truths == truth)
 
 

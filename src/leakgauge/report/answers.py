@@ -70,7 +70,7 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.VIOLATED:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
         case Finding.UNTESTABLE:
-            text = "No attack recognised anybody even without protection, so this audit tested nothing."
+            text = "No attack recognised anybody even in the positive control, so this audit tested nothing."
             withdrawn = [one.withdrawn for one in verdicts if one.audit == promise.audit and one.withdrawn]
             if withdrawn:
                 text = f"Nothing was tested: {withdrawn[0]}."

@@ -29,9 +29,8 @@ def control_lines(verdicts: Sequence[Verdict]) -> list[str]:
     passed, failed = statuses.count("passed"), statuses.count("failed")
     lines = []
     if passed or failed:
-        lines.append(
-            f"Positive control (the same attack without protection): {_passed(verdicts, passed, failed)}."
-        )
+        played = "Positive control (the same attack where members are easy to recognise)"
+        lines.append(f"{played}: {_passed(verdicts, passed, failed)}.")
     lines += dict.fromkeys(
         f"Positive control {status}: {control_of(verdict)['reason']}."
         for verdict, status in zip(verdicts, statuses)

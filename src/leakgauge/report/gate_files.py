@@ -63,7 +63,7 @@ def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
         case Finding.VIOLATED:
             return "failure", f"the promise is violated{', for certain' if verdict.certain else ''}{said}"
         case Finding.UNTESTABLE:
-            return "error", verdict.withdrawn or "no attacker recognised anybody even without protection"
+            return "error", verdict.withdrawn or "no attacker recognised anybody even in the positive control"
         case Finding.UNDECIDED if verdict.rounds_needed is not None:
             return "error", f"too few rounds; {verdict.rounds_needed:,} could show a violation"
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:

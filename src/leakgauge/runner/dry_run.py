@@ -59,6 +59,7 @@ class RunCost:
     starts: int = 1  # how often the run has to be started until no audit needs more requests
     notes: tuple[str, ...] = ()  # on the data of these audits
     splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
+    further_requests: int = 0  # of all requests, those to ask sessions on after an attack, at most
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class _AuditCost:
     request_total: int | None
     notes: tuple[str, ...]
     splits: int
+    further: int  # requests to ask sessions on, at most
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
@@ -123,6 +125,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
+        further_requests=round(sum(cost.further for cost in costs) * share),
         splits=(*(cost.splits for cost in costs), *[max(cost.splits for cost in costs)] * unmeasured),
     )
 
@@ -167,6 +170,9 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
     work = study_work + _scaled(some_work, audit.rounds / some)
+    further = 0 if limits is None else limits.beyond * n_blocks * len(audit.contenders)
+    if further:
+        work[REQUEST] += further
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
     return _AuditCost(
@@ -181,6 +187,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
         request_total=None if limits is None else limits.total,
         notes=tuple(prepared.challenger.notes),
         splits=_n_splits(challenger, audit.rounds),
+        further=further,
     )
 
 

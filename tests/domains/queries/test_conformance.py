@@ -1,5 +1,6 @@
 """Transcripts compared with the statement: correct oracles are rarely accused, defects are found."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
@@ -131,9 +133,48 @@ def test_more_noise_than_stated_is_no_violation():
     assert "farther from the true values" in decided.departures[0]
 
 
+def with_other_truths(parts):
+    """Questions whose true answers differ by one from each to the next, with the noise that they had."""
+    more = np.arange(parts[0]["answers"].shape[1]) % 3
+    return [{**part, "answers": part["answers"] + more, "truths": part["truths"] + more} for part in parts]
+
+
 def test_noise_that_questions_share_is_certain():
-    found = compared(with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise))
+    shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
+    found = compared(with_other_truths(shared))
     assert "Different questions of one session got exactly the same noise" in found.certain[0]
+
+
+def test_equal_answers_to_questions_with_equal_truths_may_be_repeats():
+    shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
+    assert len(np.unique(shared[0]["truths"][0])) == 1  # each question is about the target and one other
+    found = compared(shared)
+    assert found.certain == ()
+    assert "cannot be told whether the service repeats an answer" in found.departures[0]
+
+
+def test_a_session_that_repeats_its_first_answer_is_no_violation():
+    parts = with_other_truths(transcripts(rounds=50))
+    found = compared([{**part, "answers": part["answers"][:, :1] + 0 * part["answers"]} for part in parts])
+    assert "repeats one answer whatever it is asked" in found.unanswered
+    assert found.certain == found.departures == ()
+
+
+@pytest.mark.parametrize(("world", "words"), [(1, "as if the target was in the"), (0, "was not in the")])
+def test_a_service_that_ignores_who_is_absent_is_named_as_the_likely_cause(world, words):
+    parts = transcripts(rounds=400)
+    fixed = [{**part, "answers": part["answers"] + (world - part["members"])} for part in parts]
+    said = decide_conformance(compared(fixed), 0.05)
+    assert said.violations == ()
+    assert any(words in one and "{absent}" in one for one in said.departures)
+
+
+def test_absolute_values_reveal_no_more_and_are_named():
+    parts = [{**part, "answers": np.abs(part["answers"])} for part in transcripts(rounds=400)]
+    found = compared(parts)
+    said = decide_conformance(found, 0.001)
+    assert (found.certain, said.violations) == ((), ())
+    assert any("as if absolute values were given" in one for one in said.departures)
 
 
 @pytest.mark.parametrize("block", [1, 5, 50])
@@ -308,3 +349,15 @@ def test_one_number_for_every_question_is_no_answer():
     assert "all 2,000 answers are the same number" in found.unanswered
     assert not found.certain
     assert not any(test.violates and test.p_value < 1e-3 for test in found.tests)
+
+
+# -- questions beyond a promise
+
+
+@pytest.mark.parametrize("attack", ["repeat", "split_likelihood"])
+def test_more_questions_than_a_service_without_sessions_promises_are_refused_at_the_start(attack):
+    _, who = adversary("laplace", "no cache", 10, attack)
+    promised = replace(who.knowledge, unrefused=2.5)
+    ATTACKS[attack].Attack(queries=10).study(promised, np.random.default_rng(0))
+    with pytest.raises(BadInput, match=r"cost epsilon = 2.75, and challenger.promise is 2.5.*lower queries"):
+        ATTACKS[attack].Attack(queries=11).study(promised, np.random.default_rng(0))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.queries.guarantee import guarantee_of_answers, least_epsilon, oracle_guarantee
@@ -84,3 +85,24 @@ def test_least_epsilon_is_the_sum_without_delta_and_far_less_with_it():
     assert least_epsilon(gaussian_noise, 30, 1e-5) == pytest.approx(exact, rel=1e-6)
     assert exact < 2.5
     assert least_epsilon(gaussian_noise, 0, 1e-5) == 0.0
+
+
+def test_budget_at_a_delta_pays_for_what_a_loss_accountant_allows():
+    from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
+
+    rules = OracleRules(noise=laplace.Mechanism(epsilon=0.05), budget=3.0, delta=1e-6)
+    loss = from_laplace_mechanism(1 / 0.05, value_discretization_interval=1e-4)
+    within, beyond = (
+        loss.self_compose(n).get_epsilon_for_delta(1e-6) for n in (rules.most_answers, rules.most_answers + 1)
+    )
+    assert within <= 3.0 + 1e-3
+    assert beyond > 3.0
+    promised = oracle_guarantee(rules, None)
+    assert promised.delta == 1e-6
+    assert promised.epsilon == pytest.approx(within, abs=2e-3)
+
+
+@pytest.mark.parametrize(("delta", "rule"), [(0.0, "must be in"), (1e-9, "less than that of one answer")])
+def test_refuses_a_delta_that_answers_do_not_have(delta, rule):
+    with pytest.raises(BadInput, match=rule):
+        OracleRules(noise=gaussian.Mechanism(epsilon=0.3, delta=1e-6), budget=3.0, delta=delta)

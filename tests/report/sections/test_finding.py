@@ -46,7 +46,7 @@ def test_missing_promise_has_no_comparison(make, read):
 
 
 def test_untestable_audit_says_so(make, read):
-    assert "identified nobody even without protection" in read(make(finding=Finding.UNTESTABLE))
+    assert "identified nobody even in the positive control" in read(make(finding=Finding.UNTESTABLE))
 
 
 def test_early_stop_is_mentioned(make, read):

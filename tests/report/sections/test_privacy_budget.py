@@ -44,6 +44,11 @@ def test_columns_follow_the_domain(asked):
     assert list(compared_columns([found])) == ["obtained", "believed"]
 
 
+def test_what_a_service_reports_is_shown_beside_what_was_recorded(asked):
+    found = asked(dict.fromkeys(["reported", "per_row", "believed", "obtained"], span(0, 0)))
+    assert list(compared_columns([found])) == ["obtained", "believed", "reported"]
+
+
 def test_budget_of_both_sides_is_shown(asked, plain):
     spent = {"obtained": span(3, 60), "believed": span(0.3, 3), "per_row": span(0.3, 3), "none": span(0, 0)}
     html = section(JudgedRun([asked(spent)], {})).html

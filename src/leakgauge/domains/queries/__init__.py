@@ -66,7 +66,9 @@ DOMAIN = Domain(
         "obtained": Term(
             title="Obtained", meaning="the ε of all answers whose questions were about a target, added up"
         ),
-        "believed": Term(title="Recorded", meaning="what the accountant of the service had recorded by then"),
+        "believed": Term(
+            title="Recorded", meaning="what the accountant that the plan states records for these answers"
+        ),
         "reported": Term(title="Reported", meaning="what the service itself says in its replies"),
         "none": Term(title="None", meaning="nothing is counted, and nothing is ever refused"),
         "per_predicate": Term(
@@ -86,10 +88,11 @@ DOMAIN = Domain(
     spending_note=(
         "A query service records the ε that it spends, and refuses to answer when its budget is spent. What "
         "an attacker obtained is the ε of all answers about a target, added up: this is what matters to that "
-        "target. What was recorded is what the accountant of the service had counted by then. Where an "
+        "target. What was recorded is what the accountant that the plan states counts for them. Where an "
         "attacker obtained more in some simulated release than the accountant ever recorded, the accounting "
         "is wrong, and the number is marked. What was reported is what the service says in its replies, if "
         "it says so. The other columns show what each accountant would have recorded for the same answers."
     ),
     spending_check=("obtained", "believed"),
+    spending_beside=("reported",),
 )

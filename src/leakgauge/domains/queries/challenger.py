@@ -21,6 +21,7 @@ from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
+from leakgauge.domains.queries.remote.budget_probe import most_further_questions
 from leakgauge.domains.queries.remote.control_oracle import (
     CONTROL_CAVEAT,
     LEAST_SCALES,
@@ -134,7 +135,18 @@ class Challenger(ChallengerDefaults):
         if self.adapter is None:
             return None
         service = self.adapter.service
-        return RequestLimits(total=service.total, left=service.total - self.adapter.sent, rate=service.rate)
+        return RequestLimits(
+            total=service.total,
+            left=service.total - self.adapter.sent,
+            rate=service.rate,
+            beyond=most_further_questions(self.rules),
+        )
+
+    @property
+    def unrefused_promise(self) -> float | None:
+        """The promise for all answers of a round, where a service has no sessions and so refuses nothing."""
+        without_sessions = self.adapter is not None and self.adapter.service.open is None
+        return self.guarantee.epsilon if without_sessions and self.guarantee is not None else None
 
     @property
     def control_caveat(self) -> str | None:

@@ -40,10 +40,12 @@ def compare_transcripts(
     if (constant := _constant(answers, rules)) is not None:
         return Conformance(unanswered=constant, tests=tuple(channels))
     noise = NoiseComparison(answers, rules)
+    if noise.repeated is not None:
+        return Conformance(unanswered=noise.repeated, tests=tuple(channels))
     accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
     return Conformance(
         certain=(*accounts.violations, *noise.violations),
-        departures=accounts.departures,
+        departures=(*accounts.departures, *noise.departures),
         tests=(*noise.tests, *channels) if noise.dependent is None else (),  # they need independent rounds
         dependent=noise.dependent,
     )
@@ -111,7 +113,7 @@ class _AccountComparison:
         if self._allowed is None:
             return None
         n_answers = self._most(column)
-        delta = self.rules.noise.guarantee.delta
+        delta = self.rules.composed_at
         spent = least_epsilon(self.rules.noise, n_answers, delta)
         if not spent > self._allowed * (1 + ROUNDING):
             return None

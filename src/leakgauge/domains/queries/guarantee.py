@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
-from leakgauge.domains.queries.oracle import MOST_ANSWERS, ROUNDING, OracleNoise, OracleRules
+from leakgauge.domains.queries.oracle import MOST_ANSWERS, OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition
@@ -25,16 +25,16 @@ def oracle_guarantee(
     """
     if rules.bounded:
         assert rules.most_answers is not None
-        return guarantee_of_answers(rules.noise, rules.most_answers, rules.unit)
+        return guarantee_of_answers(rules.noise, rules.most_answers, rules.unit, rules.delta)
     if stated is None:
         return None
     answer = rules.noise.guarantee
-    n_answers = math.floor(stated / answer.epsilon * (1 + ROUNDING)) if answer.epsilon > 0 else 0
+    n_answers = rules.answers_within(stated) if answer.epsilon > 0 else 0
     if without_sessions and 1 <= n_answers <= MOST_ANSWERS:
-        return replace(guarantee_of_answers(rules.noise, n_answers), epsilon=stated)
+        return replace(guarantee_of_answers(rules.noise, n_answers, delta=rules.delta), epsilon=stated)
     return Guarantee(
         epsilon=stated,
-        delta=answer.delta,
+        delta=rules.composed_at,
         unit=rules.unit,
         relation=Relation.ADD_REMOVE,
         sensitivity=answer.sensitivity,
@@ -43,14 +43,17 @@ def oracle_guarantee(
     )
 
 
-def guarantee_of_answers(noise: OracleNoise, n_answers: int, unit: Unit = Unit.RECORD) -> Guarantee:
+def guarantee_of_answers(
+    noise: OracleNoise, n_answers: int, unit: Unit = Unit.RECORD, delta: float | None = None
+) -> Guarantee:
     """Compose ``n_answers`` answers about one unit tightly, each changed by the full sensitivity.
 
-    The nominal epsilon is that of one answer.
+    The nominal epsilon is that of one answer; the delta that of the noise, unless another is stated.
     """
     if isinstance(noise, opendp.Mechanism):
         return _of_measurements(noise, n_answers, unit)
     answer, moved = noise.guarantee, [(noise.sensitivity, n_answers)]
+    answer = answer if delta is None else replace(answer, delta=delta)
     epsilon, best = noise.epsilon_at(moved, answer.delta), noise.best_attack(moved)
     return replace(
         answer,

@@ -40,6 +40,8 @@ class OracleKnowledge:
     target_counts: Reals  # how many records of each target are in an answer, in its group
     target_groups: Ints | None = None  # where the answer has groups: the one that a target changes most
     count_noise: OracleNoise | None = None  # of the count that divides an average; ``noise`` is of its sum
+    composed_at: float = 0.0  # the delta at which answers are composed
+    unrefused: float | None = None  # the promise of a service that cannot refuse, where one is stated
     whole: bool  # whether everybody whom the query selects is known, except the targets
 
     @property
@@ -176,6 +178,8 @@ def _rules_and_values(challenger: Challenger, rows: Ints) -> dict[str, Any]:
         "accountant": rules.accountant,
         "cache": rules.cache.value,
         "at_least": rules.at_least,
+        "composed_at": rules.composed_at,
+        "unrefused": challenger.unrefused_promise,
         "suppress_by": rules.suppress_by,
         "values": records.unit_values(query, rows),
         "counts": records.unit_values(query.counted, rows),

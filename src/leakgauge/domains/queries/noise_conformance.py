@@ -1,6 +1,7 @@
 """Compares the noise of answers with the stated one: its size, its shape, and whether it is fresh."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from leakgauge.referee.stated_noise import Rounding
 FEWEST_RESIDUALS = 20  # fewer are not tested
 MOST_RESIDUALS = 50_000  # that are tested: enough to tell noise scales that differ by 2 %
 MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals that are tested if there are more
+_CLEAR = 4.5  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 
 
@@ -55,13 +57,55 @@ class NoiseComparison:
                     kept=self._kept,
                 )
             )
-        return tuple(tests)
+        return tuple(self._with_cause(test) for test in tests)
+
+    def _with_cause(self, test: NoiseTest) -> NoiseTest:
+        """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
+        if test.violates or self._always is None:
+            return test
+        found, other = ("in", "without it") if self._always else ("not in", "with it")
+        cause = (
+            f"{test.finding}. In sessions {other} they are as if the target was {found} the table: check "
+            "that the service answers from the table that the plan asks for ({absent}, {present} or {world})"
+        )
+        return replace(test, finding=cause)
+
+    @cached_property
+    def _always(self) -> bool | None:
+        """Whether all sessions answer as if the target was in the table, or not in it; None: as they should.
+
+        The mean residual of one kind of session is then what the target contributes.
+        """
+        if self.answers.members.shape[1] != 1:
+            return None
+        member = np.broadcast_to(self.answers.members, self._residuals.shape)
+        moved = self._contributions
+        for world, sign in ((False, 1.0), (True, -1.0)):
+            here = (member == world) & np.isfinite(self._residuals) & (moved != 0)
+            if np.count_nonzero(here) < FEWEST_RESIDUALS:
+                continue
+            shares = sign * self._residuals[here] / moved[here]
+            error = float(shares.std() / np.sqrt(shares.size))
+            if error > 0 and shares.mean() > _CLEAR * error and abs(shares.mean() - 1) < 3 * error:
+                return not world
+        return None
+
+    @property
+    def _contributions(self) -> Reals:
+        """What the target adds to the true answer of each question; 0 where it is not known."""
+        truths, member = self.answers.truths, self.answers.members[:, 0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a question may have no round of one kind
+            present, absent = (np.nanmean(truths[member == world], axis=0) for world in (True, False))
+        added = np.nan_to_num(present - absent)
+        same = np.nanmax(truths, axis=0, initial=-np.inf) - np.nanmin(truths, axis=0, initial=np.inf)
+        return np.broadcast_to(np.where(np.isclose(same, np.abs(added)), added, 0.0), truths.shape)
 
     @property
     def violations(self) -> tuple[str, ...]:
         """Noise that is exactly the same in different questions, or in sessions with different tables."""
         sentences = []
-        if (same := self._between_questions).p_value < CERTAIN:
+        if (same := self._between_questions("different")).p_value < CERTAIN:
             sentences.append(
                 f"Different questions of one session got exactly the same noise ({same.n_equal:,} of "
                 f"{same.n_pairs:,} pairs): the difference of two answers has none."
@@ -72,6 +116,29 @@ class NoiseComparison:
                 f"({same.n_equal:,} of {same.n_pairs:,} pairs): the difference of two answers has none."
             )
         return tuple(sentences)
+
+    @cached_property
+    def repeated(self) -> str | None:
+        """That sessions repeat an answer whatever is asked, which reveals no more than the answer itself."""
+        if self._between_questions("answers").p_value >= CERTAIN:
+            return None
+        return (
+            "a session repeats one answer whatever it is asked, although the true answers differ, so that "
+            "only its first question was answered; let the service answer every question, or check whether "
+            "it takes the key of a request ({request}) or the session for the question"
+        )
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """Equal answers that may be repeats as well as noise that is used again."""
+        if self.violations or self._between_questions("same").p_value >= CERTAIN:
+            return ()
+        text = (
+            "Different questions of one session got exactly the same answer. Their true answers are equal "
+            "too, so that it cannot be told whether the service repeats an answer, which reveals nothing "
+            "more, or uses its noise again, which would show every difference between two questions."
+        )
+        return (text,)
 
     @cached_property
     def dependent(self) -> str | None:
@@ -127,12 +194,18 @@ class NoiseComparison:
         n_kept = int(np.isfinite(self._comparable).sum())
         return max(n_kept, 1) / max(int(np.isfinite(self._residuals).sum()), 1)
 
-    @cached_property
-    def _between_questions(self) -> EqualNoise:
-        """Pairs of neighbouring questions in one session."""
+    def _between_questions(self, which: str) -> EqualNoise:
+        """Pairs of neighbouring questions in one session that have different or the same true answers.
+
+        Of those with different ones, ``answers`` compares the answers themselves.
+        """
         n = self._comparable.shape[1] // 2 * 2
         first, second = self._comparable[:, 0:n:2], self._comparable[:, 1:n:2]
-        return equal_noise(first.ravel(), second.ravel(), self._noise, self.answers.answers, self._kept)
+        true_first, true_second = self.answers.truths[:, 0:n:2], self.answers.truths[:, 1:n:2]
+        rows = (true_first == true_second) if which == "same" else (true_first != true_second)
+        if which == "answers":
+            first, second = first + true_first, second + true_second
+        return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
 
     @cached_property
     def _session_pairs(self) -> tuple[Reals, Reals, Reals, Reals]:

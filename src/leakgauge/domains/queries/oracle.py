@@ -78,6 +78,7 @@ class OracleRules:
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
     budget: float | None = None  # none: nothing is refused
+    delta: float | None = None  # at which the budget is composed tightly; none: epsilons are added up
     round: bool = False  # answers are published as whole numbers
     clamp: bool = False  # and never below zero
     at_least: int | None = None  # smaller counts are not answered
@@ -88,6 +89,8 @@ class OracleRules:
         find_accountant(self.accountant)
         if self.at_least is not None and not self.at_least >= 1:
             raise BadInput(f"at_least must be >= 1, got {self.at_least}; leave it out to answer small counts")
+        if self.delta is not None:
+            self._require_composition(self.delta)
         if self.budget is None:
             return
         if not 0 < self.budget < math.inf:
@@ -111,9 +114,43 @@ class OracleRules:
     @cached_property
     def most_answers(self) -> int | None:
         """How many answers about one record the budget pays for; nothing without a budget."""
-        if self.budget is None:
-            return None
-        return math.floor(self.budget / self.epsilon * (1 + ROUNDING))
+        return None if self.budget is None else self.answers_within(self.budget)
+
+    def answers_within(self, epsilon: float) -> int:
+        """How many answers about one record cost at most this epsilon together."""
+        added = math.floor(epsilon / self.epsilon * (1 + ROUNDING))
+        return added if self.delta is None else max(added, self._most_composed(epsilon))
+
+    @property
+    def composed_at(self) -> float:
+        """The delta at which answers are composed: the stated one, or that of the noise."""
+        return self.noise.guarantee.delta if self.delta is None else self.delta
+
+    def _most_composed(self, budget: float) -> int:
+        """How many answers tight composition at the stated delta fits into the budget."""
+
+        def fits(n_answers: int) -> bool:
+            assert not isinstance(self.noise, opendp.Mechanism)
+            spent = self.noise.epsilon_at([(self.noise.sensitivity, n_answers)], self.composed_at)
+            return spent <= budget * (1 + ROUNDING)
+
+        low, high = 0, 1
+        while high <= MOST_ANSWERS and fits(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return min(low, MOST_ANSWERS)
+
+    def _require_composition(self, delta: float) -> None:
+        if not 0 < delta < 1:
+            raise BadInput(f"delta must be in (0, 1), got {delta}; leave it out to add up epsilons")
+        if isinstance(self.noise, opendp.Mechanism):
+            raise BadInput("delta: a measurement of OpenDP has its own; leave it out")
+        if delta < self.noise.guarantee.delta:
+            raise BadInput(
+                f"delta = {delta:g} is less than that of one answer, {self.noise.guarantee.delta:g}; raise it"
+            )
 
     @property
     def unit(self) -> Unit:

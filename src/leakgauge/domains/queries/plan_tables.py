@@ -48,13 +48,15 @@ class QueriesTargetsTable(target_choice.TargetChoice):
 class QueriesChallengerTable:
     """The query of the audit, the targets, and the accounting of the oracle.
 
-    ``promise`` is an epsilon stated by the owner, for oracles whose refusals give no guarantee. Counts below
+    ``promise`` is an epsilon stated by the owner, for oracles whose refusals give no guarantee. With a
+    ``delta``, answers are composed tightly at it, and the budget or promise holds with it. Counts below
     ``at_least`` are not answered. With a ``service``, the accounting keys describe that service.
     """
 
     targets: QueriesTargetsTable = QueriesTargetsTable()
     query: Query = COUNT_ALL
     budget: float | None = None
+    delta: float | None = None
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
     at_least: int | None = None
@@ -68,6 +70,8 @@ class QueriesChallengerTable:
             raise BadInput("query.ids: attacks choose the ids; leave it out, or use query.where")
         if self.promise is not None and not 0 < self.promise < math.inf:
             raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
+        if self.delta is not None and self.budget is None and self.promise is None:
+            raise BadInput("delta: belongs to a budget or a promise; add one of them, or leave it out")
         if self.suppress_by is SuppressBy.ANSWER:
             self._require_noisy_threshold()
         if self.query.group_by is not None and self.at_least is not None:
@@ -141,6 +145,7 @@ def read_oracle_rules(
             accountant=table.accountant,
             cache=table.cache,
             budget=table.budget,
+            delta=table.delta,
             **published,
             at_least=table.at_least,
             suppress_by=table.suppress_by,

@@ -15,6 +15,7 @@ from leakgauge.domains.queries.target_questions import (
     least_known,
     question_about_ids,
     require_records,
+    require_within_promise,
 )
 
 
@@ -48,6 +49,7 @@ def subset_questions(
     A question has one known record besides, or as many as the service takes to answer. Where there are fewer
     different questions than ``n_queries``, as about a single target, all of them are asked.
     """
+    require_within_promise(knowledge, -(-n_queries // 2))
     if knowledge.query.kind is QueryKind.AVERAGE or knowledge.query.group_by is not None:
         raise BadInput(
             "reconstruction adds up what targets contribute, and takes counts and sums without groups; "

@@ -8,8 +8,9 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attribute_sets import AttributeSets, KnownSet, TargetCell
+from leakgauge.domains.queries.guarantee import least_epsilon
 from leakgauge.domains.queries.knowledge import KnownAttributes, KnownRecords, OracleKnowledge
-from leakgauge.domains.queries.oracle import SuppressBy
+from leakgauge.domains.queries.oracle import ROUNDING, SuppressBy
 from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.query_splitting import SplitQuery, TargetQuestions
 from leakgauge.domains.queries.records import Ints
@@ -69,6 +70,20 @@ def least_known(knowledge: OracleKnowledge) -> int:
     return knowledge.at_least + math.ceil(_NOISE_SCALES * knowledge.noise.noise_scale)
 
 
+def require_within_promise(knowledge: OracleKnowledge, n_queries: int) -> None:
+    """Refuse more questions about one target than the promise of a service pays for that cannot refuse."""
+    promise = knowledge.unrefused
+    if promise is None:
+        return
+    spent = least_epsilon(knowledge.noise, n_queries, knowledge.composed_at)
+    if spent > promise * (1 + ROUNDING):
+        raise BadInput(
+            f"queries = {n_queries}: however tightly they are composed, so many answers about a target cost "
+            f"epsilon = {spent:.4g}, and challenger.promise is {promise:g}. A service without sessions "
+            "(open) cannot refuse: lower queries, or state the promise of all of them"
+        )
+
+
 def split_questions(
     knowledge: OracleKnowledge,
     n_queries: int,
@@ -83,6 +98,7 @@ def split_questions(
     allow, from ``least`` to ``n_queries``. With ``own_people`` no known person is in two questions at all, so
     that refusals are about the target alone.
     """
+    require_within_promise(knowledge, n_queries)
     size = max(1, least_known(knowledge))
     match _checked(knowledge, by):
         case KnownAttributes() as attributes:

@@ -108,7 +108,7 @@ def _meaning_of_finding(verdict: Verdict) -> str:
         case Finding.UNTESTABLE if verdict.withdrawn is not None:
             return f"Nothing was tested: {verdict.withdrawn}."
         case Finding.UNTESTABLE:
-            return "Nothing was tested: this attack identified nobody even without protection."
+            return "Nothing was tested: this attack identified nobody even in the positive control."
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
             return f"Not compared with the promise: {reason}."
         case Finding.UNDECIDED if verdict.rounds_needed is None:

@@ -26,7 +26,7 @@ _WORDS = (
         "Even an attack without errors could not show a violation: too few releases, or too weak a promise.",
     ),
     ("Control", "An attacker who never sees the release. What it finds out does not come from the release."),
-    ("Untestable", "No attack recognised members even without protection, so the numbers say nothing."),
+    ("Untestable", "No attack recognised members even in the positive control, so the numbers say nothing."),
 )
 
 _TEMPLATE = """

@@ -16,8 +16,8 @@ FALSE_ALARMS = "More false alarms than tolerated: do not rely on this attacker."
 
 _TEMPLATE = """
 {% if rows %}
-<p>We checked the audit itself: with no leak, with a known leak, and, where possible, with your release
-unprotected.</p>
+<p>We checked the audit itself: with no leak, with a known leak, and, where possible, with a release that is
+easy to attack.</p>
 <dl class="check">
 <div><dt>With no leak</dt><dd>Scores were compared with newly drawn random membership, {{ draws }}times. The
 false-alarm
@@ -26,7 +26,7 @@ most about {{ tolerated }}.</dd></div>
 <div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
 targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
 unnoticed.</dd></div>
-<div><dt>Unprotected</dt><dd>{{ unprotected }}</dd></div>
+<div><dt>Positive control</dt><dd>{{ control }}</dd></div>
 </dl>
 <p>
 {% if alarming %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
@@ -40,14 +40,14 @@ endif %}</p>
 <th scope="col">Attacker</th><th scope="col" class="n">False-alarm rate</th>
 <th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
-<th scope="col">Unprotected</th>
+<th scope="col">Positive control</th>
 {% if remarks %}<th scope="col">Remark</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
 <tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td>
 <td class="n">{{ row.seen }}</td><td class="n">{{ row.violating }}</td>
-<td>{{ row.unprotected }}</td>
+<td>{{ row.control }}</td>
 {% if remarks %}<td>{{ row.remark }}</td>{% endif %}
 </tr>
 {% endfor %}
@@ -78,7 +78,7 @@ def section(run: run_report.JudgedRun) -> page.Section:
         tolerated=number_format.level(tolerated),
         rows=rows,
         draws=_draws(shown),
-        unprotected=_unprotected(shown),
+        control=_control(shown),
         remarks=any(row["remark"] for row in rows),
         alarming=any(FALSE_ALARMS in row["remark"] for row in rows),
         omitted=run_report.omission_note(len(shown), len(checked), "attackers"),
@@ -99,7 +99,7 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
             if low is not None and high is not None
             else ""
         ),
-        "unprotected": control_status(verdict),
+        "control": control_status(verdict),
         "seen": _smallest(planted, "epsilon") if metric_text.has_epsilon_bound(verdict) else NO_BOUND,
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and metric_text.has_epsilon_bound(verdict)
@@ -108,20 +108,18 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
     }
 
 
-def _unprotected(shown: Sequence[Verdict]) -> str:
+def _control(shown: Sequence[Verdict]) -> str:
     """Who identified people when the same release had no protection: whoever did not can show nothing."""
     statuses = [control_status(verdict) for verdict in shown if not is_control(verdict)]
     failed, passed = statuses.count("failed"), statuses.count("passed")
     if failed and not passed:
-        return "No attacker identified anybody even without protection: this audit tested nothing."
+        return "No attacker identified anybody even in the positive control: this audit tested nothing."
     if failed:
         attackers = number_format.times(failed, "attacker")
-        return (
-            f"{attackers} failed to identify people even without protection: do not rely on their failures."
-        )
+        return f"{attackers} identified nobody even in the positive control: do not rely on their failures."
     if passed:
-        return "Without protection the attackers identified people through the same path, as they should."
-    return "A release without protection could not be made here, so this check was not possible."
+        return "In the positive control the attackers identified people on the same path, as they should."
+    return "A release that is easy to attack could not be made here, so this check was not possible."
 
 
 def _draws(shown: Sequence[Verdict]) -> str:

@@ -59,8 +59,12 @@ def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
 
 
 def compared_columns(verdicts: Sequence[Verdict]) -> dict[str, Term]:
-    """The columns that are set against each other: what was obtained, and what was recorded."""
-    compared = {name for domain in run_report.domains_of(verdicts) for name in domain.spending_check or ()}
+    """The columns that are set against each other: obtained, recorded and, where it is known, reported."""
+    compared = {
+        name
+        for domain in run_report.domains_of(verdicts)
+        for name in (*(domain.spending_check or ()), *domain.spending_beside)
+    }
     return {name: term for name, term in spending_terms(verdicts).items() if name in compared}
 
 

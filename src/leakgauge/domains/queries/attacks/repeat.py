@@ -15,7 +15,7 @@ from leakgauge.domains.queries.knowledge import KnownAttributes, KnownRecords, O
 from leakgauge.domains.queries.question_scores import midpoint_score
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import Value, quote_identifier, quote_literal
-from leakgauge.domains.queries.target_questions import single_questions
+from leakgauge.domains.queries.target_questions import require_within_promise, single_questions
 
 _CASES = 127  # ways to write "ANDTRUE" with at least one lower-case letter
 
@@ -40,6 +40,7 @@ class Attack:
         query_splitting.require_n_queries(self.queries)
 
     def study(self, knowledge: OracleKnowledge, rng: Generator) -> Scorer[QueriesView]:
+        require_within_promise(knowledge, self.queries)
         asked = single_questions(knowledge)
         never = unused_value(knowledge) if self.wording == "equivalent" else ("", 0)
         splits = tuple(self._repeated(split, never) for split in asked.questions.splits)

@@ -27,7 +27,7 @@ def answers_beyond(rules: OracleRules) -> int | None:
     """How many answers about one record no composition fits into the budget; None if they are many."""
     if rules.budget is None or rules.most_answers is None:
         return None
-    delta, low = rules.noise.guarantee.delta, rules.most_answers
+    delta, low = rules.composed_at, rules.most_answers
     high = low + 1
     while not _is_beyond(rules, high, delta):
         low, high = high, 2 * high
@@ -37,6 +37,12 @@ def answers_beyond(rules: OracleRules) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if _is_beyond(rules, middle, delta) else (middle, high)
     return high
+
+
+def most_further_questions(rules: OracleRules) -> int:
+    """How many questions a session is asked on at most."""
+    beyond = answers_beyond(rules) if rules.bounded else None
+    return 0 if beyond is None else min(2 * MOST_QUESTIONS, beyond + 2)
 
 
 def _is_beyond(rules: OracleRules, n_answers: int, delta: float) -> bool:
