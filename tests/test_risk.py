@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import NO_LIMITS, Limits
@@ -20,12 +21,19 @@ from leakgauge.risk import (
     rounds_for_limits,
 )
 from leakgauge.runner.in_memory import judge
+from night import others_at_night
 
 LIMIT = 0.6
 KNOWN = Estimate(value=0.5, confidence=0.95, method="any; it only has to be there")
 LIMITS = Limits(metrics={"accuracy": LIMIT})
-AUDITS = 1000
+AUDITS, AUDITS_BY_DAY = 1000, 300
 MOST_WRONG = 0.05  # of the audits, as the confidence says
+
+
+def most_wrong(n_audits):
+    """How many audits may be wrong; of few, as many as are exceeded once in 100 such tests."""
+    few = n_audits < AUDITS
+    return binom.isf(0.01, n_audits, MOST_WRONG) if few else MOST_WRONG * n_audits
 
 
 def answers(accuracy, n_rounds, n_targets, rng, shared=0.5):
@@ -61,40 +69,48 @@ def risk(trials, limits=LIMITS, **context):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_targets", "attackers", "points"),
-    [
-        pytest.param(1, 1, 1, marks=pytest.mark.nightly),
-        (5, 1, 1),
-        pytest.param(1, 3, 1, marks=pytest.mark.nightly),
-        pytest.param(1, 1, 4, marks=pytest.mark.nightly),
-        pytest.param(4, 2, 3, marks=pytest.mark.nightly),
-    ],
+    ("n_targets", "attackers", "points", "n_audits"),
+    others_at_night(
+        [
+            (5, 1, 1, AUDITS_BY_DAY),
+            (1, 1, 1, AUDITS),
+            (5, 1, 1, AUDITS),
+            (1, 3, 1, AUDITS),
+            (1, 1, 4, AUDITS),
+            (4, 2, 3, AUDITS),
+        ],
+        (5, 1, 1, AUDITS_BY_DAY),
+    ),
 )
-def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attackers, points):
+def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attackers, points, n_audits):
     rng = np.random.default_rng([20240501, n_targets, attackers, points])
     context = {"comparisons": count_comparisons(LIMITS, attackers * points), "sweep_points": points}
     over = within = 0
-    for _ in range(AUDITS):
+    for _ in range(n_audits):
         found = [
             [risk(answers(LIMIT, 120, n_targets, rng), **context).status for _ in range(attackers)]
             for _ in range(points)
         ]
         over += any(RiskStatus.OVER in point for point in found)
         within += any(set(point) == {RiskStatus.WITHIN} for point in found)  # somebody picks that point
-    assert over <= MOST_WRONG * AUDITS
-    assert within <= MOST_WRONG * AUDITS
+    assert over <= most_wrong(n_audits)
+    assert within <= most_wrong(n_audits)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_rounds", "n_targets"), [(40, 50), pytest.param(120, 10, marks=pytest.mark.nightly)]
+    ("n_rounds", "n_targets", "n_audits"),
+    others_at_night(
+        [(40, 50, AUDITS_BY_DAY), (40, 50, AUDITS), (120, 10, AUDITS)],
+        (40, 50, AUDITS_BY_DAY),
+    ),
 )
-def test_a_release_at_a_limit_near_one_is_seldom_called_over(n_rounds, n_targets):
+def test_a_release_at_a_limit_near_one_is_seldom_called_over(n_rounds, n_targets, n_audits):
     """Rounds in which all targets are right or wrong together, and a limit of .99: bad rounds are rare."""
     rng, limits = np.random.default_rng([20240502, n_rounds]), Limits(metrics={"accuracy": 0.99})
-    found = [risk(answers(0.99, n_rounds, n_targets, rng), limits=limits).status for _ in range(AUDITS)]
-    assert found.count(RiskStatus.OVER) <= MOST_WRONG * AUDITS
-    assert found.count(RiskStatus.WITHIN) <= MOST_WRONG * AUDITS
+    found = [risk(answers(0.99, n_rounds, n_targets, rng), limits=limits).status for _ in range(n_audits)]
+    assert found.count(RiskStatus.OVER) <= most_wrong(n_audits)
+    assert found.count(RiskStatus.WITHIN) <= most_wrong(n_audits)
 
 
 def test_thresholds_fitted_on_few_rounds_do_not_clear_a_release():

@@ -8,6 +8,7 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.referee.stated_noise import StatedNoise
 
 _FINEST = 2.0**-40  # of the noise scale: what finer answers could tell does not matter
+_FEW = 64  # answers that tell most steps to be wrong
 _CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
 _DECIMALS = 10
 
@@ -57,10 +58,14 @@ def grid_step(answers: Reals, scale: float) -> float:
     """The largest power of ten, or else of two, up to 1, of which all answers are multiples."""
     answers = answers[np.isfinite(answers)]
     for step in (*10.0 ** -np.arange(_DECIMALS), *2.0 ** -np.arange(1.0, 41.0)):
-        multiples = answers / step
-        if np.allclose(multiples, np.round(multiples), rtol=0.0, atol=1e-4):
+        if _are_multiples(answers[:_FEW], step) and _are_multiples(answers, step):
             return float(step)
     return _FINEST * scale
+
+
+def _are_multiples(answers: Reals, step: float) -> bool:
+    multiples = answers / step
+    return np.allclose(multiples, np.round(multiples), rtol=0.0, atol=1e-4)
 
 
 def unexplained_step(answers: Reals, noise: StatedNoise, stated_step: float | None) -> float | None:

@@ -359,9 +359,7 @@ def _parse_where(text: str) -> ParseTree:
         raise BadInput("contains more than one statement; write one predicate")
     node = dict(statements[0]["node"])
     where = node.pop("where_clause", None)
-    rest = dict(_parsed("SELECT 1 WHERE true")["statements"][0]["node"])
-    rest.pop("where_clause")
-    if where is None or _without_positions(node) != _without_positions(rest):
+    if where is None or _without_positions(node) != _query_around_predicate():
         raise BadInput("is more than a predicate; write only what follows WHERE, without other clauses")
     return where
 
@@ -393,6 +391,15 @@ def _first_line(message: str) -> str:
 def _parsed(sql: str) -> ParseTree:
     (text,) = _parser().execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0]
     return json.loads(text)
+
+
+@lru_cache(maxsize=1)
+def _query_around_predicate() -> ParseTree:
+    """Return what a predicate must leave as it is, without text positions."""
+    query = dict(_parsed("SELECT 1 WHERE true")["statements"][0]["node"])
+    query.pop("where_clause")
+    around: ParseTree = _without_positions(query)
+    return around
 
 
 @lru_cache(maxsize=1)
