@@ -36,6 +36,7 @@ DOMAIN = Domain(
     },
     controls=("blind",),
     mechanisms="plan_tables:mechanism_lines",
+    announces_cost="plan_tables:trains_user_code",
     model_audit="user_model.in_memory:prepare_model_audit",
     plan_choices={"trainers": "training.trainers"},
     studied={
