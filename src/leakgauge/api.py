@@ -17,12 +17,14 @@ from leakgauge.exposure import (
     save_exposure,
 )
 from leakgauge.plan import Plan, plan_of, read_plan
+from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult
 from leakgauge.support.files import path_argument
+from leakgauge.support.progress import announce
 from leakgauge.support.table_reader import convert_value
 
 if TYPE_CHECKING:
@@ -67,6 +69,9 @@ def run(
     fresh = convert_value(bool, fresh, "fresh")
     folder = path_argument(out, "out") if out is not None else default_folder(plan)
     options = EngineOptions(engine=engine, workers=workers, address=address)
+    check_engine(engine, workers, address)
+    if line := cost_line(plan, options):
+        announce(f"{line}; trainings that are finished are kept in the cache")
     verdicts = run_plan(plan, folder, options, fresh=fresh)
     write_report(folder, verdicts)
     return verdicts

@@ -155,6 +155,12 @@ def domain_with_model_audit() -> tuple[Domain, Callable[..., Any]]:
     raise BadInput("no domain here can audit a finished model")
 
 
+def announces_cost(audit: "AuditLike") -> bool:
+    """Whether a run of this audit says what it will cost before it starts."""
+    domain = get_domain(audit.domain)
+    return domain.announces_cost is not None and bool(domain.load(domain.announces_cost)(audit.challenger))
+
+
 def attacks_package(domain: str) -> str:
     """Return the package of a domain's attacks."""
     return f"{DOMAINS}.{domain}.attacks"

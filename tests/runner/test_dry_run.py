@@ -119,6 +119,33 @@ def test_trainings_are_counted_as_a_run_does_them(tmp_path, monkeypatch):
     assert cost.control_work["training"] == cost.control_rounds + 8
 
 
+def test_dry_run_of_many_trainings_trains_few(monkeypatch):
+    """200 rounds and 32 shadows are counted, and a few models trained."""
+    from leakgauge.domains.models.training.trainers import random_forest
+    from leakgauge.plan import plan_of
+
+    trained = []
+    fit = random_forest.Trainer.fit
+
+    def counted(self, *given, **more):
+        trained.append(1)
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(random_forest.Trainer, "fit", counted)
+    audit = {
+        "name": "a",
+        "domain": "models",
+        "rounds": 200,
+        "data": {"rows": 240, "features": 4},
+        "challenger": {"trainer": {"name": "random_forest", "trees": 3}, "members": 60},
+        "mechanism": {"name": "none"},
+        "attacks": ["lira", "rmia"],
+    }
+    cost = dry_run(plan_of({"seed": 3, "audit": [audit]}))
+    assert cost.work["training"] - cost.control_work["training"] == 232
+    assert len(trained) <= 20
+
+
 def test_extrapolation_never_decreases():
     assert _extrapolate([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
     assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0

@@ -241,7 +241,7 @@ def test_losses_of_any_sign_are_compared_as_they_are():
         "calibrated_loss",
         "lira",
         "rmia",
-        "base",
+        "base_ratio",
     ]
     found = [
         leakgauge.audit_model(
@@ -261,7 +261,7 @@ def test_losses_of_any_sign_are_compared_as_they_are():
     assert auc(found[0], "calibrated_loss") == pytest.approx(roc_auc_score(members, usual - seen))
     assert auc(found[0], "loss_threshold") == pytest.approx(roc_auc_score(members, -seen))
     ratio = -seen - np.log(np.exp(-losses).mean(axis=0))
-    assert auc(found[0], "base") == pytest.approx(roc_auc_score(members, ratio))
+    assert auc(found[0], "base_ratio") == pytest.approx(roc_auc_score(members, ratio))
     assert auc(found[0], "lira") > auc(found[0], "loss_threshold") + 0.1
 
 
@@ -319,3 +319,12 @@ def test_model_file_of_weights_gets_a_clear_message(trained):
     rows, labels, members, _ = trained
     with pytest.raises(BadInput, match="holds weights but not the network"):
         audit((rows, labels, members, "net.safetensors"))
+
+
+def test_cost_is_said_before_long_trainings(trained, capsys, monkeypatch):
+    from leakgauge.runner import model_audit
+
+    monkeypatch.setattr(model_audit, "LONG", 0.0)
+    attacks = [{"name": name, "shadows": 6} for name in ("lira", "rmia")]
+    audit(trained, train=RandomForestClassifier(5), attacks=attacks)
+    assert "6 trainings, about" in capsys.readouterr().err

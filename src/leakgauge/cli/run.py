@@ -80,7 +80,7 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     from leakgauge.report.adversary_names import attackers_and_settings
     from leakgauge.report.number_format import times
     from leakgauge.runner import engines
-    from leakgauge.runner.dry_run import dry_run
+    from leakgauge.runner.dry_run import dry_run, duration
     from leakgauge.runner.run import EngineOptions
 
     engines.check_engine(arguments.engine, arguments.workers, arguments.address)
@@ -97,7 +97,7 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     print(
         f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}\n"
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
-        f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
+        f"time: about {duration(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
     )
     for line in _control_and_work_lines(cost):
@@ -120,10 +120,11 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
 def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
     """What the positive controls take of the time, and how many trainings and requests there are."""
     from leakgauge.report.number_format import times
+    from leakgauge.runner.dry_run import duration
 
     if cost.control_rounds:
         rounds = times(cost.control_rounds, "round")
-        yield f"positive control: {rounds}, {_time(cost.control_seconds)} of this time"
+        yield f"positive control: {rounds}, {duration(cost.control_seconds)} of this time"
     for obstacle in cost.control_obstacles:
         yield f"positive control not possible: {obstacle}"
     for what, n in cost.work.items():
@@ -145,9 +146,3 @@ def _rounds_for_limits(audit: "Audit", plan: "Plan", splits: int) -> "dict[str, 
     return rounds_for_limits(
         plan.limits, confidence=confidence, sweep_points=sweep_size(audit, plan), splits=splits
     )
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -108,6 +108,9 @@ class Domain:
     model_audit: Place | None = None
     """(model, members, others, *, reference, train, shadows, seed, options) -> the challenger of a finished
     model, and its default attacks."""
+    announces_cost: Place | None = None
+    """(challenger table) -> bool: whether a run says what it will cost before it starts, because code of the
+    user may take long; nothing where none does."""
     conformance: Place | None = None
     """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
     all blocks with what the tables of the plan state, without the data."""

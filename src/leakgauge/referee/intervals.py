@@ -12,7 +12,7 @@ FEWEST_ROUNDS = 30  # with fewer, the variance estimate of a jackknife is too un
 FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
 FEWEST_REPEATS = 3  # of a whole experiment, each with many trials of both worlds
 FEWEST_SPLITS = 10  # of the people; with fewer, an interval is over rounds, for these splits only
-FEWEST_IN_A_REPEAT = 50  # trials of each world in each of them
+FEWEST_IN_A_REPEAT = 40  # trials of each world in each of them
 
 
 def rate_low(hits: Numbers, n: Numbers, error: float) -> npt.NDArray[np.float64]:

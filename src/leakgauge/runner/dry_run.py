@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
-from leakgauge.catalog import audit_error_context, prepare_audit
+from leakgauge.catalog import announces_cost, audit_error_context, prepare_audit
 from leakgauge.core.game import Challenger, NoControl, RequestLimits
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.audit_metadata import metadata_of
@@ -26,7 +26,7 @@ from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_roun
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
-from leakgauge.support.work_count import REQUEST, counting_work
+from leakgauge.support.work_count import REQUEST, counting_work, current_sample, sampling_work
 
 _FEW, _SOME = 16, 512  # at most so many rounds are run to estimate the cost of one more,
 _FEW_SHARE, _SOME_SHARE = 200, 40  # and one in so many of those asked for
@@ -90,7 +90,8 @@ class _AuditCost:
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """Estimate what a plan costs; nothing is written, and no service is asked anything.
 
-    Every attack of the measured audits studies once, as it would in the run.
+    Every attack of the measured audits studies once, as it would in the run; of many trainings only one is
+    carried out.
     """
     costs: list[_AuditCost] = []
     start, known_controls = perf_counter(), set[str]()
@@ -99,7 +100,8 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
             if costs and perf_counter() - start > _time_limit(costs, len(plan.audits)):
                 break
             advance(audit.name, 0)
-            costs.append(_audit_cost(audit, plan, options.workers, known_controls))
+            with sampling_work():
+                costs.append(_audit_cost(audit, plan, options.workers, known_controls))
             advance(audit.name, 1)
     unmeasured = len(plan.audits) - len(costs)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
@@ -128,6 +130,27 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         further_requests=round(sum(cost.further for cost in costs) * share),
         splits=(*(cost.splits for cost in costs), *[max(cost.splits for cost in costs)] * unmeasured),
     )
+
+
+def cost_line(plan: Plan, options: EngineOptions = ONE_WORKER) -> str | None:
+    """What a run will cost in one line, where code of the user may take long; nothing for other plans."""
+    announced = tuple(audit for audit in plan.audits if announces_cost(audit))
+    if not announced:
+        return None
+    cost = dry_run(replace(plan, audits=announced), options)
+    steps = " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in cost.work.items())
+    return f"{steps or 'this'}, about {duration(cost.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> duration(30), duration(600), duration(7200)
+    ('30 s', '10 min', '2.0 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
@@ -257,10 +280,13 @@ def _bytes(play: PlayBlock, n_rounds: int) -> float:
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """How long some work takes, of which steps of the same kind are carried out once."""
     with single_threaded():
-        start = perf_counter()
+        sample, start = current_sample(), perf_counter()
+        skipped = 0.0 if sample is None else sample.skipped_seconds
         result = work()
-        return perf_counter() - start, result
+        seconds = perf_counter() - start
+        return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
 
 
 def _extrapolate(points: list[tuple[int, float]], n: int) -> float:

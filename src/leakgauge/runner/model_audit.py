@@ -3,23 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from leakgauge import verdict
-from leakgauge.catalog import domain_with_model_audit, prepare_contenders
+from leakgauge.catalog import PreparedAudit, domain_with_model_audit, prepare_contenders
 from leakgauge.core.game import Challenger, NoControl, Trials
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import Contender, MetricsTable, plan_of
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import RoundBlock
-from leakgauge.runner.engines import check_engine, map_in_order, open_engine
+from leakgauge.runner.dry_run import duration
+from leakgauge.runner.engines import InProcessEngine, check_engine, map_in_order, open_engine
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
 from leakgauge.summary import RunResult, apply_controls, summarise_run
-from leakgauge.support.progress import listen_to_progress, progress_bar
+from leakgauge.support.progress import announce, listen_to_progress, progress_bar
 from leakgauge.support.table_reader import convert_value
+from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
 AUDIT = "model"
+LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
 
 def audit_model(
@@ -112,6 +116,7 @@ def _play(
 ) -> dict[str, Trials]:
     """Let all attacks study, then play the only round."""
     prepared = prepare_contenders(domain, challenger, contenders, seed)
+    _announce_trainings(prepared, seed, workers)
     with open_engine("local", workers) as engine, progress_bar(1, unit="model") as advance:
 
         def show(message: str) -> None:
@@ -121,6 +126,16 @@ def _play(
             play_block = study_attacks(prepared, seed, engine, show)
             (trials,) = map_in_order(engine, play_block, [RoundBlock(0, range(1))])
     return dict(trials)
+
+
+def _announce_trainings(prepared: PreparedAudit, seed: int, workers: int) -> None:
+    """Say what the trainings of the attacks will take, where that is long: one of them is timed."""
+    with counting_work() as counts, sampling_work() as sample:
+        start = perf_counter()
+        study_attacks(prepared, seed, InProcessEngine())
+        seconds = perf_counter() - start + sample.skipped_seconds / workers
+    if counts[TRAINING] and seconds > LONG:
+        announce(f"{counts[TRAINING]:,} trainings, about {duration(seconds)}")
 
 
 def judge_model(

@@ -27,6 +27,11 @@ def report_progress(message: str) -> None:
     _listener.get()(message)
 
 
+def announce(line: str) -> None:
+    """Write one line to standard error, also where there is no terminal, as before long work."""
+    sys.stderr.write(f"{line}\n")
+
+
 @contextmanager
 def listen_to_progress(listener: ProgressListener) -> Iterator[None]:
     """Send progress messages to a listener within the context."""

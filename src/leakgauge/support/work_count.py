@@ -1,9 +1,14 @@
 """Counts of expensive steps, such as trainings and requests, for estimates of what a run costs."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 TRAINING, REQUEST, SESSION = "training", "request", "session"  # a session is a round opened at a service
 
@@ -31,3 +36,61 @@ def counting_work() -> Iterator[Counter[str]]:
         yield counts
     finally:
         _counts.reset(token)
+
+
+_SAMPLED, _LONG = 2, 1.0  # steps; seconds, from which one is enough
+
+
+@dataclass
+class WorkSample:
+    """Carries out a step of each kind, and puts its result in the place of all others of that kind.
+
+    A short step is carried out twice, because the first one may load libraries.
+    """
+
+    skipped_seconds: float = 0.0  # that the others would have taken
+    shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
+    _done: dict[Hashable, tuple[Any, float, int]] = field(default_factory=dict)
+
+    def take(self, kind: Hashable, do: Callable[[], Any]) -> Any:
+        """Carry out a step, or return the result of the one before, and add up the time it saves."""
+        result, seconds, n = self._done.get(kind, (None, float("inf"), 0))
+        if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG):
+            self.skipped_seconds += seconds
+            return result
+        start = perf_counter()
+        result = do()
+        self._done[kind] = result, min(seconds, perf_counter() - start), n + 1
+        return result
+
+
+_sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
+
+
+def counted_work(what: str, kind: Hashable, do: Callable[[], Result]) -> Result:
+    """Count a step and carry it out; where work is sampled, perhaps another result of its kind."""
+    count_work(what)
+    sample = _sample.get()
+    return do() if sample is None else sample.take(kind, do)
+
+
+def current_sample() -> WorkSample | None:
+    """The sample, where results are only samples: these must not be kept for others."""
+    return _sample.get()
+
+
+@contextmanager
+def sampling_work() -> Iterator[WorkSample]:
+    """Carry out one step of each kind within the context, for an estimate; what it computes is not used.
+
+    >>> with sampling_work() as sample:
+    ...     results = [counted_work(TRAINING, "net", lambda: number) for number in (1, 2, 3)]
+    >>> results
+    [1, 2, 2]
+    """
+    sample = WorkSample()
+    token = _sample.set(sample)
+    try:
+        yield sample
+    finally:
+        _sample.reset(token)

@@ -107,9 +107,9 @@ def test_flipped_coins_need_30_rounds(coins):
 
 
 def test_small_rounds_are_not_repeats():
-    answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=49))
+    answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=39))
     assert answer.low is None
-    assert advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=50)).low is not None
+    assert advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=40)).low is not None
 
 
 def test_errorless_repeats_keep_an_interval():
@@ -187,6 +187,18 @@ def test_intervals_over_few_repeats_cover_at_nominal_rate(n_repeats, kind, least
         answer = advantage_own.Metric()(decided(0.8 + 0.05 * effect, 0.3 - 0.05 * effect, rng))
         held += answer.low <= 0.5 <= answer.high
     assert held / n > least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_repeats", others_at_night([3, 5, 10], 3))
+def test_intervals_over_the_smallest_repeats_cover_at_nominal_rate(n_repeats):
+    """40 records of each world in a repeat, and members nearly all found: where a mean is least normal."""
+    rng, held, n = stream_for(17, n_repeats), 0, 1000
+    for _ in range(n):
+        effect = rng.normal(size=n_repeats)
+        answer = advantage_own.Metric()(decided(0.92 + 0.02 * effect, 0.1 - 0.02 * effect, rng, n=40))
+        held += answer.low <= 0.82 <= answer.high
+    assert held / n > 0.93
 
 
 @pytest.mark.slow

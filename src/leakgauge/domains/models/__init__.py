@@ -43,6 +43,7 @@ DOMAIN = Domain(
         advice="Run leakgauge expose on this plan to see which records are at risk; it trains shadow models, "
         "so the plan must say how models are trained.",
     ),
+    announces_cost="plan_tables:trains_user_code",
     model_audit="user_model.in_memory:prepare_model_audit",
     plan_choices={"trainers": "training.trainers"},
     studied={

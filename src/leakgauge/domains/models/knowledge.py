@@ -12,7 +12,7 @@ from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN, release
 from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.games.membership_game import StrongGame
+from leakgauge.domains.models.games.membership_game import GroupGame, StrongGame
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -158,10 +158,14 @@ def _components(challenger: Challenger, name: str) -> dict[str, Any]:
     codes = setup.components.codes[setup.reference]
     kinds = [setup.reference[codes == code] for code in range(len(setup.components.values))]
     if few := [value for value, rows in zip(setup.components.values, kinds) if rows.size < 2]:
-        raise BadInput(
-            f"knowledge {name!r}: the attacker has no rows of component {few[0]!r}; raise "
-            "challenger.reference, or lower members or others"
-        )
+        game, way_out = challenger.game, "raise challenger.reference, or lower members or others"
+        if isinstance(game, GroupGame) and game.sizes.members is None:
+            way_out = (
+                "challenger.members is left out, so all rows of the group and all others are in question: "
+                f"set members (below {game.slots}) and others (below {game.n_targets - game.slots}) to leave "
+                "some"
+            )
+        raise BadInput(f"knowledge {name!r}: the attacker has no rows of component {few[0]!r}; {way_out}")
     return {
         "components": tuple(table.take(rows) for rows in kinds),
         "names": setup.components.values,

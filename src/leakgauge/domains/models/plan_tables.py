@@ -83,14 +83,23 @@ class ModelsCodeDataTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelRule:
+    """A label that a rule makes of a column of numbers: whether it is at least so much."""
+
+    column: str
+    at_least: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelsFileDataTable:
     """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
 
-    ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed.
+    ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed. A
+    ``label`` is a column, or a rule about a column of numbers: { column = "grade", at_least = 10 }.
     """
 
     source: str
-    label: str = "label"
+    label: str | LabelRule = "label"
     group: str | tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -100,13 +109,18 @@ class ModelsFileDataTable:
 
     def __post_init__(self) -> None:
         for name in dataset.as_tuple(self.group):
-            if name == self.label:
+            if name == self.label_column:
                 raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
         for name in self.drop:
-            if name in (self.label, *dataset.as_tuple(self.group)):
+            if name in (self.label_column, *dataset.as_tuple(self.group)):
                 raise BadInput(
                     f"drop: {name!r} is the label or a group, which are never features; leave it out"
                 )
+
+    @property
+    def label_column(self) -> str:
+        """The column that holds the label, or that it is made from."""
+        return self.label if isinstance(self.label, str) else self.label.column
 
 
 class ModelsGame(StrEnum):
@@ -226,6 +240,11 @@ class ModelsChallengerTable:
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
         """The number of records in question in a round of a model with ``members``."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
+
+
+def trains_user_code(challenger: Mapping[str, Any]) -> bool:
+    """Whether the challenger's table names training code of the user."""
+    return challenger.get("train") is not None
 
 
 def read_challenger_table(table: Mapping[str, Any]) -> ModelsChallengerTable:

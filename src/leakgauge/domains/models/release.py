@@ -20,12 +20,13 @@ from leakgauge.domains.models.training.trainer import (
     PreparedTrainer,
     accuracy,
     cross_entropy,
+    training_kind,
 )
 from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import report_progress
 from leakgauge.support.threads import numpy_single_threaded
-from leakgauge.support.work_count import TRAINING, count_work
+from leakgauge.support.work_count import TRAINING, count_work, counted_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,12 @@ class TrainingRound:
 
     @cached_property
     def model(self) -> Classifier:
-        rows = self.table.take(self.rows.training)
-        count_work(TRAINING)
-        return self.trainer.fit(rows, np.random.default_rng(self.seed), report_progress, self.rows.present)
+        rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
+        return counted_work(
+            TRAINING,
+            training_kind(self.trainer, rows),
+            lambda: self.trainer.fit(rows, rng, report_progress, self.rows.present),
+        )
 
     @cached_property
     def mean_loss(self) -> float:

@@ -16,10 +16,11 @@ from leakgauge.domains.models.training.trainer import (
     Examples,
     PreparedTrainer,
     concatenate_examples,
+    training_kind,
 )
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.parallel import parallel_map
-from leakgauge.support.work_count import TRAINING, count_work
+from leakgauge.support.work_count import TRAINING, counted_work, current_sample
 
 DEFAULT_SHADOWS = 32  # attacks that ask for the same number share them
 
@@ -78,7 +79,15 @@ def train_shadows(
     content = sha256(b"".join(sha256(np.ascontiguousarray(part).tobytes()).digest() for part in parts))
     key = (content.digest(), chosen.shape, pool.classes, trainer, tuple(seeds))
     work = [(np.flatnonzero(rows), seed) for rows, seed in zip(chosen, seeds)]
-    return _shadow_cache.once(key, lambda: tuple(parallel_map(_TrainOnRows(pool, trainer), work)))
+
+    def train() -> tuple[Classifier, ...]:
+        return tuple(parallel_map(_TrainOnRows(pool, trainer), work))
+
+    if (sample := current_sample()) is not None:  # must not stay in the cache
+        if key not in sample.shared:
+            sample.shared[key] = train()
+        return tuple(sample.shared[key])
+    return _shadow_cache.once(key, train)
 
 
 def _require_both(shadows: ShadowModels, *, others_only: bool = False) -> ShadowModels:
@@ -107,8 +116,12 @@ class _TrainOnRows:
 
     def __call__(self, work: tuple[Ints, int]) -> Classifier:
         rows, seed = work
-        count_work(TRAINING)
-        return self.trainer.fit(self.pool.take(rows), np.random.default_rng(seed))
+        own = self.pool.take(rows)
+        return counted_work(
+            TRAINING,
+            training_kind(self.trainer, own),
+            lambda: self.trainer.fit(own, np.random.default_rng(seed)),
+        )
 
 
 def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:

@@ -7,7 +7,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data import dataset, preprocessing
-from leakgauge.domains.models.plan_tables import ModelsFileDataTable
+from leakgauge.domains.models.plan_tables import LabelRule, ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
 
@@ -89,13 +89,28 @@ def read_user_file(table: ModelsFileDataTable, path: Path) -> dataset.RawTable:
     columns = read_columns(
         path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
     )
-    named = {"label": table.label, "group": table.group, "categories": table.categories}
+    named = {"label": table.label_column, "group": table.group, "categories": table.categories}
     require_columns(named, list(columns), path.name, "data")
-    label = _label(columns.pop(table.label), table.label)
+    column = columns.pop(table.label_column)
+    if isinstance(table.label, str):
+        label = _label(column, table.label)
+    else:
+        label = _label_by_rule(column, table.label)
     sheet = dataset.RawTable(features=columns, label=label, groups={}).with_groups(groups)
     sheet = preprocessing.impute_table(sheet) if table.impute else sheet
     preprocessing.require_complete(sheet, "set impute = true, or add the column to drop")
     return sheet
+
+
+def _label_by_rule(column: dataset.TableColumn, rule: LabelRule) -> dataset.CategoricalColumn:
+    """Whether a number is at least that of the rule."""
+    if isinstance(column, dataset.CategoricalColumn):
+        raise BadInput(
+            f"data.label: {rule.column!r} holds texts, and at_least is about numbers; name such a column"
+        )
+    said = np.where(column >= rule.at_least, f"at least {rule.at_least:g}", f"below {rule.at_least:g}")
+    missing = np.isnan(column)
+    return dataset.categorical(None if gap else text for text, gap in zip(said.tolist(), missing.tolist()))
 
 
 def _label(column: dataset.TableColumn, name: str) -> dataset.CategoricalColumn:

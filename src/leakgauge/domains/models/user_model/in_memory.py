@@ -26,7 +26,7 @@ from leakgauge.domains.models.user_model.records import (
 from leakgauge.support.tabular import open_table_file
 from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
 
-WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base")
+WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base_ratio")
 WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
 OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"}
 
