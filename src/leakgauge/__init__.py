@@ -1,7 +1,8 @@
 """Measure how much a privacy-protected release really leaks about each person in it.
 
 - ``run`` carries out a plan: it simulates releases, attacks them and judges the result.
-- ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
+- ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function, ``audit_training``
+  a DP training.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
 - ``reproduce`` regenerates the figures and tables of a paper.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from leakgauge.plan import Plan
     from leakgauge.referee.estimate import Estimate
     from leakgauge.runner.in_memory import audit_mechanism, judge
+    from leakgauge.runner.training_audit import audit_training
     from leakgauge.verdict import Finding, Verdict
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "audit_mechanism",
+    "audit_training",
     "expose",
     "expose_log",
     "judge",
@@ -47,6 +50,7 @@ _MODULES = {
     "Plan": "leakgauge.plan",
     "Verdict": "leakgauge.verdict",
     "audit_mechanism": "leakgauge.runner.in_memory",
+    "audit_training": "leakgauge.runner.training_audit",
     "expose": "leakgauge.api",
     "expose_log": "leakgauge.api",
     "judge": "leakgauge.runner.in_memory",

@@ -101,6 +101,7 @@ class Domain:
     exposure: ExposureSpec | None = None  # of everybody in the data of a plan
     log_exposure: ExposureSpec | None = None  # of every record by a log of answers
     function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
+    training_audit: Place | None = None  # (train, table of the challenger) -> FunctionAudit
     conformance: Place | None = None
     """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
     all blocks with what the tables of the plan state, without the data."""
