@@ -57,6 +57,12 @@ EXPECTED = {  # finding by audit, or by audit and attacker
         "which-hospital": "undecided",
     },
     "own-model": {"as-it-is": None, "canaries": BROKEN},
+    "dp-training": {
+        "opacus": KEPT,
+        "opacus-with-a-bug": BROKEN,
+        "messages": KEPT,
+        "messages-with-a-bug": BROKEN,
+    },
     "query-attributes": {
         "true-count": {"refusal-attributes": BROKEN, "split_likelihood-attributes": KEPT},
         "noisy-count": KEPT,

@@ -1,7 +1,7 @@
 """Measure how much a privacy-protected release really leaks about each person in it.
 
 - ``run`` carries out a plan: it simulates releases, attacks them and judges the result.
-- ``audit_model`` audits a finished model.
+- ``audit_model`` audits a finished model, ``audit_training`` a DP training.
 - ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
 - ``reproduce`` regenerates the figures and tables of a paper.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leakgauge.referee.estimate import Estimate
     from leakgauge.runner.in_memory import audit_mechanism, judge
     from leakgauge.runner.model_audit import audit_model
+    from leakgauge.runner.training_audit import audit_training
     from leakgauge.verdict import Finding, Verdict
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "audit_mechanism",
     "audit_model",
+    "audit_training",
     "expose",
     "expose_log",
     "judge",
@@ -51,6 +53,7 @@ _MODULES = {
     "Verdict": "leakgauge.verdict",
     "audit_mechanism": "leakgauge.runner.in_memory",
     "audit_model": "leakgauge.runner.model_audit",
+    "audit_training": "leakgauge.runner.training_audit",
     "expose": "leakgauge.api",
     "expose_log": "leakgauge.api",
     "judge": "leakgauge.runner.in_memory",

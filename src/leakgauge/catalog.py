@@ -161,6 +161,14 @@ def announces_cost(audit: "AuditLike") -> bool:
     return domain.announces_cost is not None and bool(domain.load(domain.announces_cost)(audit.challenger))
 
 
+def domain_with_training_audit() -> tuple[Domain, Callable[..., FunctionAudit]]:
+    """Return the domain that can audit a training, given as a function, and what sets up such an audit."""
+    for domain in all_domains():
+        if domain.training_audit is not None:
+            return domain, domain.load(domain.training_audit)
+    raise BadInput("no domain here can audit a training")
+
+
 def attacks_package(domain: str) -> str:
     """Return the package of a domain's attacks."""
     return f"{DOMAINS}.{domain}.attacks"

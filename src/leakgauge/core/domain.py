@@ -111,6 +111,7 @@ class Domain:
     announces_cost: Place | None = None
     """(challenger table) -> bool: whether a run says what it will cost before it starts, because code of the
     user may take long; nothing where none does."""
+    training_audit: Place | None = None  # (train, table of the challenger) -> FunctionAudit
     conformance: Place | None = None
     """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
     all blocks with what the tables of the plan state, without the data."""

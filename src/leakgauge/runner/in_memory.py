@@ -16,6 +16,7 @@ from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import MOST_ROUNDS, MetricsTable
+from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
@@ -73,7 +74,7 @@ def audit_mechanism(
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
-    whole, seed = convert_value(int, rounds, "rounds"), _seed(seed)
+    whole, seed = convert_value(int, rounds, "rounds"), check_seed(seed)
     if not 1 <= whole <= MOST_ROUNDS:
         raise BadInput(f"rounds must be in 1..{MOST_ROUNDS}, got {rounds}; 20000 is usual")
     check_engine("local", workers, None)
@@ -131,7 +132,36 @@ def _audit_pair(
 ) -> verdict.Verdict:
     """Audit a mechanism on one pair of inputs."""
     domain, set_up = domain_with_function_audit()
-    audit = set_up(release, pair, promise, rounds, seed)
+    name = getattr(release, "__name__", type(release).__name__)
+    return play_function_audit(
+        domain,
+        set_up(release, pair, promise, rounds, seed),
+        name=name,
+        challenger={"release": name, **which},
+        mechanism={} if promise is None else {"epsilon": promise.epsilon, "delta": promise.delta},
+        promise=promise,
+        rounds=rounds,
+        seed=seed,
+        workers=workers,
+        metrics=metrics,
+    )
+
+
+def play_function_audit(
+    domain: Domain,
+    audit: FunctionAudit,
+    *,
+    name: str,
+    challenger: dict[str, Any],
+    mechanism: dict[str, Any],
+    promise: Guarantee | None,
+    rounds: int,
+    seed: int,
+    workers: int,
+    metrics: MetricsTable,
+    block: int = ROUNDS_PER_BLOCK,
+) -> verdict.Verdict:
+    """Play an audit without a run folder; the tables are those that a plan would have."""
     label = f"{audit.attack_name}-{audit.knowledge_name}"
     prepared = PreparedAudit(
         audit.challenger, {label: audit.knowledge}, {label: audit.attack}, audit.challenger.digest
@@ -140,11 +170,11 @@ def _audit_pair(
     with open_engine("local", workers) as engine:
         control = _function_control(domain, audit, label, seed, engine)
         play_block = study_attacks(prepared, seed, engine)
-        for trials in map_in_order(engine, play_block, split_rounds(rounds, ROUNDS_PER_BLOCK)):
-            blocks.add(trials)
-    name = getattr(release, "__name__", type(release).__name__)
+        for played in map_in_order(engine, play_block, split_rounds(rounds, block)):
+            blocks.add(played)
+    trials = blocks.trials(label)
     found = verdict.judge_trials(
-        blocks.trials(label),
+        trials,
         guarantee=promise,
         subject=verdict.VerdictSubject(
             audit=name,
@@ -154,17 +184,28 @@ def _audit_pair(
             knowledge=audit.knowledge_name,
             parameters={
                 "data": {},
-                "challenger": {"release": name, **which},
-                "mechanism": {} if promise is None else {"epsilon": promise.epsilon, "delta": promise.delta},
+                "challenger": challenger,
+                "mechanism": mechanism,
                 "attack": audit.attack_parameters,
             },
             seed=seed,
         ),
         metrics=metrics,
         control=control,
+        conformance=_conformance(domain, trials, challenger, mechanism),
     )
     (found,) = verdict.mark_untestable([found], [label])
-    return _with_risk(found, blocks.trials(label), NO_LIMITS, metrics.confidence)
+    return _with_risk(found, trials, NO_LIMITS, metrics.confidence)
+
+
+def _conformance(
+    domain: Domain, trials: Trials, challenger: dict[str, Any], mechanism: dict[str, Any]
+) -> Conformance | None:
+    """Compare the transcripts with the tables; nothing where none were kept."""
+    if domain.conformance is None or not trials.transcripts:
+        return None
+    compare = domain.load(domain.conformance)
+    return compare(trials.transcripts, challenger=challenger, mechanism=mechanism, folder=Path())
 
 
 def _function_control(
@@ -216,7 +257,7 @@ def judge(
     """
     if not isinstance(limits, Limits):
         limits = read_limits(limits, "limits")
-    seed, confidence = _seed(seed), _confidence(confidence)
+    seed, confidence = check_seed(seed), _confidence(confidence)
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
     found = verdict.judge_trials(
         trials,
@@ -275,7 +316,8 @@ def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
     return guarantee
 
 
-def _seed(seed: int) -> int:
+def check_seed(seed: int) -> int:
+    """Refuse what is no seed."""
     whole: int = convert_value(int, seed, "seed")
     if not 0 <= whole < 2**63:
         raise BadInput(f"seed must be in 0..2^63-1, got {whole}")

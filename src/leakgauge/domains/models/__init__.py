@@ -89,5 +89,6 @@ DOMAIN = Domain(
         ),
     },
     main_utility=("validation", "others"),
+    training_audit="dp_training.function_audit:prepare_training_audit",
     conformance="dp_training.conformance:compare_transcripts",
 )

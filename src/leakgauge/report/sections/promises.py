@@ -128,9 +128,14 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     basis = " with this noise" if allowed and promised.get("exact_epsilon") is not None else ""
     meaning = f"{text} allows an attacker to be right {right} of the time{basis} (coin toss: 50%)."
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
+    why = (
+        "which the noise that the claim needs protects so far: sampling, which protects more, is not tested"
+        if unit == Unit.STEP
+        else "for which the ε of all parts add up"
+    )
     origin = (
         f" It follows from the plan, which promises {claim_text(nominal)}: this audit is about "
-        f"{UNITS.get(unit, clip(unit))}, for which the ε of all parts add up."
+        f"{UNITS.get(unit, clip(unit))}, {why}."
         if nominal.get("epsilon") is not None and nominal.get("unit") != unit
         else ""
     )

@@ -1,0 +1,43 @@
+"""The page on DP trainings: its Python runs, and its plans are those of the example."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "dp-training.md"
+EXAMPLE = ROOT / "examples" / "dp-training"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_plans_of_the_page_are_those_of_the_example():
+    plan = {audit["name"]: audit for audit in tomllib.loads((EXAMPLE / "plan.toml").read_text())["audit"]}
+    shown = [audit for text in blocks("toml") for audit in tomllib.loads(text)["audit"]]
+    assert len(shown) == 2
+    for audit in shown:
+        assert audit == plan[audit["name"]]
+
+
+def test_audit_of_the_own_script_finds_the_bug(monkeypatch, capsys):
+    pytest.importorskip("opacus", reason="Opacus is not installed")
+    monkeypatch.syspath_prepend(EXAMPLE)
+    exec(compile(blocks("python")[0], PAGE.name, "exec"), {})
+    finding, *evidence = capsys.readouterr().out.splitlines()
+    assert finding == "violated True"
+    stated = " ".join(PAGE.read_text().replace("\n>", "").split())
+    words = re.sub(r"[\d.]+", "#", evidence[0].partition(" (impossible")[0])
+    assert words in re.sub(r"[\d.]+", "#", stated)
+
+
+def test_loop_written_by_hand_is_not_accused(capsys):
+    exec(compile(blocks("python")[1], PAGE.name, "exec"), {})
+    assert capsys.readouterr().out == "not violated\n"
+
+
+def test_command_of_the_page_runs_the_example():
+    assert blocks("bash") == ["leakgauge run examples/dp-training/plan.toml\n"]  # run by test_documents
