@@ -61,7 +61,7 @@ LIRA = {"name": "lira", "shadows": 4}
 
 
 def test_user_code_trains_rounds_and_shadows_once(folder, capsys):
-    """12 trainings: 8 rounds and 4 shadows; a second run takes them all from the cache, and finds the same."""
+    """12 trainings: 8 rounds and 4 shadows; a second run takes them all from the cache and finds the same."""
     first = leakgauge.run(plan(GAME, [LIRA]), out=folder / "one")
     assert "212 trainings, about" in capsys.readouterr().err  # 200 of them are of the control, which is quick
     assert n_trained(folder) <= 8 + 4 + 2
