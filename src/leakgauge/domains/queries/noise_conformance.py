@@ -70,9 +70,9 @@ class NoiseComparison:
             return replace(test, finding=EQUAL_ANSWERS)
         if test.violates or self._always is None:
             return test
-        found, other = ("in", "without it") if self._always else ("not in", "with it")
+        found, other = ("in", "without") if self._always else ("not in", "with")
         cause = (
-            f"{test.finding}. In sessions {other} they are as if the target was {found} the table: check "
+            f"{test.finding}. Sessions {other} the target answer as if the target was {found} the table: check "
             "that the service answers from the table that the plan asks for ({absent}, {present} or {world})"
         )
         return replace(test, finding=cause)
