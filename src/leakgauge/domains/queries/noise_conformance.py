@@ -72,8 +72,8 @@ class NoiseComparison:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
         cause = (
-            f"{test.finding}. Sessions {other} the target answer as if the target was {found} the table: check "
-            "that the service answers from the table that the plan asks for ({absent}, {present} or {world})"
+            f"{test.finding}. Sessions {other} the target answer as if the target was {found} the table: "
+            "check that the service answers from the table asked for ({absent}, {present} or {world})"
         )
         return replace(test, finding=cause)
 
