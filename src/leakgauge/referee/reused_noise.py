@@ -20,6 +20,7 @@ from leakgauge.referee.stated_noise import (
     stated_residuals,
 )
 
+REUSED = "reused_noise"  # the name of the test
 _FINEST = 1e-12  # of decimals that are recognised
 _MOST_ROUNDS = 2_000  # compared with each other
 _STEPS = 200  # in which the chance of a repeated value rises
@@ -74,7 +75,7 @@ def reused_noise(
         _repeated_values(stated.values, grid),
     )
     return NoiseTest(
-        name="reused_noise",
+        name=REUSED,
         p_value=min(1.0, _TESTS * min(p_values)),
         finding="the same noise is in several answers, so that their difference is free of noise",
         violates=True,

@@ -45,7 +45,7 @@ def compare_transcripts(
     accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
     return Conformance(
         certain=(*accounts.violations, *noise.violations),
-        departures=(*accounts.departures, *noise.departures),
+        departures=accounts.departures,
         tests=(*noise.tests, *channels) if noise.dependent is None else (),  # they need independent rounds
         dependent=noise.dependent,
     )

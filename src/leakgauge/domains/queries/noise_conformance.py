@@ -14,14 +14,19 @@ from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
 from leakgauge.referee.equal_noise import EqualNoise, equal_noise, off_extremes, unexplained_step
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
-from leakgauge.referee.reused_noise import reused_noise
+from leakgauge.referee.reused_noise import REUSED, reused_noise
 from leakgauge.referee.stated_noise import Rounding
 
 FEWEST_RESIDUALS = 20  # fewer are not tested
 MOST_RESIDUALS = 50_000  # that are tested: enough to tell noise scales that differ by 2 %
 MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals that are tested if there are more
-_CLEAR = 4.5  # standard errors from which on residuals are clearly not about zero
+_CLEAR = 3.0  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
+EQUAL_ANSWERS = (
+    "different questions of one session got exactly the same answer, where their true answers are equal: "
+    "their noise is used again, so that differences between questions show without noise, unless the service "
+    "repeats an answer whatever it is asked, which reveals no more than that answer"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +66,22 @@ class NoiseComparison:
 
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
+        if test.name == REUSED and self._equal_answers:
+            return replace(test, finding=EQUAL_ANSWERS)
         if test.violates or self._always is None:
             return test
-        found, other = ("in", "without it") if self._always else ("not in", "with it")
+        found, other = ("in", "without") if self._always else ("not in", "with")
         cause = (
-            f"{test.finding}. In sessions {other} they are as if the target was {found} the table: check "
-            "that the service answers from the table that the plan asks for ({absent}, {present} or {world})"
+            f"{test.finding}. Sessions {other} the target answer as if the target was {found} the table: "
+            "check that the service answers from the table asked for ({absent}, {present} or {world})"
         )
         return replace(test, finding=cause)
+
+    @property
+    def _equal_answers(self) -> bool:
+        """Whether answers are equal only where their true values are: noise again, or the same answer."""
+        p_values = [self._between_questions(which).p_value for which in ("same", "different")]
+        return p_values[0] < CERTAIN <= p_values[1]
 
     @cached_property
     def _always(self) -> bool | None:
@@ -127,18 +140,6 @@ class NoiseComparison:
             "only its first question was answered; let the service answer every question, or check whether "
             "it takes the key of a request ({request}) or the session for the question"
         )
-
-    @property
-    def departures(self) -> tuple[str, ...]:
-        """Equal answers that may be repeats as well as noise that is used again."""
-        if self.violations or self._between_questions("same").p_value >= CERTAIN:
-            return ()
-        text = (
-            "Different questions of one session got exactly the same answer. Their true answers are equal "
-            "too, so that it cannot be told whether the service repeats an answer, which reveals nothing "
-            "more, or uses its noise again, which would show every difference between two questions."
-        )
-        return (text,)
 
     @cached_property
     def dependent(self) -> str | None:

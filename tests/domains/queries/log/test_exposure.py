@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+import leakgauge
 from domains.queries.log.query_logs import RECORDS, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries import DOMAIN
@@ -46,3 +47,18 @@ def test_mixed_scales_match_simulation(tmp_path):
 def test_rejects_invalid_delta(tmp_path, delta):
     with pytest.raises(BadInput, match="delta must be in"):
         expose_query_log(QueryLogFiles(written(tmp_path, "query,records,epsilon\n1,a,1\n")), delta=delta)
+
+
+@pytest.mark.nightly
+def test_many_small_answers_are_composed_as_by_an_independent_accountant(tmp_path):
+    from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
+
+    n, epsilon = 3331, 0.015
+    log = tmp_path / "log.csv"
+    rows = [f"q{i},ann,laplace,{epsilon}" for i in range(n)]
+    log.write_text("\n".join(["query,records,mechanism,epsilon", *rows]) + "\n")
+    found = leakgauge.expose_log(log, delta=1e-6).exposure
+    loss = from_laplace_mechanism(1 / epsilon, value_discretization_interval=1e-4).self_compose(n)
+    assert found.spent.epsilon[0] == pytest.approx(49.965)
+    assert found.spent.tight[0] == pytest.approx(loss.get_epsilon_for_delta(1e-6), abs=1e-4)  # 4.136
+    assert found.against[0].accuracy[0] == pytest.approx(0.667, abs=1e-3)
