@@ -27,7 +27,9 @@ FRAMEWORK = files_of(
 ENGLISH = {  # names that are also words, and what they mean there; as a whole string they are still refused
     "a": "the article",
     "blind": "guessing without a look at the release",
+    "reference": "rows that an attacker has, an argument of audit_model",
     "repeat": "numpy.repeat, and the verb",
+    "shadows": "models trained like the audited one, an argument of audit_model",
     "strong": "the HTML element",
 }
 

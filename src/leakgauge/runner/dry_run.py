@@ -133,12 +133,16 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
 
 
 def cost_line(plan: Plan, options: EngineOptions = ONE_WORKER) -> str | None:
-    """What a run will cost in one line, where code of the user may take long; nothing for other plans."""
+    """What a run will cost in one line, where code of the user may take long; nothing for other plans.
+
+    The positive control does not run that code: of its steps only the time counts.
+    """
     announced = tuple(audit for audit in plan.audits if announces_cost(audit))
     if not announced:
         return None
     cost = dry_run(replace(plan, audits=announced), options)
-    steps = " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in cost.work.items())
+    counted = {what: n - cost.control_work.get(what, 0) for what, n in cost.work.items()}
+    steps = " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counted.items())
     return f"{steps or 'this'}, about {duration(cost.seconds)}"
 
 

@@ -61,9 +61,9 @@ LIRA = {"name": "lira", "shadows": 4}
 
 
 def test_user_code_trains_rounds_and_shadows_once(folder, capsys):
-    """12 trainings: 8 rounds and 4 shadows; a second run takes them all from the cache and finds the same."""
+    """12 trainings: 8 rounds and 4 shadows; a second run takes them from the cache, and finds the same."""
     first = leakgauge.run(plan(GAME, [LIRA]), out=folder / "one")
-    assert "212 trainings, about" in capsys.readouterr().err  # 200 of them are of the control, which is quick
+    assert "12 trainings, about" in capsys.readouterr().err
     assert n_trained(folder) <= 8 + 4 + 2
     before = n_trained(folder)
     again = leakgauge.run(plan(GAME, [LIRA]), out=folder / "two")
@@ -104,7 +104,7 @@ def test_finished_model_of_a_plan_has_shadows_of_its_own_training(folder):
     given = {"game": "given", "model": "ours:model", "train": "ours:fit"}
     table = plan(given, [{"name": "lira", "shadows": 8}], {"source": "rows.csv", "label": "y"}, rounds=1)
     (found,) = leakgauge.run(table, out=folder / "out")
-    assert found.metrics["auc"].value > 0.8
+    assert found.metrics["auc"].low > 0.5
     assert found.instrument["control"]["status"] == "not possible"
 
 
