@@ -74,6 +74,16 @@ def test_order_must_hold_for_the_whole_interval(low, high, above, at_most):
         assert cell(ours, published=PublishedNumber(value=0.0, where="text", claim=claim)).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(7, 99, AGREES), (100, 100, DIFFERS), (120, 150, DIFFERS), (90, 100, UNDECIDED)],
+)
+def test_number_below_a_limit_does_not_reach_it(low, high, verdict):
+    stated = PublishedNumber(value=100.0, places=0, where="“less than 100”", claim=Claim.BELOW)
+    assert cell(interval(low, (low + high) / 2, high), published=stated).verdict is verdict
+    assert stated.written == "below 100"
+
+
 def test_drawn_number_is_not_compared_and_stands_beside_theory():
     found = cell(interval(0.90, 0.91, 0.92), exact=0.915, drawn=True)
     assert found.verdict is NOT_PRINTED
@@ -86,6 +96,7 @@ def test_drawn_number_is_not_compared_and_stands_beside_theory():
         "ours": 0.91,
         "low": 0.90,
         "high": 0.92,
+        "exact": 0.915,
         "verdict": "no number printed",
         "reason": "The paper draws this without a number; the exact value, 0.9150, lies inside our interval.",
     }

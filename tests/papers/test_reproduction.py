@@ -86,7 +86,7 @@ def test_run_may_have_other_seed_or_be_skipped_at_a_scale(runner):
     assert {name: plan.seed for name, plan in plans.items()} == {"it_0": 7, "it_1": 8}
 
 
-FIELDS = ["paper", "item", "setting", "published", "ours", "low", "high", "verdict", "reason"]
+FIELDS = ["paper", "item", "setting", "published", "ours", "low", "high", "exact", "verdict", "reason"]
 
 
 @pytest.fixture

@@ -22,11 +22,11 @@ _ROUNDING = 1e-9  # largest difference between two ways to compute the same numb
 AGREEMENT_RULE = (
     "A published number, or range, agrees with ours if it meets our interval, widened by half a unit of its "
     "last printed digit; otherwise it differs. The interval of a computed number has no width. Where the "
-    "paper says “above” or “at most”, our whole interval must lie on that side; if the interval contains the "
-    "limit, the comparison is undecided. Only the same quantity of the same attack is compared. Three kinds "
-    "of numbers are not compared: those that the paper draws or describes without printing a number (beside "
-    "them stands the exact value, where theory gives it), those that it prints for other data than ours, and "
-    "those that only we have, of other attacks or other quantities."
+    "paper says “above”, “below” or “at most”, our whole interval must lie on that side; if the interval "
+    "contains the limit, the comparison is undecided. Only the same quantity of the same attack is compared. "
+    "Three kinds of numbers are not compared: those that the paper draws or describes without printing a "
+    "number (beside them stands the exact value, where theory gives it), those that it prints for other data "
+    "than ours, and those that only we have, of other attacks or other quantities."
 )
 UNDECIDED_REASON = "Our interval contains it: too few simulated releases to decide; use --scale full."
 UNEXPLAINED = "No explanation is known."
@@ -53,10 +53,11 @@ class Agreement(StrEnum):
 
 
 class Claim(StrEnum):
-    """What a paper claims of a quantity: equal to, above or at most a number."""
+    """What a paper claims of a quantity: equal to, above, below or at most a number."""
 
     EQUAL = "equal to"
     ABOVE = "above"
+    BELOW = "below"
     AT_MOST = "at most"
 
 
@@ -189,6 +190,7 @@ class ComparedNumber:
             "ours": self.ours.value,
             "low": self.ours.low,
             "high": self.ours.high,
+            "exact": self.exact,
             "verdict": self.verdict.value,
             "reason": self.reason,
         }
@@ -214,6 +216,8 @@ def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
             return Agreement.DIFFERS
         case Claim.ABOVE:
             yes, no = ours.low > published.value, ours.high <= published.value
+        case Claim.BELOW:
+            yes, no = ours.high < published.value, ours.low >= published.value
         case Claim.AT_MOST:
             yes, no = (
                 ours.high <= published.value + published.slack,

@@ -55,11 +55,12 @@ def test_non_negative_features_get_more_hinges(audits):
             assert "clipped" not in by_label
 
 
-def test_trained_neuron_runs_everywhere_at_full_scale_only(audits):
-    quick = [audit for audit in audits("figure_5") if len(audit.contenders) == 3]
-    assert [audit.mechanism["epsilon"] for audit in quick] == [5.0, 5.0, 5.0]
-    for audit in audits("figure_5", Scale.FULL):
-        assert "trained" in {who.label for who in audit.contenders}
+@pytest.mark.parametrize("name", ["figure_5", "figure_11"])
+def test_trained_neuron_of_the_paper_runs_at_every_epsilon(audits, name):
+    for scale in Scale:
+        for audit in audits(name, scale):
+            trained = "trained" in {who.label for who in audit.contenders}
+            assert trained is (scale is Scale.FULL or "non_negative" in audit.name)
 
 
 def test_exact_epsilon_is_requested(audits):
@@ -69,12 +70,17 @@ def test_exact_epsilon_is_requested(audits):
 
 def test_gradient_noise_runs_with_and_without_absences(audits):
     found = {audit.name: audit.challenger for audit in audits("figure_13")}
-    assert {(c["chosen"], c["iterations"], c["present"]) for c in found.values()} == {
+    played = [c for name, c in found.items() if name.startswith("noisy-")]
+    assert {(c["chosen"], c["iterations"], c["present"]) for c in played} == {
         (1, 30, 1.0),
         (8, 8, 1.0),
         (8, 16, 0.5),
     }
-    assert all(c["gradient_noise"] == {"epsilon": 10.0, "delta": 0.01} for c in found.values())
+    assert all(c["gradient_noise"] == {"epsilon": 10.0, "delta": 0.01} for c in played)
+    whole = {(c["gradient_noise"]["epsilon"], c["iterations"], c["batch"]) for c in found.values()} - {
+        (10.0, c["iterations"], c["batch"]) for c in played
+    }
+    assert whole == {(8.0, 1, 100), (8.5, 5, 100)}
 
 
 def test_generated_rows_are_labelled_as_substitute(show, small_rows):

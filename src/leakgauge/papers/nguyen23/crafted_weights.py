@@ -8,7 +8,7 @@ from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons import network, neuron_training, stealth
 from leakgauge.papers import paper
 from leakgauge.papers.comparison import ComparedNumber, exact_number
-from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
+from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
 from leakgauge.report.charts import chart_style
@@ -95,11 +95,11 @@ def _cell(scope: paper.Scope, label: str, epsilon: int, layer: int) -> ComparedN
     comparison = weights.of_first if layer == 1 else weights.of_second
     part = "first layer" if layer == 1 else "chosen neuron"
     why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER
-    return claim_number(
-        f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
-        exact_number(comparison.p_value),
-        PUBLISHED["figure_8_p_value"] if label == TRAINED else None,
-        f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
+    return ComparedNumber(
+        setting=f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
+        ours=exact_number(comparison.p_value),
+        drawn=label == TRAINED,  # “indistinguishable”, section 7, without a test
+        why=f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
         f"{comparison.statistic:.3f}; norm {comparison.times_honest:.2f} times the honest; "
         f"{comparison.zeros:.1%} zeros.",
     )

@@ -137,8 +137,10 @@ def success_number(
 ) -> comparison.ComparedNumber:
     """The success of a trained neuron; what the paper says of one data set is not compared with others."""
     about_all = (PUBLISHED["bitrand_success_from_5"], PUBLISHED["bitrand_success_from_9"])
-    if published is None or published in about_all:
-        return claim_number(setting, ours, published, "" if published is None else BUGS)
+    if published is None:
+        return comparison.ComparedNumber(setting=setting, ours=ours, drawn=True)
+    if published in about_all:
+        return claim_number(setting, ours, published, BUGS)
     return comparison.ComparedNumber(
         setting=setting, ours=ours, published=published, other_data=True, why=f"{OTHER_ROWS} {BUGS}"
     )

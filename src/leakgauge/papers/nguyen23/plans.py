@@ -19,7 +19,6 @@ ROUNDS = {paper.Scale.QUICK: 60, paper.Scale.FULL: 400}  # each with a game for 
 BLOCK = 20
 NEURONS = 1_000  # r, of a trained first layer
 LIKELIHOOD, CLIPPED, TRAINED = "likelihood", "clipped", "trained"  # labels
-AT_FIVE = 5  # the nominal epsilon of the trained neuron at --scale quick
 
 
 def audit_table(
@@ -139,7 +138,7 @@ class MechanismGames:
         attacks = [likelihood_attack(column, form, self.hinges)]
         if form is data.FeatureForm.NON_NEGATIVE:
             attacks.append(clipped_attack())
-        if scope.scale is paper.Scale.FULL or (form is data.FeatureForm.NON_NEGATIVE and epsilon == AT_FIVE):
+        if scope.scale is paper.Scale.FULL or form is data.FeatureForm.NON_NEGATIVE:
             attacks.append(trained_attack())
         return audit_table(
             point.name(self.mechanism), scope, column, form, noise_table(self.mechanism, epsilon), attacks

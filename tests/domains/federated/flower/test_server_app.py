@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 from itertools import chain
 
 import cloudpickle
@@ -178,6 +179,60 @@ def test_user_app_taking_an_sgd_step_reveals_its_gradient(tmp_path):
     for got, due in zip(chain(*answers), chain(*clients.train(networks()))):
         np.testing.assert_allclose(got, due, atol=2e-6)  # weights are of single precision
         assert got.any() == due.any()
+
+
+def trained_by(optimizer, steps=1):
+    """A client that takes some steps of an optimiser of torch on all its rows."""
+
+    def train(message, context):
+        import torch
+        from flwr.app import ArrayRecord
+
+        state = message.content["arrays"].to_torch_state_dict()
+        shapes = [state[f"{layer}.weight"].shape for layer in (0, 2, 4)]
+        layers = [torch.nn.Linear(inputs, outputs) for outputs, inputs in shapes]
+        model = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2])
+        model.load_state_dict(state)
+        data, steps_of = message.content["data"], optimizer(model.parameters())
+        rows, labels = (torch.from_numpy(data[name].numpy()) for name in ("rows", "labels"))
+        for _ in range(steps):
+            steps_of.zero_grad()
+            torch.nn.functional.cross_entropy(model(rows), labels).backward()
+            steps_of.step()
+        return reply(message, arrays=ArrayRecord(model.state_dict()))
+
+    return own(train)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+@pytest.mark.parametrize("name", ["SGD", "momentum", "AdamW", "Adam", "weak decay"])
+def test_weight_decay_does_not_look_like_an_active_neuron(tmp_path, name, steps):
+    import torch
+
+    optimizer = {
+        "SGD": lambda given: torch.optim.SGD(given, lr=0.1, weight_decay=0.05),
+        "weak decay": lambda given: torch.optim.SGD(given, lr=0.01, weight_decay=1e-4),
+        "momentum": lambda given: torch.optim.SGD(given, lr=0.1, weight_decay=0.01, momentum=0.9),
+        "AdamW": lambda given: torch.optim.AdamW(given, lr=0.001, weight_decay=0.1),
+        "Adam": lambda given: torch.optim.Adam(given, lr=0.001, weight_decay=0.01),
+    }[name]
+    clients = block(n_rounds=12, mechanism=None)
+    models = networks(bias=-5.0)
+    answers, _ = ask(tmp_path, clients, models, trained_by(optimizer, steps))
+    active = [bool(due.any()) for due in chain(*clients.train(models))]
+    assert [bool(got.any()) for got in chain(*answers)] == active
+    assert 3 <= sum(active) <= len(active) - 3
+
+
+def test_gradient_along_the_weights_is_kept_if_a_zero_weight_moves():
+    """One unit, as the attack on the first layer has it: its weight and gradient are positive, its bias 0."""
+    from leakgauge.domains.federated.flower.messages import without_decay
+
+    network = replace(
+        networks(chosen=1)[0], second=(np.float32([[0.5], [1.0]]), np.float32([0.0, 1.0])), chosen=1
+    )
+    np.testing.assert_array_equal(without_decay(np.array([[3.0, 0.1]]), network), [[3.0, 0.1]])
+    np.testing.assert_array_equal(without_decay(np.array([[3.0, 0.0]]), network), [[0.0, 0.0]])
 
 
 def failing(message, context):

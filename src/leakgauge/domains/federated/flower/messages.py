@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ARRAYS, GRADIENTS, CONFIG, DATA = "arrays", "gradients", "config", "data"
 LAYERS = ("0", "2", "4")  # the linear layers of torch.nn.Sequential(Linear, ReLU, Linear, ReLU, Linear)
 WEIGHT_NAMES = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))
+ROUNDING = 2.0**-20  # of a weight of single precision, over sixteen steps
+DECAY_SLACK = 0.1  # share of a change that rounding may leave over any number of steps
 CHOSEN_NAMES = ("2.weight", "2.bias")  # of the layer with the planted neurons
 
 
@@ -42,13 +44,18 @@ def gradient_record(gradient: Reals) -> "ArrayRecord":
 
 
 def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
-    """Return the gradient in an answer, or old minus new weights: chosen neurons x (units + 1)."""
+    """Return the gradient in an answer, or old minus new weights: chosen neurons x (units + 1).
+
+    New weights of a neuron that have only decayed count as no change.
+    """
+    decayed = False
     if GRADIENTS in content.array_records:
         weights, biases = _chosen_arrays(content.array_records[GRADIENTS], GRADIENTS)
     elif ARRAYS in content.array_records:
         updated = _chosen_arrays(content.array_records[ARRAYS], ARRAYS)
         _require_shape(updated, network)
-        weights, biases = (sent - got for sent, got in zip(network.second, updated))
+        weights, biases = (sent[: len(got)] - got for sent, got in zip(network.second, updated))
+        decayed = True
     else:
         raise BadInput(
             f"the answer holds {sorted(content)}; it must hold {GRADIENTS!r}, or new weights as {ARRAYS!r}"
@@ -57,7 +64,36 @@ def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
     gradient = np.concatenate([weights, biases[:, None]], axis=1)[: network.chosen].astype(np.float64)
     if not np.isfinite(gradient).all():
         raise BadInput("the answer holds a number that is not finite; the client must send finite numbers")
-    return gradient
+    return without_decay(gradient, network) if decayed else gradient
+
+
+def without_decay(change: Reals, network: PlantedNetwork) -> Reals:
+    """Return old minus new weights of the chosen neurons, zero for those that weight decay alone has moved.
+
+    Decay moves every weight towards zero: in proportion to its size (SGD, AdamW), or all by one step (Adam
+    with an L2 penalty). The gradient of an active neuron has one sign, and its weights have two. Decay never
+    moves a weight that is zero.
+    """
+    weights, biases = (part[: network.chosen].astype(np.float64) for part in network.second)
+    sent = np.concatenate([weights, biases[:, None]], axis=1)
+    found = change.copy()
+    for row, weight in zip(found, sent):
+        if any(_is_along(row, towards_zero, weight) for towards_zero in (weight, np.sign(weight))):
+            row[:] = 0
+    return found
+
+
+def _is_along(change: Reals, direction: Reals, weights: Reals) -> bool:
+    """Whether a change is a positive multiple of a direction, up to the rounding of single precision."""
+    if change[weights == 0].any():
+        return False
+    size = float(direction @ direction)
+    factor = float(change @ direction) / size if size > 0 else 0.0
+    rest = np.abs(change - factor * direction)
+    exact = bool((rest <= ROUNDING * np.abs(weights)).all())
+    return factor > 0 and (
+        exact or float(np.linalg.norm(rest)) <= DECAY_SLACK * float(np.linalg.norm(change))
+    )
 
 
 def _chosen_arrays(arrays: "ArrayRecord", where: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
