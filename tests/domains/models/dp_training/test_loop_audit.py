@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from domains.models.dp_training.watched_trainings import CLAIM, SIGMA, STEPS, numpy_loop, watched
+from domains.models.dp_training.watched_trainings import (
+    CLAIM,
+    SIGMA,
+    STEPS,
+    numpy_loop,
+    our_training,
+    watched,
+)
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
@@ -21,6 +28,13 @@ def test_honest_loop_is_accused_at_most_once_in_60_audits(n_audits):
     decided = [one.decided(HALF) for one in found]
     assert sum(bool(one.violations or one.departures) for one in decided) <= 1
     assert not any(one.conformance.certain or one.conformance.departures for one in found)
+
+
+@pytest.mark.parametrize("n_audits", [4, pytest.param(60, marks=pytest.mark.nightly)])
+def test_our_training_is_accused_at_most_once_in_60_audits(n_audits):
+    decided = [watched(our_training(), seed=seed).decided(HALF) for seed in range(n_audits)]
+    assert sum(bool(one.violations or one.departures) for one in decided) <= 1
+    assert watched(our_training(0.8)).decided(HALF).violations
 
 
 def test_third_of_the_noise_is_found_from_one_training_of_500_steps():

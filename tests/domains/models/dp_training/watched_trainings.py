@@ -11,6 +11,12 @@ from leakgauge.domains.models.attacks import gradient_canary
 from leakgauge.domains.models.dp_training.challenger import build_for_function
 from leakgauge.domains.models.dp_training.conformance import compare_transcripts
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, initial_network, training_steps
+from leakgauge.domains.models.training.mlp import clipped_gradient_sum
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
+from leakgauge.domains.models.training.optimizers import Sgd
+from leakgauge.domains.models.training.schedule import TrainingSchedule
+from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.referee.conformance import decide_conformance
 
 ROWS, BATCH, STEPS = 400, 40, 100
@@ -33,6 +39,25 @@ def numpy_loop(scale=1.0, steps=STEPS, sigma=SIGMA, n_parameters=8, clip=0.5):
             noisy = total + scale * sigma * clip * rng.normal(size=n_parameters)
             watch.step(total, noisy)
             weights -= 0.1 * noisy / BATCH
+
+    return train
+
+
+def our_training(scale=1.0):
+    """A network by the package's own DP-SGD; its clipped sums are computed again from what a step shows."""
+    schedule = TrainingSchedule(rows=ROWS, batch=BATCH, epochs=STEPS * BATCH // ROWS)
+    recipe = TrainingRecipe(
+        schedule=schedule, noise=DpSgdNoise(sigma=scale * SIGMA), hidden=(4,), optimizer=Sgd(rate=0.1)
+    )
+
+    def train(watch, rng):
+        rows = rng.normal(size=(ROWS, 6)).astype(np.float32)
+        examples = Examples(rows, (rows[:, 0] > 0).astype(np.int64), 2)
+        network, steps = initial_network(examples, recipe, rng)
+        for step in training_steps(examples, recipe, network, steps):
+            batch = examples.take(step.batch)
+            total = clipped_gradient_sum(step.network, batch.rows, batch.labels, 1.0)
+            watch.step(total, step.released, clip=1.0, batch_size=len(step.batch))
 
     return train
 
