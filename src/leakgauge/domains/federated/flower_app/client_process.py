@@ -4,7 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     ClientAnswer,
     ClientGame,
     Failure,
+    Progress,
 )
 
 _PROGRAM = "from leakgauge.domains.federated.flower_app.client_process import main; main()"
@@ -80,6 +81,8 @@ class ClientProcess:
             stdin.flush()
         try:
             answer = self._answers.get(timeout=self._settings.timeout + more_seconds)
+            while isinstance(answer, Progress):
+                answer = self._answers.get(timeout=self._settings.timeout)
         except Empty:
             self._stop()
             raise BadInput(
@@ -133,26 +136,31 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     runner: Any = None
     answer: Any
+
+    def send(message: Any) -> None:
+        pickle.dump(message, out)
+        out.flush()
+
     with suppress(EOFError):
         while True:
             request = pickle.load(source)
             try:
                 if isinstance(request, AppSettings):
-                    runner, answer = _start(request)
+                    runner, answer = _start(request, send)
                 else:
                     answer = runner.play(request)
             except BadInput as error:
                 answer = Failure(str(error).removeprefix("challenger.app: "))
-            pickle.dump(answer, out)
-            out.flush()
+            send(answer)
     os._exit(0)  # threads of the app may still run
 
 
-def _start(settings: AppSettings) -> tuple[Any, AppDescription]:
+def _start(settings: AppSettings, send: Callable[[Any], None]) -> tuple[Any, AppDescription]:
     import torch
 
     from leakgauge.domains.federated.flower_app.client_runner import AppRunner
 
     torch.set_num_threads(1)
+    send(Progress())
     runner = AppRunner(settings)
-    return runner, runner.describe()
+    return runner, runner.describe(lambda: send(Progress()))
