@@ -64,8 +64,9 @@ class ClientProcess:
                 start_new_session=True,  # an interrupt reaches only us
             )
         self._answers: SimpleQueue[Any] = SimpleQueue()
-        Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True).start()
-        self._end = finalize(self, _close, self._process, folder)
+        reader = Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True)
+        reader.start()
+        self._end = finalize(self, _close, self._process, reader, folder)
         self.description: AppDescription = self._ask(settings, _START_SECONDS)
 
     def play(self, games: Sequence[ClientGame]) -> Iterator[ClientAnswer]:
@@ -101,7 +102,7 @@ class ClientProcess:
 
 
 def _read(stdout: IO[bytes], answers: "SimpleQueue[Any]") -> None:
-    with suppress(EOFError, pickle.UnpicklingError, ValueError, OSError):
+    with stdout, suppress(EOFError, pickle.UnpicklingError, ValueError, OSError):
         while True:
             answers.put(pickle.load(stdout))
     answers.put(Failure("the process that runs the app ended; does the app call exit()?"))
@@ -114,7 +115,7 @@ def _environment(folder: str) -> dict[str, str]:
     return {**os.environ, **_ONE_THREAD, **quiet, **places, "PYTHONPATH": path}
 
 
-def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]") -> None:
+def _close(process: "subprocess.Popen[bytes]", reader: Thread, folder: "TemporaryDirectory[str]") -> None:
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.close()
@@ -123,6 +124,7 @@ def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]"
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    reader.join(_STOP_SECONDS)
     folder.cleanup()
 
 
