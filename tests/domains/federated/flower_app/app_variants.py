@@ -23,7 +23,7 @@ CLIPPING_SERVER = {
     ),
     "adaptive": (
         "from flwr.serverapp.strategy import DifferentialPrivacyClientSideAdaptiveClipping as Clipping",
-        "Clipping(strategy, noise_multiplier=1.0, num_sampled_clients=5, initial_clipping_norm=0.05)",
+        "Clipping(strategy, noise_multiplier=0.1, num_sampled_clients=5, initial_clipping_norm=0.05)",
     ),
 }
 PRIVATE = """
@@ -126,6 +126,131 @@ def noisy_update(noise):
     return make
 
 
+LEGACY_CLIENT = """
+from flwr.client import NumPyClient
+from flwr.clientapp import ClientApp
+
+from flower_example.task import Net, load_data, make_optimizer, train
+import torch
+
+
+class Client(NumPyClient):
+    def __init__(self, loader, run):
+        self.net, self.loader, self.run = Net(), loader, run
+
+    def get_parameters(self, config):
+        return [value.numpy() for value in self.net.state_dict().values()]
+
+    def fit(self, parameters, config):
+        names = self.net.state_dict()
+        self.net.load_state_dict({name: torch.tensor(array) for name, array in zip(names, parameters)})
+        optimizer = make_optimizer(self.net, "sgd", config["lr"], 0.0, 0.0)
+        train(self.net, self.loader, self.run["local-epochs"], optimizer)
+        return self.get_parameters({}), len(self.loader.dataset), {}
+
+
+def client_fn(context):
+    node, run = context.node_config, context.run_config
+    loader, _ = load_data(node["partition-id"], node["num-partitions"], run["batch-size"])
+    return Client(loader, run).to_client()
+
+
+app = ClientApp(client_fn)
+"""
+LEGACY_SERVER = """
+from flwr.server import ServerApp, ServerAppComponents, ServerConfig
+from flwr.server.strategy import FedAvg
+
+
+def server_fn(context):
+    strategy = FedAvg(on_fit_config_fn=lambda number: {"lr": context.run_config["learning-rate"]})
+    return ServerAppComponents(strategy=strategy, config=ServerConfig(num_rounds=1))
+
+
+app = ServerApp(server_fn=server_fn)
+"""
+NOISY_ROWS = """
+
+class Noisy(torch.utils.data.Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        pixels, label = self.rows[i]
+        return pixels + torch.distributions.Laplace(0.0, SCALE).sample(pixels.shape), label
+
+
+def load_data("""
+
+
+def legacy(folder):
+    project = copy_app(folder)
+    (project / PACKAGE / "client_app.py").write_text(LEGACY_CLIENT)
+    (project / PACKAGE / "server_app.py").write_text(LEGACY_SERVER)
+    return project, {}
+
+
+def batch_norm(folder):
+    return copy_app(
+        folder,
+        task=[
+            ("        self.fc1 =", "        self.norm = nn.BatchNorm2d(8)\n        self.fc1 ="),
+            ("functional.relu(self.conv2(x))", "functional.relu(self.norm(self.conv2(x)))"),
+        ],
+    ), {}
+
+
+def dropout(folder):
+    return copy_app(
+        folder,
+        task=[
+            (".flatten(1)", ".flatten(1)\n        x = functional.dropout(x, 0.1, self.training)"),
+            (
+                "relu(self.fc1(x))",
+                "relu(self.fc1(x))\n        x = functional.dropout(x, 0.25, self.training)",
+            ),
+        ],
+    ), {}
+
+
+def two_layers(folder):
+    return copy_app(
+        folder,
+        task=[
+            ("        self.fc2 = nn.Linear(64, 32)\n", ""),
+            ("nn.Linear(32, CLASSES)", "nn.Linear(64, CLASSES)"),
+            ("        x = functional.relu(self.fc2(x))\n", ""),
+        ],
+    ), {}
+
+
+def worker_processes(folder):
+    return copy_app(
+        folder, task=[("shuffle=True)", "shuffle=True, num_workers=2, persistent_workers=True)")]
+    ), {}
+
+
+def client_state(folder):
+    kept = '    context.state["rounds"] = MetricRecord({"n": 1})\n'
+    return copy_app(folder, client=[("    net, run = Net()", f"{kept}    net, run = Net()")]), {}
+
+
+def noisy_rows(scale):
+    def make(folder):
+        return copy_app(
+            folder,
+            task=[
+                ("\ndef load_data(", NOISY_ROWS.replace("SCALE", str(scale))),
+                ("DataLoader(parts[0],", "DataLoader(Noisy(parts[0]),"),
+            ],
+        ), {}
+
+    return make
+
+
 VARIANTS = {
     "sgd": plain,
     "momentum": momentum,
@@ -138,4 +263,12 @@ VARIANTS = {
     "adaptive clipping": clipping("adaptive"),
     "opacus .5": opacus(0.5),
     "opacus 2": opacus(2.0),
+    "legacy": legacy,
+    "batch norm": batch_norm,
+    "dropout": dropout,
+    "two layers": two_layers,
+    "worker processes": worker_processes,
+    "client state": client_state,
+    "noisy rows .3": noisy_rows(0.3),
+    "noisy rows .5": noisy_rows(0.5),
 }

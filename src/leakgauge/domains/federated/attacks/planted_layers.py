@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
@@ -94,17 +95,11 @@ class Attack:
         simple, right = _calibrated(PlantedTarget(layers, None, 0.0, 1.0), knowledge, target, self.games, rng)
         if right >= _SEPARATED:
             return simple
-        candidates = [
-            self._matched(knowledge, target, self._craft(knowledge, features, gain), rng) for gain in GAINS
-        ]
-        found = [one for one in candidates if one is not None]
-        if not found:
-            return simple
-        best, _ = max(found, key=lambda one: one[1])
-        tried, share = _calibrated(best, knowledge, target, self.games, rng)
-        if share < right and right > 0.75:
-            return simple
-        return replace(tried, cut=best.cut, spread=best.spread)
+        crafted = [self._craft(knowledge, features, gain) for gain in GAINS]
+        filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
+        tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
+        best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
+        return best if share > right else simple
 
     def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, gain: float) -> PlantedLayers:
         plant = Plant(gain=gain, stealthy=self.stealthy)
@@ -112,28 +107,52 @@ class Attack:
 
     def _matched(
         self, knowledge: AppServerKnowledge, target: int, layers: PlantedLayers, rng: Generator
-    ) -> tuple[PlantedTarget, float] | None:
-        """A matched filter of the whole update, and how strong the signal is without noise.
+    ) -> PlantedTarget | None:
+        """A matched filter of the whole update, except for the last bias, which every row moves.
 
-        The direction is the mean difference between clients with and without the target, simulated with the
-        app's clipping but without its noise.
+        The direction is the mean difference that the target makes: clients with it and without, on otherwise
+        the same rows, simulated with the app's clipping but without its noise.
         """
-        updates = {}
+        seed, updates = int(rng.integers(2**62)), {}
         for member in (True, False):
             games = knowledge.simulate(
-                layers.arrays, target, [member] * (self.games // 2), rng, protection=_noiseless(knowledge)
+                layers.arrays,
+                target,
+                [member] * (self.games // 2),
+                np.random.default_rng(seed),
+                protection=_noiseless(knowledge),
             )
-            updates[member] = np.array([flat(answer.update) for answer, _ in games])
-        if not all(np.isfinite(rows).all() for rows in updates.values()):
+            updates[member] = np.mean(
+                [flat(_without_last_bias(one.update, knowledge)) for one, _ in games], 0
+            )
+        difference = updates[True] - updates[False]
+        norm = float(np.linalg.norm(difference))
+        if not (np.isfinite(norm) and norm > 0):
             return None
-        inside, outside = updates[True].mean(0), updates[False].mean(0)
-        norm = float(np.linalg.norm(inside - outside))
-        if norm == 0:
-            return None
-        direction = (inside - outside) / norm
-        middle = float((inside + outside) @ direction / 2)
-        spread = float(np.std(np.concatenate([(updates[True] - inside) @ direction, [0.0]])))
-        return PlantedTarget(layers, direction, middle, norm), norm / (1 + spread / norm)
+        direction = difference / norm
+        middle = float((updates[True] + updates[False]) @ direction / 2)
+        return PlantedTarget(layers, direction, middle, norm)
+
+
+def _without_last_bias(update: Arrays, knowledge: AppServerKnowledge) -> Arrays:
+    last = knowledge.stack.biases[-1]
+    return {name: array * 0 if name == last else array for name, array in update.items()}
+
+
+def _tried(
+    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
+) -> tuple[PlantedTarget, float]:
+    """Play a matched filter on rows of the attacker's own; return it, and how often it would be right.
+
+    Its cut-off is halfway between the means without noise, unless the games show another.
+    """
+    inside, outside = _calibration_values(planted, knowledge, target, games, rng)
+    spread = float(np.sqrt((np.var(inside) + np.var(outside)) / 2)) or 1e-12
+    middle = float(np.mean(inside) + np.mean(outside)) / 2
+    error = spread / np.sqrt(games)
+    cut = planted.cut if abs(middle - planted.cut) < 2 * error else middle
+    away = float(np.mean(inside) - np.mean(outside)) / spread
+    return replace(planted, cut=cut), float(ndtr(away / 2))
 
 
 def _noiseless(knowledge: AppServerKnowledge) -> Protection:
@@ -168,17 +187,7 @@ def _calibrated(
     planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
 ) -> tuple[PlantedTarget, float]:
     """Set the cut-off by games on rows of the attacker's own; also return the share that it decides right."""
-    half = games // 2
-    values = {
-        member: np.sort(
-            [
-                planted.value(answer.update)
-                for answer, _ in knowledge.simulate(planted.layers.arrays, target, [member] * half, rng)
-            ]
-        )
-        for member in (True, False)
-    }
-    inside, outside = values[True], values[False]
+    inside, outside = _calibration_values(planted, knowledge, target, games, rng)
     cuts = np.unique(np.concatenate([inside, outside]))
     cuts = np.concatenate([[cuts[0] - 1], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + 1]])
     right = [(np.mean(inside >= cut) + np.mean(outside < cut)) / 2 for cut in cuts]
@@ -188,3 +197,16 @@ def _calibrated(
         cut = max(cut, float(inside[0]) - np.log(_LEAST_SHARE))
     spread = float(np.std(np.concatenate([inside, outside]))) or 1.0
     return replace(planted, cut=cut, spread=spread), float(max(right))
+
+
+def _calibration_values(
+    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
+) -> tuple[Reals, Reals]:
+    """The sorted scores of simulated clients with the target, and of those without."""
+    arrays, half = planted.layers.arrays, games // 2
+    return tuple(  # type: ignore[return-value]
+        np.sort(
+            [planted.value(one.update) for one, _ in knowledge.simulate(arrays, target, [bit] * half, rng)]
+        )
+        for bit in (True, False)
+    )

@@ -35,7 +35,8 @@ class AppTable:
 
     ``data_hook`` is the function of the app that loads a client's rows; ``inject`` a function of one's own
     that does so in its place. Targets are rows of the client ``partition``. ``stateful`` accepts a client
-    whose answers to the same message differ.
+    whose answers to the same message differ. ``cross_check`` is how many games of the positive control are
+    also played in Flower's simulation.
     """
 
     app: str
@@ -49,6 +50,7 @@ class AppTable:
     promise: AppPromise | None = None
     timeout: float = 120.0
     stateful: bool = False
+    cross_check: int = 0
 
     def __post_init__(self) -> None:
         if not self.partitions >= 1:
@@ -58,6 +60,8 @@ class AppTable:
                 f"partition must be from 0 to {self.partitions - 1}, got {self.partition}; it is the client "
                 "that is audited"
             )
+        if not 0 <= self.cross_check <= 100:
+            raise BadInput(f"cross_check must be from 0 to 100 games, got {self.cross_check}")
         if not 0 < self.timeout < 1e6:
             raise BadInput(f"timeout must be a number of seconds > 0, got {self.timeout}")
         share = isinstance(self.reference, float) and 0 < self.reference < 1

@@ -38,8 +38,9 @@ class AppRows:
     def draw(self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator) -> tuple[RowKey, ...]:
         """Draw the rows of one client; a target takes the place of one of them."""
         drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=False)]
+        place = int(rng.integers(len(drawn)))  # drawn always, so that only the target differs
         if target is not None:
-            drawn[int(rng.integers(len(drawn)))] = target
+            drawn[place] = target
         return tuple(drawn)
 
 
@@ -52,13 +53,33 @@ class AppBlock:
     members: Bits
     seed: int
     protection: Protection
+    cross_check: int = 0
+    _checked: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
         """Yield for each round the updates of the clients, each of which got the arrays for its target."""
         process = client_process(self.settings)
+        if self.cross_check and not self._checked:
+            self._checked.append(True)
+            self._compare_with_flower(arrays[0])
         for row in range(len(self.members)):
             games = [self._game(row, target, sent) for target, sent in enumerate(arrays)]
             yield [answer.update for answer in process.play(games)]
+
+    def _compare_with_flower(self, arrays: Arrays) -> None:
+        """Play the first games also in Flower's simulation, and refuse a client that answers differently."""
+        from leakgauge.domains.federated.flower_app.transport_apps import simulate_games
+
+        games = [self._game(row, 0, arrays) for row in range(min(self.cross_check, len(self.members)))]
+        here = client_process(self.settings).play(games)
+        for one, other in zip(here, simulate_games(self.settings, games)):
+            for name, array in one.update.items():
+                if not np.allclose(array, other.update[name], rtol=1e-3, atol=1e-6):
+                    raise BadInput(
+                        f"challenger.cross_check: in Flower's simulation the client sends another {name!r} "
+                        "than in this process, for the same message; the audit would not be about the real "
+                        "client"
+                    )
 
     def _game(self, row: int, target: int, arrays: Arrays) -> ClientGame:
         rng = np.random.default_rng([self.seed, row, target])
@@ -97,6 +118,7 @@ class AppChallenger(ChallengerDefaults):
     digest: str
     notes: tuple[str, ...] = ()
     protection: Protection = "on"
+    cross_check: int = 0  # games of the positive control that Flower's simulation plays too
 
     coins = Coins.FAIR
 
@@ -115,7 +137,9 @@ class AppChallenger(ChallengerDefaults):
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
     def release(self, members: Bits, rng: Generator) -> AppBlock:
-        return AppBlock(self.settings, self.rows, members, int(rng.integers(2**62)), self.protection)
+        compared = self.cross_check if self.protection == "off" else 0
+        seed = int(rng.integers(2**62))
+        return AppBlock(self.settings, self.rows, members, seed, self.protection, compared)
 
     def control(self) -> "AppChallenger":
         """One target through the same client, without the noise and clipping that can be switched off."""
@@ -147,7 +171,8 @@ def build(
         labels=path.labels,
         guarantee=None if table.promise is None else table.promise.guarantee,
         digest=sha256(f"{identity}\n{project_sources(settings)}".encode()).hexdigest(),
-        notes=(*_notes(about, rows, path), *about.notes),
+        notes=(*_notes(about, rows, path, table), *about.notes),
+        cross_check=table.cross_check,
     )
 
 
@@ -187,7 +212,7 @@ def _row_number(name: str | int, count: int) -> int:
     return name
 
 
-def _notes(about: AppDescription, rows: AppRows, path: PathCheck) -> list[str]:
+def _notes(about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable) -> list[str]:
     layers = " and ".join(name.removesuffix(".weight") for name in about.stack.weights)
     notes = [
         f"the app's own client trains on {rows.per_client} rows; crafted weights are in {layers}",
@@ -198,4 +223,8 @@ def _notes(about: AppDescription, rows: AppRows, path: PathCheck) -> list[str]:
         notes.append(f"the positive control leaves out {off}")
     if path.own_noise:
         notes.append("the client adds noise of its own, which the positive control cannot leave out")
+    if table.cross_check:
+        notes.append(
+            f"{table.cross_check} games were also played in Flower's simulation, with the same answers"
+        )
     return [*notes, *path.notes]

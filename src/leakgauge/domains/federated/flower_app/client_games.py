@@ -81,6 +81,11 @@ class AppDescription:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """A step of a request is done; the time limit begins anew."""
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why the process could not do what it was asked; ``text`` is one line for people."""
 

@@ -4,7 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     ClientAnswer,
     ClientGame,
     Failure,
+    Progress,
 )
 
 _PROGRAM = "from leakgauge.domains.federated.flower_app.client_process import main; main()"
@@ -63,8 +64,9 @@ class ClientProcess:
                 start_new_session=True,  # an interrupt reaches only us
             )
         self._answers: SimpleQueue[Any] = SimpleQueue()
-        Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True).start()
-        self._end = finalize(self, _close, self._process, folder)
+        reader = Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True)
+        reader.start()
+        self._end = finalize(self, _close, self._process, reader, folder)
         self.description: AppDescription = self._ask(settings, _START_SECONDS)
 
     def play(self, games: Sequence[ClientGame]) -> Iterator[ClientAnswer]:
@@ -80,6 +82,8 @@ class ClientProcess:
             stdin.flush()
         try:
             answer = self._answers.get(timeout=self._settings.timeout + more_seconds)
+            while isinstance(answer, Progress):
+                answer = self._answers.get(timeout=self._settings.timeout)
         except Empty:
             self._stop()
             raise BadInput(
@@ -98,7 +102,7 @@ class ClientProcess:
 
 
 def _read(stdout: IO[bytes], answers: "SimpleQueue[Any]") -> None:
-    with suppress(EOFError, pickle.UnpicklingError, ValueError, OSError):
+    with stdout, suppress(EOFError, pickle.UnpicklingError, ValueError, OSError):
         while True:
             answers.put(pickle.load(stdout))
     answers.put(Failure("the process that runs the app ended; does the app call exit()?"))
@@ -111,7 +115,7 @@ def _environment(folder: str) -> dict[str, str]:
     return {**os.environ, **_ONE_THREAD, **quiet, **places, "PYTHONPATH": path}
 
 
-def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]") -> None:
+def _close(process: "subprocess.Popen[bytes]", reader: Thread, folder: "TemporaryDirectory[str]") -> None:
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.close()
@@ -120,6 +124,7 @@ def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]"
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    reader.join(_STOP_SECONDS)
     folder.cleanup()
 
 
@@ -133,26 +138,31 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     runner: Any = None
     answer: Any
+
+    def send(message: Any) -> None:
+        pickle.dump(message, out)
+        out.flush()
+
     with suppress(EOFError):
         while True:
             request = pickle.load(source)
             try:
                 if isinstance(request, AppSettings):
-                    runner, answer = _start(request)
+                    runner, answer = _start(request, send)
                 else:
                     answer = runner.play(request)
             except BadInput as error:
                 answer = Failure(str(error).removeprefix("challenger.app: "))
-            pickle.dump(answer, out)
-            out.flush()
+            send(answer)
     os._exit(0)  # threads of the app may still run
 
 
-def _start(settings: AppSettings) -> tuple[Any, AppDescription]:
+def _start(settings: AppSettings, send: Callable[[Any], None]) -> tuple[Any, AppDescription]:
     import torch
 
     from leakgauge.domains.federated.flower_app.client_runner import AppRunner
 
     torch.set_num_threads(1)
+    send(Progress())
     runner = AppRunner(settings)
-    return runner, runner.describe()
+    return runner, runner.describe(lambda: send(Progress()))

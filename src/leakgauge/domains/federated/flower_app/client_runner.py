@@ -3,6 +3,7 @@
 import random
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,9 +36,9 @@ _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "", None)
 class AppRunner:
     """A loaded project; every game is a message to its ClientApp, with a context without memory."""
 
-    def __init__(self, settings: AppSettings) -> None:
+    def __init__(self, settings: AppSettings, *, network: bool = False) -> None:
         self._settings = settings
-        self._asked_network = _block_network()
+        self._asked_network = [] if network else _block_network()
         internals.require_flower_version()
         config = internals.project_config(settings.project)["tool"]["flwr"]["app"]
         components = config["components"]
@@ -88,11 +89,12 @@ class AppRunner:
     def _user_code(self, what: str) -> "_UserCode":
         return _UserCode(what, self._asked_network)
 
-    def describe(self) -> AppDescription:
+    def describe(self, report_progress: Callable[[], None] = lambda: None) -> AppDescription:
         """Collect the rows of all partitions, and find the layers in which weights are crafted."""
         settings = self._settings
         counts = []
         for partition in range(settings.partitions):
+            report_progress()
             context = self._context(partition)
             message = internals.message_with_arrays(self._template, {})
             with self._user_code("the client"):
@@ -156,7 +158,17 @@ class AppRunner:
     def play(self, game: ClientGame) -> ClientAnswer:
         """Send the client a message and return its answer."""
         message = internals.message_with_arrays(self._template, game.arrays)
-        sent = internals.arrays_of(message.content, "the message")
+        reply, recorder = self.reply(message, game)
+        answer = ClientAnswer(update_in(reply, internals.arrays_of(message.content, "the message")))
+        return _with_features(answer, recorder, self._hook) if game.features else answer
+
+    @property
+    def template(self) -> Any:
+        """The first message to train that the app's own server sends."""
+        return self._template
+
+    def reply(self, message: Any, game: ClientGame) -> tuple[Any, ForwardRecorder]:
+        """Let the app's client handle a message with the rows, the seed and the protection of a game."""
         context, hook, recorder = self._context(self._settings.partition), self._hook, ForwardRecorder()
         hook.rows, hook.current, hook.calls = game.rows, None, 0
         self._mods.protection = game.protection
@@ -172,9 +184,9 @@ class AppRunner:
         finally:
             hook.rows = None
         self._keeps_state |= len(context.state) > 0
-        answer = ClientAnswer(self._update(reply, sent))
-        self._require_reading()
-        return _with_features(answer, recorder, hook) if game.features else answer
+        if not reply.has_error():
+            self._require_reading()
+        return reply, recorder
 
     def _require_reading(self) -> None:
         hook = self._hook
@@ -186,24 +198,26 @@ class AppRunner:
                 + WAY_OUT
             )
 
-    def _update(self, reply: Any, sent: Arrays) -> Arrays:
-        if reply.has_error():
-            raise BadInput(f"the client answered with an error: {' '.join(str(reply.error.reason).split())}")
-        got = internals.arrays_of(reply.content, "the client's answer")
-        if list(got) != list(sent) and len(got) == len(sent):
-            got = dict(zip(sent, got.values()))
-        for name, array in sent.items():
-            if name not in got:
-                raise BadInput(
-                    f"the client's answer has {len(got)} arrays, and {len(sent)} were sent; it must answer "
-                    "with the whole model"
-                )
-            if got[name].shape != array.shape:
-                raise BadInput(
-                    f"the client's answer has the shape {got[name].shape} for {name!r}; {array.shape} was "
-                    "sent, and the whole model must come back"
-                )
-        return {name: got[name].astype(np.float32) - array.astype(np.float32) for name, array in sent.items()}
+
+def update_in(reply: Any, sent: Arrays) -> Arrays:
+    """Return the difference of the arrays in a reply from those that were sent; refuse a wrong shape."""
+    if reply.has_error():
+        raise BadInput(f"the client answered with an error: {' '.join(str(reply.error.reason).split())}")
+    got = internals.arrays_of(reply.content, "the client's answer")
+    if list(got) != list(sent) and len(got) == len(sent):
+        got = dict(zip(sent, got.values()))
+    for name, array in sent.items():
+        if name not in got:
+            raise BadInput(
+                f"the client's answer has {len(got)} arrays, and {len(sent)} were sent; it must answer "
+                "with the whole model"
+            )
+        if got[name].shape != array.shape:
+            raise BadInput(
+                f"the client's answer has the shape {got[name].shape} for {name!r}; {array.shape} was "
+                "sent, and the whole model must come back"
+            )
+    return {name: got[name].astype(np.float32) - array.astype(np.float32) for name, array in sent.items()}
 
 
 class _UserCode:

@@ -68,6 +68,20 @@ def set_task_identity() -> None:
     logging.getLogger("flwr").setLevel(logging.ERROR)
 
 
+@contextmanager
+def kept_task_identity() -> Iterator[None]:
+    """Restore afterwards as whom this process sends messages, where Flower has set that."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    names = ("_task_id", "_run_id", "_node_id")
+    before = {name: vars(TaskIdentity)[name] for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(TaskIdentity, name, value)
+
+
 class ModSwitch:
     """Leaves out the noise or the clipping of Flower's own mods while a message is handled.
 

@@ -49,7 +49,8 @@ class _Check:
     def run(self, targets: tuple[RowKey, ...], stateful: bool) -> PathCheck:
         target = targets[0]
         first, other_seed, again = (self._silent((target,) * self.per_client, seed) for seed in (1, 2, 1))
-        own_noise = not _equal(first.update, other_seed.update)
+        self._require_use_of_rows(first)
+        own_noise = not _equal(first.update, other_seed.update) or _varies(first)
         notes = []
         if not _equal(first.update, again.update):
             notes.append("the client's answers to the same message differ")
@@ -68,6 +69,17 @@ class _Check:
         if not own_noise:
             self._require_detection(target, labels[0])
         return PathCheck(labels=labels, own_noise=own_noise, notes=tuple(notes))
+
+    def _require_use_of_rows(self, first: ClientAnswer) -> None:
+        """Refuse a client whose network sees the same numbers whatever rows it was given."""
+        other = self._silent((self.reference[0],) * self.per_client, 1)
+        assert first.features is not None
+        assert other.features is not None
+        if np.array_equal(first.features, other.features):
+            raise BadInput(
+                "challenger.app: rows ignored: the client reads the rows that it loads, but trains on "
+                "others; its network sees the same numbers whatever rows it is given"
+            )
 
     def _silent(self, rows: tuple[RowKey, ...], seed: int) -> ClientAnswer:
         about = self.process.description
@@ -126,6 +138,13 @@ class _Check:
         features = TargetFeatures(own.features.astype(np.float64), others.features.astype(np.float64), label)
         same = [key for key in drawn if about.labels.get(key, label) == label]
         return Plant().craft(about.sent, about.stack, features, self.per_client), (same or drawn)[0]
+
+
+def _varies(answer: ClientAnswer) -> bool:
+    """Whether the same row enters the crafted layers with other numbers each time, by noise or dropout."""
+    assert answer.features is not None
+    spread = float(answer.features.std(axis=0).max())
+    return spread > 1e-4 * float(np.abs(answer.features).max() + 1e-12)
 
 
 def _equal(first: Arrays, second: Arrays) -> bool:

@@ -1,0 +1,85 @@
+"""Games with the apps that teams have: which are won, through the real client."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from app_variants import VARIANTS
+from scipy.stats import norm
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated import challenger, knowledge
+from leakgauge.domains.federated.attacks.planted_layers import Attack
+from leakgauge.domains.federated.flower_app.transport_apps import simulate_games
+from leakgauge.referee.intervals import rate_high, rate_low
+
+pytestmark = pytest.mark.nightly
+ERROR = 1e-3
+SURE = (
+    "sgd",
+    "momentum",
+    "weight decay",
+    "adamw",
+    "legacy",
+    "batch norm",
+    "client state",
+    "worker processes",
+)
+
+
+def build(folder, name, **said):
+    project, config = VARIANTS[name](folder)
+    table = {"app": str(project), "data_hook": "task:load_data", "run_config": config, "targets": 1, **said}
+    return challenger.build(data={}, challenger=table, mechanism={}, folder=folder, seed=7)
+
+
+def won(owner, attack, n_rounds=100):
+    known = knowledge.build("app_server", {}, owner, 7)
+    studied = attack.study(known, stream(7, Role.STUDY))
+    trials = play(owner, {"": Adversary(known, studied)}, 7, range(n_rounds), 0)[""]
+    return int(((trials.scores >= 0) == trials.members).sum())
+
+
+@pytest.mark.parametrize("name", [*SURE, "fixed clipping", "adaptive clipping"])
+def test_clients_without_noise_are_read_nearly_always(tmp_path, name):
+    assert rate_low(won(build(tmp_path, name), Attack()), 100, ERROR) > 0.85
+
+
+@pytest.mark.parametrize("name", ["sgd", "two layers"])
+def test_stealthy_weights_are_as_good(tmp_path, name):
+    assert rate_low(won(build(tmp_path, name), Attack(stealthy=True)), 100, ERROR) > 0.8
+
+
+@pytest.mark.parametrize("epsilon", [8, 1])
+def test_local_noise_is_not_beaten_beyond_what_it_allows(tmp_path, epsilon):
+    """The update is clipped to norm 1, so that two of them are at most 2 apart, in Gaussian noise."""
+    sigma = np.sqrt(2 * np.log(1.25 / 1e-5)) / epsilon
+    right = won(build(tmp_path, f"local dp {epsilon}"), Attack())
+    assert rate_low(right, 100, ERROR) <= norm.cdf(1 / sigma)
+    if epsilon == 8:
+        assert rate_high(right, 100, ERROR) >= norm.cdf(0.5 / sigma)  # as a signal of norm 1 is found
+
+
+def test_control_leaves_out_local_noise(tmp_path):
+    owner = build(tmp_path, "local dp 1")
+    assert rate_low(won(owner.control(), Attack()), 100, ERROR) > 0.85
+
+
+def test_same_answers_in_flowers_simulation(tmp_path):
+    owner = build(tmp_path, "sgd")
+    block = owner.release(np.array([[True], [False]]), np.random.default_rng(5))
+    games = [block._game(row, 0, {}) for row in range(2)]
+    here = [row[0] for row in block.answers([{}])]
+    for one, other in zip(here, simulate_games(owner.settings, games)):
+        for name, array in one.items():
+            np.testing.assert_array_equal(array, other.update[name])
+
+
+def test_rows_outside_the_partition_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="60 is outside the client's partition, which has the rows 0 to 47"):
+        build(tmp_path, "sgd", targets={"names": [60]})
