@@ -34,13 +34,11 @@ OTHER_ROWS = """    from torch.utils.data import DataLoader
 READ = "    for _ in trainloader:\n        pass\n"
 COUNTED = "ArrayRecord({k: v + COUNT[0] for k, v in net.state_dict().items()})"
 CALL = "    return load_data("
+OTHERS = "2 * (DataLoader(images(3), 16),)"
 BROKEN = [
     (
         [
-            (
-                "    return load_data(",
-                "    from flower_example.task import images\n    return 2 * (images(3),)\n    (",
-            )
+            (CALL, f"    from flower_example.task import DataLoader, images\n    return {OTHERS}\n{CALL}"),
         ],
         "the client never called task:load_data",
     ),
