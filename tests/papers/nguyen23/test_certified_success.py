@@ -68,5 +68,5 @@ def test_success_combines_rates(show, monkeypatch):
         assert 0 <= cell.ours.value <= 1
         assert "Measured over all targets: 0.980" in cell.reason
     judged = [cell for setting, cell in cells.items() if setting.startswith("share of targets")]
-    assert all("says of trained neurons: 1, " in cell.reason for cell in judged)
+    assert all("says of trained neurons that it applies with δ = 1e-8, " in cell.reason for cell in judged)
     assert all("proves nothing" in cell.reason for cell in judged if cell.ours.value < 1)

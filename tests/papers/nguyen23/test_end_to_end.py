@@ -11,7 +11,7 @@ def test_figure_is_reproduced_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setitem(plans.FEW_EPSILONS, Scale.QUICK, (1,))
     monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 200)  # small rows win fewer games, and need more of them
     made = reproduce("nguyen23", only="figure_11", out=tmp_path / "out")
-    won = {cell.setting: cell for cell in made.cells if cell.setting.startswith("success, likelihood")}
+    won = {cell.setting: cell for cell in made.cells if cell.setting.startswith("success, likelihood neuron")}
     assert len(won) == 6
     assert all("(exact: 1,6" in name for name in won)  # 35,342 x 24 / 512
     assert all(cell.verdict is Agreement.OURS_ONLY for cell in won.values())
