@@ -7,7 +7,10 @@ APP_SERVER = "app_server"
 DOMAIN = Domain(
     package=__name__,
     default_attacks=({"name": "likelihood_neuron"},),
-    default_attacks_with={"app": ({"name": "planted_layers"},)},
+    default_attacks_with={
+        "app": ({"name": "planted_layers"},),
+        "gradient_noise": ({"name": "full_gradient"},),  # far stronger there than a single neuron
+    },
     lower_risk=(
         "Perturb rows with a smaller epsilon (compare “ε achieved exactly” with the stated one), or train on "
         "larger batches."
