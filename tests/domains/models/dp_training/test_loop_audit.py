@@ -8,12 +8,22 @@ from domains.models.dp_training.watched_trainings import CLAIM, SIGMA, STEPS, nu
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
+from leakgauge.domains.models.training.schedule import BatchSampling
 
 HALF = 0.0005  # the error of the tests at confidence .999
 
 
 def test_claim_needs_the_noise_that_the_tests_use():
     assert TrainingClaim(**CLAIM).needed_sigma == pytest.approx(SIGMA, rel=1e-4)
+
+
+@pytest.mark.parametrize(("steps", "epochs"), [(5, 1), (20, 1), (30, 2), (40, 2)])
+def test_begun_epoch_of_shuffled_batches_counts_whole(steps, epochs):
+    """20 batches; after 5 of them a record was used with probability 1/4, and then it was used once."""
+    claim = TrainingClaim(epsilon=4.0, sample_rate=0.05, steps=steps, sampling=BatchSampling.SHUFFLED)
+    mu = 2 * np.sqrt(epochs) / claim.needed_sigma
+    delta = ndtr(mu / 2 - 4 / mu) - np.exp(4) * ndtr(-mu / 2 - 4 / mu)
+    assert delta == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_audits", [12, pytest.param(60, marks=pytest.mark.nightly)])
