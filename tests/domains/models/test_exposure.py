@@ -15,10 +15,12 @@ from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
 
 
-def gaussian_signals(separation: Reals, n_shadows: int, seed: int) -> exposure.ShadowSignals:
+def gaussian_signals(
+    separation: Reals, n_shadows: int, seed: int, share: float = 0.5
+) -> exposure.ShadowSignals:
     """Log-odds whose distribution is known: included ones are higher by so many standard deviations."""
     rng = np.random.default_rng(seed)
-    included = exposure.draw_inclusion(n_shadows, separation.size, 0.5, rng)
+    included = exposure.draw_inclusion(n_shadows, separation.size, share, rng)
     scale, level = rng.uniform(0.5, 2.0, separation.size), rng.normal(0, 3, separation.size)
     odds = level + scale * (rng.normal(size=included.shape) + np.where(included, separation, 0.0))
     return exposure.ShadowSignals(odds, included)
@@ -48,6 +50,15 @@ def test_records_without_any_effect_are_not_exposed() -> None:
     assert rates.accuracy.max() < 0.58
     assert rates.auc.max() < 0.6
     assert rates.tpr.max() < 0.1
+
+
+@pytest.mark.parametrize("share", [0.25, 0.75])
+def test_accuracy_does_not_count_how_many_models_have_the_record(share: float) -> None:
+    separation = np.where(np.arange(2_000) % 10 == 0, 3.5, 0.0)
+    signals = gaussian_signals(separation, 64, 5, share)
+    rates = exposure.record_rates(signals, signals.leave_one_out(), np.random.default_rng(0))
+    assert rates.accuracy[separation == 0].mean() == pytest.approx(0.5, abs=0.02)
+    assert rates.accuracy[separation == 3.5].mean() == pytest.approx(stats.norm.cdf(3.5 / 2), abs=0.02)
 
 
 def test_a_shadow_is_scored_without_itself() -> None:

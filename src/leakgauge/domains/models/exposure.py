@@ -21,7 +21,7 @@ from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.exposed_records import ExposedRecords, HasExposedRecords
 from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
-from leakgauge.referee.shrunken_rates import shrunken_rates
+from leakgauge.referee.shrunken_rates import ShrunkenRates, shrunken_rates
 
 UNCERTAINTY = (
     "Each record's numbers are estimated from few models, together with those of all other records; the "
@@ -175,9 +175,9 @@ def record_rates(signals: ShadowSignals, scores: Reals, rng: Generator) -> Recor
     """
     included = signals.included
     right = np.where(included, scores > 0, scores <= 0)
-    accuracy = shrunken_rates(right.sum(axis=0), len(scores))
-    threshold = np.quantile(scores[~included], 1 - _FPR, method="higher")
     n_in = int(included[:, 0].sum())
+    accuracy = _balanced_rates(right, included, n_in)
+    threshold = np.quantile(scores[~included], 1 - _FPR, method="higher")
     tpr = shrunken_rates((included & (scores > threshold)).sum(axis=0), n_in)
     # Several pairings are worth more comparisons than one, by the variance of the AUC about 1.5 times as many
     # (Hanley and McNeil 1982).
@@ -185,6 +185,19 @@ def record_rates(signals: ShadowSignals, scores: Reals, rng: Generator) -> Recor
     wins = np.rint(signals.area_per_record(rng) * worth).astype(np.int64)
     auc = shrunken_rates(wins, worth)
     return RecordRates(accuracy.mean, auc.mean, tpr.mean, float(2 * accuracy.deviation.max()))
+
+
+def _balanced_rates(right: Bits, included: Bits, n_in: int) -> ShrunkenRates:
+    """The share of right guesses if models with and without a record were equally many.
+
+    Where a quarter of the models has the record, who says "not included" is right for the other three, and
+    a record that is not exposed at all would seem to be. The mean of both shares counts for as many guesses
+    as the smaller side allows.
+    """
+    n_out = len(right) - n_in
+    mean = ((right & included).sum(axis=0) / n_in + (right & ~included).sum(axis=0) / n_out) / 2
+    worth = 2 * min(n_in, n_out)
+    return shrunken_rates(np.rint(mean * worth).astype(np.int64), worth)
 
 
 def membership_probability(scores: Reals, included: Bits, released: Reals) -> Reals:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from domains.models.dp_training.watched_trainings import (
     CLAIM,
@@ -14,12 +15,22 @@ from domains.models.dp_training.watched_trainings import (
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
+from leakgauge.domains.models.training.schedule import BatchSampling
 
 HALF = 0.0005  # the error of the tests at confidence .999
 
 
 def test_claim_needs_the_noise_that_the_tests_use():
     assert TrainingClaim(**CLAIM).needed_sigma == pytest.approx(SIGMA, rel=1e-4)
+
+
+@pytest.mark.parametrize(("steps", "epochs"), [(5, 1), (20, 1), (30, 2), (40, 2)])
+def test_begun_epoch_of_shuffled_batches_counts_whole(steps, epochs):
+    """20 batches; after 5 of them a record was used with probability 1/4, and then it was used once."""
+    claim = TrainingClaim(epsilon=4.0, sample_rate=0.05, steps=steps, sampling=BatchSampling.SHUFFLED)
+    mu = 2 * np.sqrt(epochs) / claim.needed_sigma
+    delta = ndtr(mu / 2 - 4 / mu) - np.exp(4) * ndtr(-mu / 2 - 4 / mu)
+    assert delta == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_audits", [12, pytest.param(60, marks=pytest.mark.nightly)])
@@ -96,6 +107,31 @@ def test_own_canary_gives_the_direction():
             watch.step(total, total + 0.001 * rng.normal(size=6))
 
     assert watched(train).accuracy == 1.0
+
+
+@pytest.mark.parametrize(("scale", "guilty"), [(1.0, False), (1 / 3, True)])
+def test_batch_in_parts_is_one_step(scale, guilty):
+    def train(watch, rng):
+        for _ in range(STEPS):
+            total = np.zeros(8)
+            for part in np.split(rng.normal(size=(12, 8)), 3):
+                gradients = watch.add_canary(part, clip=1.0)
+                total += np.minimum(1.0, 1 / np.linalg.norm(gradients, axis=1)) @ gradients
+            watch.step(total, total + scale * SIGMA * rng.normal(size=8))
+
+    found = watched(train, claim=CLAIM | {"sample_rate": 1.0, "epsilon": 100.0, "noise_multiplier": SIGMA})
+    assert not any("one by one" in text for text in found.conformance.departures)
+    assert (found.p_value("less_noise_than_accounted") < 1e-12) == guilty
+    assert found.accuracy == pytest.approx(ndtr(1 / (2 * scale * SIGMA)), abs=0.15)
+
+
+def test_more_noise_than_epsilon_needs_is_as_stated():
+    assert not watched(numpy_loop(1.3, n_parameters=200)).decided(HALF).departures
+
+
+def test_training_that_goes_on_is_not_as_stated():
+    (text,) = watched(numpy_loop(steps=STEPS + 1)).conformance.departures
+    assert "goes on after the 100 steps" in text
 
 
 def test_clipping_the_sum_of_a_batch_is_not_as_stated():

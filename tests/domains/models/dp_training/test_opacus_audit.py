@@ -2,7 +2,16 @@
 
 import pytest
 
-from domains.models.dp_training.watched_trainings import CLAIM, SIGMA, STEPS, opacus_training, watched
+from domains.models.dp_training.watched_trainings import (
+    BATCH,
+    CLAIM,
+    ROWS,
+    SIGMA,
+    STEPS,
+    opacus_training,
+    watched,
+)
+from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.training.schedule import BatchSampling
 
@@ -176,6 +185,46 @@ def test_shuffled_batches_under_a_poisson_claim_are_certain():
 def test_more_steps_than_claimed_are_certain():
     found = watched(opacus_training(steps=3 * STEPS), rounds=3 * STEPS)
     assert any("took 300 noisy steps" in text for text in found.conformance.certain)
+
+
+def test_more_steps_with_more_noise_are_not_called_a_larger_epsilon():
+    found = watched(opacus_training(steps=3 * STEPS, scale=2.5), rounds=3 * STEPS)
+    assert not found.conformance.certain
+
+
+def test_rate_is_that_of_the_sampler():
+    rate = BATCH / (ROWS - 20)  # as if there were fewer rows; Opacus makes 10 batches of those as well
+    found = watched(opacus_training(steps=50), rounds=50, claim=CLAIM | {"sample_rate": rate})
+    assert found.p_value("too_little_noise") == pytest.approx(
+        watched(opacus_training(steps=50), rounds=50).p_value("too_little_noise")
+    )
+
+
+def test_batches_without_examples_are_steps():
+    found = watched(opacus_training(batch=2, steps=40), rounds=40, claim=CLAIM | {"sample_rate": 2 / ROWS})
+    assert len(found.scores) == 40
+    assert not any("one by one" in text for text in found.conformance.departures)
+
+
+def noise_that_shrinks(optimizer):
+    step = optimizer.step
+
+    def shrinking(*arguments):
+        stepped = step(*arguments)
+        optimizer.noise_multiplier *= 0.99
+        return stepped
+
+    optimizer.step = shrinking
+
+
+def test_noise_multiplier_that_changes_is_refused():
+    with pytest.raises(BadInput, match="changes between steps"):
+        watched(opacus_training(change=noise_that_shrinks))
+
+
+def test_clipping_of_each_layer_is_refused():
+    with pytest.raises(BadInput, match="each layer"):
+        watched(opacus_training(clipping="per_layer", max_grad_norm=[0.3, 0.4]))
 
 
 def test_higher_rate_than_claimed_is_certain():

@@ -70,6 +70,8 @@ def opacus_training(
     steps=STEPS,
     sigma=SIGMA,
     physical_batch=None,
+    batch=BATCH,
+    max_grad_norm=0.5,
     **options,
 ):
     """Logistic regression with the PrivacyEngine; ``change`` plants a bug in the optimizer."""
@@ -88,9 +90,9 @@ def opacus_training(
             made = PrivacyEngine().make_private(
                 module=model,
                 optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
-                data_loader=DataLoader(TensorDataset(rows, labels), batch_size=BATCH, shuffle=True),
+                data_loader=DataLoader(TensorDataset(rows, labels), batch_size=batch, shuffle=True),
                 noise_multiplier=scale * sigma,
-                max_grad_norm=0.5,
+                max_grad_norm=max_grad_norm,
                 poisson_sampling=poisson,
                 **options,
             )
@@ -103,7 +105,7 @@ def opacus_training(
                     data_loader=loader, max_physical_batch_size=physical_batch, optimizer=optimizer
                 )
             with parts as batches:
-                for _ in range(steps * BATCH // ROWS):
+                for _ in range(-(-steps * batch // ROWS)):
                     for features, label in batches:
                         optimizer.zero_grad()
                         loss(model(features), label).backward()

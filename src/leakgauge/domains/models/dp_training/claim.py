@@ -85,7 +85,7 @@ class TrainingClaim:
         """
         n_steps = self.steps if steps is None else steps
         if self.sampling is BatchSampling.SHUFFLED:  # known from above only
-            return 0.0 if least else gdp.epsilon_at(self._mu(sigma, n_steps * self.sample_rate), self.delta)
+            return 0.0 if least else gdp.epsilon_at(self._mu(sigma, self.epochs(n_steps)), self.delta)
         if sigma < MIN_SIGMA:
             if least:  # the first steps alone: so little noise hides nothing
                 return self.epsilon_of(MIN_SIGMA, n_steps, least=True)
@@ -93,6 +93,10 @@ class TrainingClaim:
         composed = poisson_losses(sigma, self.neighbours, self.sample_rate, n_steps, least=least)
         with np.errstate(over="ignore"):
             return float(composed.get_epsilon_for_delta(self.delta))
+
+    def epochs(self, steps: int) -> int:
+        """In how many batches a record may be where they are shuffled; a begun epoch may have it already."""
+        return math.ceil(steps / math.ceil(1 / self.sample_rate - 1e-9))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -120,10 +124,9 @@ class TrainingClaim:
 @lru_cache(maxsize=64)
 def _needed_sigma(claim: TrainingClaim) -> float:
     if claim.sampling is BatchSampling.SHUFFLED:
-        epochs = claim.steps * claim.sample_rate
         return (
             sensitivity_in_clips(claim.neighbours)
-            * math.sqrt(epochs)
+            * math.sqrt(claim.epochs(claim.steps))
             / gdp.mu_for(claim.epsilon, claim.delta)
         )
     return smallest_sigma(claim.epsilon_of, claim.epsilon)

@@ -4,8 +4,9 @@ What the transcript shows by itself is certain. The size and independence of the
 canary, are tests. Epsilons of the whole training are those of the accounting, and labelled model-based.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ MOST_COMPARED = 500  # steps whose noise is compared value by value
 GRID = 2.0**-14  # of the noise, to which it is rounded before values are compared: tensors have few digits
 LONGER = 1.001  # clips: a longer influence is no rounding
 FEWEST_STEPS = 20  # of which batch sizes are compared
+_ROUNDING = 1e-9
 SHOWN_ERROR = 0.05  # of the bound on the noise that a sentence names
 
 
@@ -43,13 +45,29 @@ def compare_transcripts(
     """Compare what was seen of all trainings with the claim of a plan."""
     options, claim = read_dp_training_table(challenger)
     coin = None if options.canaries is not None else options.coin
-    found = _TrainingComparison(read_transcripts(transcripts), claim, coin)
+    trainings = read_transcripts(transcripts)
+    found = _TrainingComparison(trainings, _with_recorded_rate(claim, trainings), coin)
     return Conformance(
         certain=tuple(found.violations()),
         departures=tuple(found.departures()),
         tests=tuple(found.tests()),
         dependent=found.dependent,
     )
+
+
+def _with_recorded_rate(claim: TrainingClaim, trainings: Sequence[TrainingSteps]) -> TrainingClaim:
+    """The claim at the rate that all accountants recorded, where it is a little smaller.
+
+    Opacus samples at 1 / (number of batches): 1/16 for batches of 64 of 1,000 rows, though their share is
+    0.064.
+    """
+    rates = {
+        rate for one in trainings for rate in (one.accounted.rates if one.accounted is not None else (1.0,))
+    }
+    smallest = 1 / math.ceil(1 / claim.sample_rate * (1 - _ROUNDING))
+    if not rates or min(rates) < smallest * (1 - _ROUNDING) or max(rates) >= claim.sample_rate:
+        return claim
+    return replace(claim, sample_rate=max(rates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +98,7 @@ class _TrainingComparison:
             )
         taken = max((one.n_steps for one in self.trainings), default=0)
         if taken > claim.steps:
-            least = claim.epsilon_of(claim.accounted_sigma, taken, least=True)
+            least = claim.epsilon_of(self._largest_sigma, taken, least=True)
             if least > claim.epsilon:
                 yield (
                     f"A training took {taken:,} noisy steps, and the claim is for {claim.steps:,}: that is ε "
@@ -103,6 +121,11 @@ class _TrainingComparison:
                 "so that nothing is known about the influence of one record."
             )
         yield from self._accountant_departures()
+        if self._goes_on:
+            yield (
+                f"The training goes on after the {self.claim.steps:,} steps of the claim, and the audit saw "
+                "only these; state all steps that it takes."
+            )
         if self.claim.sampling is BatchSampling.POISSON and self._constant_batches < CERTAIN:
             yield (
                 "The claim is accounted for Poisson batches, whose sizes vary, and batches have a constant "
@@ -115,6 +138,11 @@ class _TrainingComparison:
                 "The noisy sum is divided by the actual number of examples in the batch, which reveals it; "
                 "divide by the expected number."
             )
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a training was ended when it began a step beyond those of the claim."""
+        return any(not one.complete and one.n_steps == self.claim.steps for one in self.trainings)
 
     def _accountant_departures(self) -> Iterator[str]:
         for one in self.trainings:
@@ -154,7 +182,8 @@ class _TrainingComparison:
                 finding="the steps add less noise than the stated noise multiplier",
                 violates=False,
             )
-        yield noisy_steps.more_noise(self._noise_size(self._most_sigma))
+        if (stated := self._stated_sigma) is not None:
+            yield noisy_steps.more_noise(self._noise_size(stated))
         values = self._sampled
         scale = size.ratio * self.claim.needed_sigma
         if scale > 0 and np.isfinite(values).sum() >= FEWEST_STEPS:
@@ -237,9 +266,16 @@ class _TrainingComparison:
         return f"{text}; that is ε = {claim.epsilon_of(most, least=True):.3g} or more ({MODEL_BASED})"
 
     @property
-    def _most_sigma(self) -> float:
-        """The largest noise multiplier that is stated anywhere: more noise than that is not as stated."""
-        return max(self.claim.accounted_sigma, self.claim.needed_sigma, self._accounted_sigma or 0.0)
+    def _stated_sigma(self) -> float | None:
+        """The largest noise multiplier that is stated anywhere; None where there is only an epsilon."""
+        stated = [one for one in (self.claim.noise_multiplier, self._accounted_sigma) if one is not None]
+        return max(*stated, self.claim.needed_sigma) if stated else None
+
+    @property
+    def _largest_sigma(self) -> float:
+        """A noise multiplier that is certainly not below the true one."""
+        seen = self._noise_size(self.claim.needed_sigma).largest_ratio(CERTAIN) * self.claim.needed_sigma
+        return max(seen, self._stated_sigma or 0.0)
 
     @property
     def _accounted_sigma(self) -> float | None:

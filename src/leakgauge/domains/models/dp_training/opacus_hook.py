@@ -5,6 +5,7 @@ before they are clipped, their sum before and after the noise, and what the acco
 put into the gradients of the batch, after the sampler. Nothing happens where Opacus is not installed.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -140,6 +141,16 @@ class _OpacusHook:
             raise BadInput(
                 "adaptive clipping of Opacus changes its noise in every step; use clipping = 'flat'"
             )
+        if hasattr(optimizer, "max_grad_norms"):
+            raise BadInput(
+                "each layer is clipped for itself, and the length of the canary is that of all layers; use "
+                "clipping = 'flat'"
+            )
+        if self._accountant is not None and len({entry[0] for entry in self._accountant.history}) > 1:
+            raise BadInput(
+                "the noise multiplier changes between steps, so that none is the one which the claim needs; "
+                "audit it without a noise scheduler"
+            )
         if _has_no_examples(optimizer):
             return
         batches = _example_gradients(optimizer)
@@ -274,7 +285,7 @@ def _flat(tensors: Any) -> Reals:
 
 def _clipped_sum(tensors: list[Any], clip: float) -> Reals:
     """The sum of gradients of examples, over all parameters, each clipped to this length."""
-    rows = [part.reshape(len(part), -1) for part in tensors]
+    rows = [part.reshape(len(part), math.prod(part.shape[1:])) for part in tensors]  # also of no examples
     squared = sum(part.double().square().sum(dim=1) for part in rows)
     factors = (clip / squared.sqrt().clamp(min=1e-300)).clamp(max=1.0)
     return _flat(factors.to(part.dtype) @ part for part in rows)

@@ -123,9 +123,13 @@ class StepWatch:
 
         ``canary`` is the gradient of a record of one's own, such as one with a wrong label; it must not
         depend on anything but the data and the current weights. Without it, all of the canary is in one
-        coordinate.
+        coordinate. Where a batch is summed in parts, call this with each part: the canary is in the first.
         """
         rows = as_rows(gradients)
+        if self._pending is not None:
+            others, own, known_clip, n_rows = self._pending
+            self._pending = others + clipped_sum(rows, clip), own, known_clip, n_rows + len(rows)
+            return gradients
         if canary is None:
             raw = np.zeros(rows.shape[1])
             raw[self.dirac_place(raw.size)] = DIRAC_LENGTH * clip
