@@ -1,7 +1,7 @@
 """Compare the model's confidence in a record with what it usually is for such a record: no shadow models."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -14,7 +14,9 @@ from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 
 _MIN_ROWS = 100  # of the attacker, to learn from
-_FOLDS = 5
+_WAVES = 100  # random functions of the inputs
+_MOST_LINEAR = 200  # inputs that are used as they are too
+_PENALTIES = np.geomspace(1e-4, 10, 11)  # of a ridge regression, per row
 _MIN_DEVIATION = 1e-3
 _LOG_CHI_SQUARE = 1.2703628454614782  # minus the mean of the logarithm of a squared standard normal
 
@@ -70,36 +72,74 @@ class _Score:
 class UsualConfidence:
     """Mean and spread of a model's log-odds for non-members, as functions of features and label."""
 
-    mean: Any
-    log_variance: Any
-    residuals: Reals  # standardised, of rows that the fit did not see
+    design: "_Design"
+    mean: Reals  # coefficients, the constant last
+    log_variance: Reals
+    residuals: Reals  # standardised, each of a row that was left out
 
     def standardised(self, inputs: Reals, odds: Reals) -> Reals:
         """How many standard deviations the log-odds of records are above what is usual."""
-        deviation = np.exp(0.5 * self.log_variance.predict(inputs))
-        return (odds - self.mean.predict(inputs)) / np.maximum(deviation, _MIN_DEVIATION)
+        columns = self.design.columns(inputs)
+        mean, logs = (columns @ weights[:-1] + weights[-1] for weights in (self.mean, self.log_variance))
+        return (odds - mean) / np.maximum(np.exp(0.5 * logs), _MIN_DEVIATION)
 
     def quantile(self, share: float) -> float:
         return float(np.quantile(self.residuals, share, method="higher"))
 
 
 def fit_usual_confidence(inputs: Reals, odds: Reals, seed: int) -> UsualConfidence:
-    """Fit mean and variance by gradient boosting; the variance to residuals of rows outside the fit."""
-    from sklearn.model_selection import cross_val_predict
-
-    residuals = odds - cross_val_predict(_booster(seed), inputs, odds, cv=_FOLDS)
+    """Fit the mean, then the variance to what each row is off by if it is left out of that fit."""
+    design = _draw_design(inputs, np.random.default_rng(seed))
+    ridge = _Ridge(design.columns(inputs))
+    mean, residuals = ridge.fit(odds)
     logs = np.log(residuals**2 + _MIN_DEVIATION**2) + _LOG_CHI_SQUARE
-    spread = cross_val_predict(_booster(seed), inputs, logs, cv=_FOLDS)
-    return UsualConfidence(
-        _booster(seed).fit(inputs, odds),
-        _booster(seed).fit(inputs, logs),
-        residuals / np.maximum(np.exp(0.5 * spread), _MIN_DEVIATION),
-    )
+    log_variance, errors = ridge.fit(logs)
+    spread = np.maximum(np.exp(0.5 * (logs - errors)), _MIN_DEVIATION)
+    return UsualConfidence(design, mean, log_variance, residuals / spread)
 
 
-def _booster(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingRegressor
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """Inputs, scaled, and waves in random directions, which add up to smooth functions (Rahimi, Recht 2007)."""
 
-    return HistGradientBoostingRegressor(
-        max_iter=60, learning_rate=0.1, min_samples_leaf=20, random_state=seed
-    )
+    centre: Reals
+    scale: Reals
+    directions: Reals
+    phases: Reals
+
+    def columns(self, inputs: Reals) -> Reals:
+        scaled = (inputs - self.centre) / self.scale
+        waves = np.cos(scaled @ self.directions + self.phases)
+        return waves if scaled.shape[1] > _MOST_LINEAR else np.hstack([scaled, waves])
+
+
+def _draw_design(inputs: Reals, rng: Generator) -> _Design:
+    spread = inputs.std(axis=0)
+    n_inputs = inputs.shape[1]
+    directions = rng.normal(size=(n_inputs, _WAVES)) / np.sqrt(n_inputs)
+    phases = rng.uniform(0, 2 * np.pi, _WAVES)
+    return _Design(inputs.mean(axis=0), np.where(spread > 0, spread, 1.0), directions, phases)
+
+
+class _Ridge:
+    """Ridge regressions on the same columns; rows left out decide about the penalty."""
+
+    def __init__(self, columns: Reals) -> None:
+        self._centre = columns.mean(axis=0)
+        self._left, self._sizes, self._right = np.linalg.svd(columns - self._centre, full_matrices=False)
+
+    def fit(self, values: Reals) -> tuple[Reals, Reals]:
+        """Coefficients, the constant last, and what each row is off by if it is left out."""
+        within = self._left.T @ (values - values.mean())
+        fits = [self._left_out(values, within, penalty) for penalty in _PENALTIES * len(values)]
+        best = int(np.argmin([np.square(errors).mean() for errors in fits]))
+        squares = self._sizes**2 + _PENALTIES[best] * len(values)
+        weights = self._right.T @ (self._sizes * within / squares)
+        return np.append(weights, values.mean() - self._centre @ weights), fits[best]
+
+    def _left_out(self, values: Reals, within: Reals, penalty: float) -> Reals:
+        """The errors of rows left out follow from those of the fit and its diagonal (Allen 1974)."""
+        shares = self._sizes**2 / (self._sizes**2 + penalty)
+        own = 1 / len(values) + np.square(self._left) @ shares
+        fitted = values.mean() + self._left @ (shares * within)
+        return (values - fitted) / np.maximum(1 - own, 1e-6)
