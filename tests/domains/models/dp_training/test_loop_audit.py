@@ -15,6 +15,7 @@ from domains.models.dp_training.watched_trainings import (
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
+from leakgauge.domains.models.dp_training.step_watch import number_spacing
 from leakgauge.domains.models.training.schedule import BatchSampling
 
 HALF = 0.0005  # the error of the tests at confidence .999
@@ -196,3 +197,34 @@ def test_training_that_cannot_be_watched_is_refused(train, message):
 def test_claim_that_cannot_be_accounted_for_is_refused(claim, message):
     with pytest.raises(BadInput, match=message):
         read_dp_training_table({"dp_training": "own:train", "claim": CLAIM | claim})
+
+
+def coarse_loop(dtype, level, reused=False):
+    """Sums near ``level`` in numbers of few digits, with fresh noise or the same in all steps."""
+
+    def train(watch, rng):
+        noise = rng.normal(size=(STEPS, 20))
+        for number in range(STEPS):
+            total = (level + rng.normal(size=20)).astype(dtype)
+            added = (SIGMA * noise[0 if reused else number]).astype(dtype)
+            watch.step(total, (total + added).astype(dtype), clip=1.0)
+
+    return train
+
+
+@pytest.mark.parametrize(("dtype", "level"), [(np.float16, 3.0), (np.float32, 2_500.0)])
+def test_numbers_of_few_digits_are_not_taken_for_reused_noise(dtype, level):
+    found = watched(coarse_loop(dtype, level))
+    assert not found.conformance.certain
+    assert not found.decided(HALF).violations
+
+
+def test_reused_noise_is_found_in_numbers_of_few_digits():
+    found = watched(coarse_loop(np.float32, 2_500.0, reused=True))
+    assert found.decided(HALF).violations
+
+
+def test_spacing_of_numbers_is_that_of_their_type():
+    values = np.array([0.1, 2500.3])
+    for dtype in (np.float16, np.float32, np.float64):
+        assert number_spacing(values.astype(dtype).astype(float)) == np.spacing(dtype(2500.3))

@@ -100,7 +100,7 @@ def fit_usual_confidence(inputs: Reals, odds: Reals, seed: int) -> UsualConfiden
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """Inputs, scaled, and waves in random directions, which add up to smooth functions (Rahimi, Recht 2007)."""
+    """Inputs, scaled, and waves in random directions, which add up to any smooth function (Rahimi 2007)."""
 
     centre: Reals
     scale: Reals

@@ -28,6 +28,9 @@ from leakgauge.referee.stated_noise import Rounding
 
 MODEL_BASED = "model-based: by the accountant, for an attacker who sees every step"
 MOST_COMPARED = 500  # steps whose noise is compared value by value
+FEWEST_REPEATED = 8  # values of the noise that two trainings must have in common
+COARSEST = 1 / 16  # of the noise: a coarser grid says little about values that occur again
+SPACINGS = 16  # of the numbers that a training computes with, to which noise is rounded at least
 GRID = 2.0**-14  # of the noise, to which it is rounded before values are compared: tensors have few digits
 LONGER = 1.001  # clips: a longer influence is no rounding
 FEWEST_STEPS = 20  # of which batch sizes are compared
@@ -196,8 +199,14 @@ class _TrainingComparison:
         yield from self._canary_tests()
 
     def _shape_tests(self, values: Reals, scale: float) -> Iterator[NoiseTest]:
-        """Whether values occur again. They are rounded alike, and compared under noise of the scale seen."""
-        step = GRID * scale
+        """Whether values occur again. They are rounded alike, and compared under noise of the scale seen.
+
+        Numbers of few digits repeat by themselves: values are rounded to a coarser grid than theirs, and not
+        compared at all where that is no longer fine.
+        """
+        step = max(GRID * scale, SPACINGS * float(self._column("spacing").max()))
+        if step > COARSEST * scale:
+            return
         noise = gaussian.Mechanism(sigma=scale, delta=self.claim.delta)
         columns = np.isfinite(values).any(axis=0)
         rounded = step * np.round(values[:MOST_COMPARED, columns] / step)
@@ -230,9 +239,13 @@ class _TrainingComparison:
 
     @cached_property
     def _repeated(self) -> bool:
-        """Whether the first noise of two trainings is the same."""
-        first = [one.of("sampled")[0] for one in self.trainings]
-        return any(np.allclose(one, first[0], rtol=1e-4, atol=0.0, equal_nan=True) for one in first[1:])
+        """Whether the first noise of two trainings is the same: so many numbers that it is no chance."""
+        enough = -(-FEWEST_REPEATED // max(int(np.isfinite(self.trainings[0].of("sampled")[0]).sum()), 1))
+        first = [one.of("sampled")[:enough] for one in self.trainings]
+        return any(
+            one.shape == first[0].shape and np.allclose(one, first[0], rtol=1e-4, atol=0.0, equal_nan=True)
+            for one in first[1:]
+        )
 
     @property
     def _counted(self) -> list[TrainingSteps]:

@@ -196,6 +196,7 @@ class StepWatch:
                 "divided": sums.divided,
                 "influence": sums.influence,
                 "clipped_otherwise": _clipped_otherwise(sums, present),
+                "spacing": max(number_spacing(sums.clipped), number_spacing(sums.noisy)) / sums.clip,
             }
         )
         self._last_noise = noise
@@ -234,10 +235,28 @@ def _clipped_otherwise(sums: StepSums, present: bool) -> float:
     return float(np.linalg.norm(sums.clipped - expected) > margin)
 
 
+def number_spacing(values: Reals) -> float:
+    """The distance between neighbouring numbers of the type in which the largest of some values was computed.
+
+    The type is the one with the fewest digits that holds all of them: bfloat16, float16, float32 or float64.
+
+    >>> number_spacing(np.array([3.0, 2500.1], dtype=np.float32).astype(float)) == 2048 * 2.0**-23
+    True
+    """
+    mantissas, exponents = np.frexp(values)
+    for digits in (8, 11, 24):
+        scaled = mantissas * 2.0**digits
+        if (scaled == np.round(scaled)).all():
+            break
+    else:
+        digits = 53
+    return float(2.0 ** (int(exponents.max(initial=0)) - digits))
+
+
 def clipped_sum(rows: Reals, clip: float) -> Reals:
     """The sum of gradients that are each scaled down to the length of the clip.
 
-    >>> clipped_sum(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0).tolist()
+    >>> clipped_sum(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0).round(6).tolist()
     [0.9, 1.2]
     """
     lengths = np.linalg.norm(rows, axis=1)
@@ -246,13 +265,13 @@ def clipped_sum(rows: Reals, clip: float) -> Reals:
 
 def as_vector(values: Any) -> Reals:
     """An array or tensor of any shape as a vector of numbers."""
-    plain = values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    plain = values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
     return np.asarray(plain, dtype=np.float64).ravel()
 
 
 def as_rows(gradients: Gradients) -> Reals:
     """Gradients as rows of numbers."""
-    plain = gradients.detach().cpu().numpy() if hasattr(gradients, "detach") else gradients
+    plain = gradients.detach().cpu().double().numpy() if hasattr(gradients, "detach") else gradients
     rows = np.asarray(plain, dtype=np.float64)
     if rows.ndim != 2:
         raise BadInput(

@@ -20,6 +20,7 @@ STEP_COLUMNS = (
     "divided",
     "influence",
     "clipped_otherwise",
+    "spacing",
     "sampled",
 )
 
