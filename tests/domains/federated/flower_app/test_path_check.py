@@ -17,7 +17,10 @@ LEARN = "    loss = train_fn("
 
 
 @pytest.mark.parametrize(
-    "name", others_at_night(["sgd", "legacy", "adamw", "fixed clipping", "client state"], "legacy")
+    "name",
+    others_at_night(
+        ["sgd", "legacy", "adamw", "weight decay", "fixed clipping", "client state"], "legacy", "weight decay"
+    ),
 )
 def test_sound_clients_pass(tmp_path, name):
     project, config = VARIANTS[name](tmp_path)
@@ -82,8 +85,10 @@ def test_broken_clients_are_refused_with_the_likely_cause(tmp_path, changes, sai
 
 def test_permuted_labels_are_named(tmp_path):
     permuted = "cross_entropy(net(images), labels)", "cross_entropy(net(images), (labels + 1) % CLASSES)"
-    message = checked_path(copy_app(tmp_path, task=[permuted]))
-    assert re.search("labels permuted: training on a row with label", message), message
+    for decay in (0.0, 0.01):  # which changes the weights too, but is no noise
+        project = copy_app(tmp_path / str(decay), task=[permuted])
+        message = checked_path(project, run_config=(("weight-decay", decay),))
+        assert re.search("labels permuted: training on a row with label", message), message
 
 
 def test_noise_of_the_client_is_no_reason_to_refuse(tmp_path):
