@@ -154,7 +154,8 @@ class _TrainingComparison:
                 finding="the steps add less noise than the stated noise multiplier",
                 violates=False,
             )
-        yield noisy_steps.more_noise(self._noise_size(self._most_sigma))
+        if self.claim.noise_multiplier is not None or self._accounted_sigma is not None:
+            yield noisy_steps.more_noise(self._noise_size(self._most_sigma))
         values = self._sampled
         scale = size.ratio * self.claim.needed_sigma
         if scale > 0 and np.isfinite(values).sum() >= FEWEST_STEPS:
