@@ -134,8 +134,13 @@ def test_lira_and_rmia_agree_with_published_formulas_on_the_same_shadows(kind):
     def odds(chances):
         return np.log(chances + 1e-45) - np.log(1 - chances + 1e-45)
 
+    def bounded(values):  # where a forest is certain: one beyond the largest log-odds of a shadow that is not
+        shadow = np.abs(odds(true))
+        largest = shadow[shadow < 30].max() + 1 if (shadow > 100).any() else np.inf
+        return np.clip(values, -largest, largest)
+
     formulas = {
-        "lira": published_lira(odds(true), included, odds(seen)),
+        "lira": published_lira(bounded(odds(true)), included, bounded(odds(seen))),
         "rmia": published_rmia(true, included, seen),
     }
     for found in result:
@@ -274,6 +279,32 @@ def test_model_with_classes_in_another_order_is_refused(trained):
     with pytest.raises(BadInput, match=r"right about \d+% of the rows.*classes in another order"):
         audit((rows, labels, members, shifted))
     assert len(audit((rows, labels, members, shifted), accuracy_check=False)) == 1
+
+
+def test_model_that_is_probably_misread_is_noted():
+    """With two classes, features in another order leave half of the answers right: too many to refuse."""
+    rng = np.random.default_rng(4)
+    rows, members = rng.normal(size=(300, 4)), np.arange(300) < 150
+    labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
+    labels[:20] = labels[150:170] = 1  # the most frequent class of both
+
+    def memory(given):
+        known = np.isclose(given[:, None, 0], rows[members][None, :, 0])
+        said = np.where(known.any(axis=1), labels[members][known.argmax(axis=1)], 0)
+        return np.eye(2)[said] * 0.8 + 0.1
+
+    def notes(rows, members):
+        result = audit((rows, labels, members, memory), attacks=["loss_threshold"])
+        return [note for note in result.notes if note.startswith("beware")]
+
+    assert notes(rows, members) == []
+    assert "features are in another order" in notes(rows[:, ::-1], members)[0]
+
+
+def test_members_and_others_interchanged_are_noted(trained):
+    rows, labels, members, model = trained
+    result = audit((rows, labels, ~members, model), attacks=["loss_threshold"])
+    assert any("check whether the two are interchanged" in note for note in result.notes)
 
 
 def test_model_with_features_in_another_order_is_refused():

@@ -11,7 +11,7 @@ import leakgauge
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models import exposure
-from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
+from leakgauge.domains.models.membership_signals import largest_log_odds, log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
 
 
@@ -142,7 +142,7 @@ def test_fresh_models_identify_records_as_often_as_stated(folder: Path) -> None:
     included = exposure.draw_inclusion(96, len(records.examples), records.share, rng)
     models = train_shadows(records.examples, included, records.trainer, rng, records.n_members)
     odds = signal_matrix(models, records.examples, log_odds)
-    odds = np.clip(odds, -exposure.largest_log_odds(odds), exposure.largest_log_odds(odds))
+    odds = np.clip(odds, -largest_log_odds(odds), largest_log_odds(odds))
     study, fresh = np.arange(32), np.arange(32, 96)
     learned = exposure.ShadowSignals(odds[study], included[study])
     scores = np.array([learned.released_scores(odds[model]) for model in fresh])

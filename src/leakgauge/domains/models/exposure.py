@@ -19,7 +19,7 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.exposed_records import ExposedRecords, HasExposedRecords
-from leakgauge.domains.models.membership_signals import log_odds, signal_matrix
+from leakgauge.domains.models.membership_signals import largest_log_odds, log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
 from leakgauge.referee.shrunken_rates import ShrunkenRates, shrunken_rates
 
@@ -32,7 +32,6 @@ STEPS = ("shadow models", "records")
 MIN_SHADOWS = 16
 _STUDY_BLOCK = 1  # of the stream; attacks of a run use others
 _FPR = 0.01
-_CERTAIN = 30.0  # log-odds of a probability that is 1 but for rounding
 _PAIRINGS = 4  # of shadow models with and without a record
 _PRIOR_FREEDOM = 4.0  # how many values the variance over all records counts for, beside a record's own
 _MIN_VARIANCE = 1e-12
@@ -135,19 +134,6 @@ def _shuffled(values: Reals, side: Bits, n: int, rng: Generator) -> Reals:
     """Some values of one side for each record, in random order: n x records."""
     order = np.argsort(np.where(side, rng.random(side.shape), 2.0), axis=0)[:n]
     return np.take_along_axis(values, order, axis=0)
-
-
-def largest_log_odds(odds: Reals) -> float:
-    """Where to clip log-odds: a little beyond the largest of an answer that is not certain.
-
-    Forests and nearest neighbours answer with probabilities of exactly 0 and 1, whose log-odds are infinite;
-    a Gaussian with a few such values would fit none of them.
-
-    >>> largest_log_odds(np.array([[-2.0, 3.5, 700.0]]))
-    4.5
-    """
-    uncertain = np.abs(odds[np.abs(odds) < _CERTAIN])
-    return float(uncertain.max()) + 1.0 if uncertain.size else _CERTAIN
 
 
 def draw_inclusion(n_shadows: int, n_records: int, share: float, rng: Generator) -> Bits:

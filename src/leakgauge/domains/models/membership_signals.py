@@ -12,6 +12,8 @@ from leakgauge.domains.models.training.trainer import Classifier, Examples
 Found = TypeVar("Found")
 Signal: TypeAlias = Callable[[Classifier, Examples], Reals]  # one number for each record
 
+_CERTAIN = 30.0  # log-odds of a probability that is 1 but for rounding
+_EXACT = 103.0  # of one that is 0 or 1, made finite: a probability of 0 is kept as 1e-45, or as e^-700
 _MIN_LOG = -700.0  # its exponential is not 0 yet: keeps every score finite
 
 
@@ -32,6 +34,34 @@ def log_odds(model: Classifier, records: Examples) -> Reals:
     others = logs.copy()
     np.put_along_axis(others, records.labels[:, None], -np.inf, axis=1)
     return _of_label(logs, records) - np.maximum(np.logaddexp.reduce(others, axis=1), _MIN_LOG)
+
+
+def largest_log_odds(odds: Reals) -> float:
+    """Where to clip log-odds: a little beyond the largest of an answer that is not certain.
+
+    Forests and nearest neighbours answer with probabilities of exactly 0 and 1, whose log-odds are infinite;
+    a Gaussian with a few such values would fit none of them.
+
+    >>> largest_log_odds(np.array([[-2.0, 3.5, 700.0]]))
+    4.5
+    """
+    uncertain = np.abs(odds[np.abs(odds) < _CERTAIN])
+    return float(uncertain.max()) + 1.0 if uncertain.size else _CERTAIN
+
+
+def limit_of_certain(odds: Reals, records: Examples) -> float:
+    """Where to put the log-odds of certain answers: infinity where no answer is exactly 0 or 1."""
+    exact = records.classes > 1 and bool((np.abs(odds) > _EXACT).any())
+    return largest_log_odds(odds) if exact else np.inf
+
+
+def bound_certain(odds: Reals, limit: float) -> Reals:
+    """Log-odds of answers that are certain, put at the limit; all others stay as they are.
+
+    >>> bound_certain(np.array([-2.0, 3.5, 700.0]), 4.5).tolist()
+    [-2.0, 3.5, 4.5]
+    """
+    return np.where(np.abs(odds) < _CERTAIN, odds, np.clip(odds, -limit, limit))
 
 
 def signal_matrix(models: Sequence[Classifier], records: Examples, signal: Signal) -> Reals:

@@ -163,6 +163,6 @@ def _require_rows(chosen: Bits, n_members: int) -> None:
     available, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
     if available < needed:
         raise BadInput(
-            f"the attacker's reference rows suffice for {available} in a shadow model; at least {needed} are "
-            "needed: raise challenger.reference, or the attack's rows if it has that key"
+            f"there are rows for {available} in a shadow model; at least {needed} are needed: give more "
+            "records, or raise challenger.reference or the attack's rows, where there is such a key"
         )

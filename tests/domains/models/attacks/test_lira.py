@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
-from domains.models.memorizing_models import small
+from domains.models.memorizing_models import Table, small, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
+from leakgauge.domains.models.shadow_predictions import ShadowModels
 
 # Three shadows, two records; what counts of the first: 1, 3; of the second: 2, 4, 9.
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [100.0, 9.0]])
@@ -129,3 +131,27 @@ def test_mode_depends_on_known_targets():
 def test_online_mode_needs_four_shadows():
     with pytest.raises(BadInput, match="shadows must be >= 4, got 3"):
         Attack(shadows=3)
+
+
+def votes(included, generator, n_trees=10):
+    """Models that answer with the share of ten votes, as forests do: many answers are certain."""
+    share = generator.binomial(n_trees, np.where(included, 0.95, 0.6)) / n_trees
+    return [Table(np.column_stack([row, 1 - row])) for row in share]
+
+
+@pytest.mark.parametrize("variance", ["own", "shared"])
+def test_certain_answers_of_forests_do_not_weaken_the_attack(variance):
+    targets = table(400, rng(1), features=2, classes=2)
+    targets = type(targets)(targets.rows, np.zeros(400, dtype=np.int64), 2)
+    included = rng(2).permuted(np.tile(np.arange(16)[:, None] < 8, (1, 400)), axis=0)
+    members = rng(3).random((5, 400)) < 0.5
+    shadows = ShadowModels(votes(included, rng(4)), np.zeros((16, 0), dtype=bool), included)
+    knowledge = BlackBoxKnowledge(
+        reference=targets.take([]), n_members=200, trainer=None, targets=targets, shadows=shadows
+    )
+    scorer = Attack(shadows=16, variance=variance).study(knowledge, rng(5))
+    scores = scorer.score(ModelsView(votes(members, rng(6)), [targets] * 5), rng(7))
+    right = np.mean((scores > scorer.reading.threshold) == members)
+    counts = np.arange(11)
+    best = 0.5 + 0.25 * np.abs(binom.pmf(counts, 10, 0.95) - binom.pmf(counts, 10, 0.6)).sum()
+    assert best - 0.1 < right < best + 0.03

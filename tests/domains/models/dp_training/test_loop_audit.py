@@ -42,6 +42,15 @@ def test_honest_loop_is_accused_at_most_once_in_60_audits(n_audits):
     assert not any(one.conformance.certain or one.conformance.departures for one in found)
 
 
+def test_more_noise_than_needed_is_a_departure_only_from_a_stated_multiplier():
+    more = numpy_loop(1.5)
+    decided = watched(more).decided(HALF)
+    assert not decided.violations
+    assert not decided.departures
+    stated = watched(more, claim=CLAIM | {"noise_multiplier": SIGMA}).decided(HALF)
+    assert "more noise than is stated" in str(stated.departures)
+
+
 @pytest.mark.parametrize("n_audits", [4, pytest.param(60, marks=pytest.mark.nightly)])
 def test_our_training_is_accused_at_most_once_in_60_audits(n_audits):
     decided = [watched(our_training(), seed=seed).decided(HALF) for seed in range(n_audits)]

@@ -145,7 +145,9 @@ def test_rejects_attacks_that_need_training(folder, capsys, attack):
 @pytest.mark.parametrize(("attack", "knowledge"), [("strong", "strong"), ("loss_threshold", "components")])
 def test_rejects_knowledge_of_training(folder, capsys, attack, knowledge):
     attacks = f'{{ name = "{attack}", knowledge = "{knowledge}" }}'
-    assert "use black_box or training_loss" in refusal(write_plan(folder, LOSSES, attacks=attacks), capsys)
+    assert "use black_box, training_loss or blind" in refusal(
+        write_plan(folder, LOSSES, attacks=attacks), capsys
+    )
 
 
 MODELS = """

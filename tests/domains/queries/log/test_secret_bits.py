@@ -98,7 +98,7 @@ def test_a_log_about_other_columns_reveals_no_secret(tmp_path, table):
     row = (0, "age > 30", "count", "", "", "laplace", 1, "", 40.3)
     found = expose_log(write_log(tmp_path, [row]), data=path, secret="ill").exposure.secret_bits
     assert found["records"] == 0
-    assert "No answer of the log depends on" in found["sentences"][0]
+    assert "No predicate and no sum of the log names" in found["sentences"][0]
 
 
 def test_answers_that_were_not_kept_are_left_out(tmp_path, table):

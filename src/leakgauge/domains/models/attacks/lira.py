@@ -1,6 +1,6 @@
 """LiRA: how much more likely the model's confidence in a record is if it is a member than if it is not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,7 +9,13 @@ from numpy.random import Generator
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
-from leakgauge.domains.models.membership_signals import log_odds, per_round, signal_matrix
+from leakgauge.domains.models.membership_signals import (
+    bound_certain,
+    limit_of_certain,
+    log_odds,
+    per_round,
+    signal_matrix,
+)
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples
@@ -21,14 +27,15 @@ _MIN_DEVIATION = 1e-6  # where all models give the same answer
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """A Gaussian for each record."""
+    """A Gaussian for each record; values that are certain are taken to be at ``limit``."""
 
     mean: Reals
     deviation: Reals
+    limit: float = np.inf
 
     def standardised(self, values: Reals) -> Reals:
         """How many standard deviations above the mean."""
-        return (values - self.mean) / self.deviation
+        return (bound_certain(values, self.limit) - self.mean) / self.deviation
 
     def log_density(self, values: Reals) -> Reals:
         """The log-density, up to a constant."""
@@ -68,6 +75,10 @@ class Attack:
     number of standard deviations above their mean. By default it is online where the targets are the same in
     all rounds.
 
+    Where shadows answer with probabilities of exactly 0 or 1, as forests do, their log-odds are put one
+    beyond the largest of an answer that is not certain. The published code adds 1e-45 to probabilities
+    instead: log-odds of 104, which no Gaussian fits.
+
     ``variance`` is that of each record, or shared; "auto" shares it below 64 shadows, in both modes.
     """
 
@@ -86,10 +97,14 @@ class Attack:
 
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadow_models.shadows_with_targets(knowledge, self.shadows, rng)
-        odds = signal_matrix(shadows.models, shadow_models.require_targets(knowledge), log_odds)
+        odds, limit = _bounded_log_odds(shadows, shadow_models.require_targets(knowledge))
         sides, own = (shadows.targets, ~shadows.targets), self._own(len(shadows.models))
         members, others = (
-            fit_gaussians(odds, side, None if own else shared_deviation(odds, side)) for side in sides
+            replace(
+                fit_gaussians(odds, side, None if own else shared_deviation(odds, side)),
+                limit=limit,
+            )
+            for side in sides
         )
         reading = Reading(threshold=0.0, signed=True, studied=shadows.studied)
         return Scorer(_LogRatio(members, others), reading)
@@ -127,8 +142,18 @@ class _StandardisedLogOdds:
         return np.array([others.standardised(log_odds(model, shown)) for model, shown, others in scores])
 
     def _others(self, shown: Examples) -> Gaussians:
-        odds = signal_matrix(self.shadows.models, shown, log_odds)
-        return fit_gaussians(odds, self.shadows.without(shown), self.deviation)
+        odds, limit = _bounded_log_odds(self.shadows, shown)
+        return replace(fit_gaussians(odds, self.shadows.without(shown), self.deviation), limit=limit)
+
+
+def _bounded_log_odds(shadows: ShadowModels, records: Examples) -> tuple[Reals, float]:
+    """The log-odds of each shadow for each record, and the limit at which those of certain answers are put.
+
+    A forest is often certain. Its log-odds are infinite then, and no Gaussian would fit them.
+    """
+    odds = signal_matrix(shadows.models, records, log_odds)
+    limit = limit_of_certain(odds, records)
+    return bound_certain(odds, limit), limit
 
 
 def _known_deviation(knowledge: BlackBoxKnowledge, shadows: ShadowModels, rng: Generator) -> float:
@@ -137,8 +162,8 @@ def _known_deviation(knowledge: BlackBoxKnowledge, shadows: ShadowModels, rng: G
     Without any, for the targets, where these are known and shadows were trained elsewhere.
     """
     if not len(knowledge.reference) and knowledge.targets is not None:
-        odds = signal_matrix(shadows.models, knowledge.targets, log_odds)
+        odds, _ = _bounded_log_odds(shadows, knowledge.targets)
         return shared_deviation(odds, shadows.without(knowledge.targets))
     rows = rng.permutation(len(knowledge.reference))[:_REFERENCE_ROWS]
-    odds = signal_matrix(shadows.models, knowledge.reference.take(rows), log_odds)
+    odds, _ = _bounded_log_odds(shadows, knowledge.reference.take(rows))
     return shared_deviation(odds, ~shadows.rows[:, rows])

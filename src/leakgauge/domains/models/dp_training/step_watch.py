@@ -170,7 +170,8 @@ class StepWatch:
         present = self.present
         if sums.clipped.shape != sums.noisy.shape:
             raise BadInput(
-                f"watch.step: the clipped sum has {sums.clipped.size} values, the noisy {sums.noisy.size}"
+                f"watch.step: the clipped sum has {sums.clipped.size} values, the noisy {sums.noisy.size}; "
+                "give the sums over the same coordinates, before and after noise"
             )
         noise = (sums.noisy - sums.clipped) / sums.clip
         if not np.isfinite(noise).all():

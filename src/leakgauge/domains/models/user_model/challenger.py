@@ -31,7 +31,12 @@ from leakgauge.domains.models.training.user_training import (
     training_records,
 )
 from leakgauge.domains.models.user_model import plan_tables
-from leakgauge.domains.models.user_model.records import UserModelRecords, read_records, require_learned
+from leakgauge.domains.models.user_model.records import (
+    UserModelRecords,
+    doubtful_accuracy,
+    read_records,
+    require_learned,
+)
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.tabular_objects import content_digest
 
@@ -318,6 +323,9 @@ def membership_notes(
             f"shadow models are trained by challenger.recipe ({kind}); if the model was trained in another "
             "way, attacks with shadow models are weaker than they could be"
         )
+    checked = options.accuracy_check and not options.randomised
+    if checked and (doubt := doubtful_accuracy(records)) is not None:
+        notes.append(doubt)
     if options.train is not None:
         notes.append("shadow models are trained by your own training code (train)")
     if options.shadows is not None:

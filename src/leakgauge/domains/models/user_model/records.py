@@ -27,6 +27,7 @@ RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 MISREAD_BELOW, MANY_CLASSES = 0.2, 20  # share of right answers, up to so many classes
+DOUBTFUL_DEVIATIONS = 4.0  # by which others are answered better than members, if the two are interchanged
 LIKELY_ORDER = 0.5  # share of right answers from which another order of the classes explains the wrong ones
 MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
     ("1", "1.0", "true", "yes"),
@@ -154,7 +155,7 @@ def class_positions(
         )
         raise BadInput(
             f"data.label: the label in row {unknown[0]} (counted from 0) is not a class of the model; "
-            f"known: {known}"
+            f"known: {known}; write labels as in training, or name the classes as the labels are (classes_)"
         )
     return positions, tuple(classes)
 
@@ -255,6 +256,30 @@ def require_learned(records: UserModelRecords, where: str) -> None:
         f"most frequent class alone is right about {usual:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
         "if the model is as bad as that, say accuracy_check = false"
     )
+
+
+def doubtful_accuracy(records: UserModelRecords) -> str | None:
+    """Why a model that is not refused may still be misread; nothing where its accuracy is not known."""
+    if not records.classes_known or records.membership.members.all():
+        return None
+    asked, members = ~records.membership.reference, records.membership.members
+    labels = records.labels[asked]
+    right = records.answers.log_probabilities[asked].argmax(axis=1) == labels
+    usual = float(np.bincount(labels[members]).max() / members.sum())
+    own, other = float(right[members].mean()), float(right[~members].mean())
+    if own <= usual:
+        return (
+            f"beware: the model is right about {own:.1%} of the rows it is said to be trained on, no more "
+            f"than the most frequent class alone ({usual:.1%}); if it does better in use, its features are "
+            "in another order or encoding here, and no number of this audit is about it"
+        )
+    error = np.sqrt(own * (1 - own) / members.sum() + other * (1 - other) / (~members).sum())
+    if other - own > DOUBTFUL_DEVIATIONS * error:
+        return (
+            f"beware: the model is right about {own:.1%} of members and {other:.1%} of others; "
+            "check whether the two are interchanged"
+        )
+    return None
 
 
 def _likely_cause(said: Ints, true: Ints, n_classes: int) -> str:

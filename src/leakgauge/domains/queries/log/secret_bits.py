@@ -151,7 +151,12 @@ def _allowed(weights: csr_array, answers: LoggedAnswers, delta: float) -> Reals:
 def _sentences(found: dict[str, Any]) -> list[str]:
     about = f"the secret {found['secret']!r} of {found['records']:,} records"
     if not found["records"]:
-        return [f"No answer of the log depends on the secret {found['secret']!r}: nothing is reconstructed."]
+        text = (
+            f"No predicate and no sum of the log names the secret {found['secret']!r}: nothing is "
+            "reconstructed. That is no evidence that it is safe: records that a log lists may have been "
+            "selected by it."
+        )
+        return [text]
     theory, program = found["least_squares_expected"], found["linear_program"]
     expected = "" if theory is None else f" (theory expects {theory:.1%})"
     solved = "" if program is None else f", a linear program in {program:.1%}"
