@@ -171,9 +171,9 @@ def test_certain_violations_and_wrong_mechanisms_are_loud(make):
     certain = make("violated", certain=True, evidence=("The output 7 is impossible.", "So is 8."))
     other = make(label="b", about="mechanism", evidence=("The noise is too large.",))
     decision = decision_of(judged(certain, other))
-    assert decision.promise.sentences[0] == "Certain, without statistics: The output 7 is impossible."
+    assert decision.promise.sentences[0] == "Certain: The output 7 is impossible."
     assert decision.alerts == (
-        "Certain, without statistics: So is 8.",
+        "Certain: So is 8.",
         "The mechanism is not as stated: The noise is too large.",
     )
     assert decision.steps[0].startswith("Do not publish")

@@ -344,7 +344,7 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         and (verdict.audit, verdict.label) == (promise.audit, promise.attacker)
     )
     if found.certain and found.evidence:
-        return f"Certain, without statistics: {found.evidence[0]}"
+        return f"Certain: {found.evidence[0]}"
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
         shown = lower(bound, above=stated)

@@ -150,7 +150,7 @@ def _alerts(verdicts: Sequence[Verdict], already_said: str) -> tuple[str, ...]:
             said = said or "see the appendix"
             head = "The answers themselves break the promise"
             if verdict.certain:
-                head = "Certain, without statistics"
+                head = "Certain"
             elif verdict.about == "mechanism":
                 head = "The mechanism is not as stated"
             alerts[f"{head}: {clip(said, 300)}"] = None

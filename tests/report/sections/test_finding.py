@@ -83,3 +83,11 @@ def test_control_has_no_risk(make, read):
 
 def test_nothing_is_ever_called_private(every_kind, read):
     assert "private" not in read(*every_kind).lower()
+
+
+def test_one_release_is_not_called_simulated(make, read):
+    one = read(make("not violated", rounds=1))
+    assert "Each attacker sees the release, and says of every target" in one
+    assert "(one release)" in one
+    assert "simulated" not in one
+    assert "many simulated releases" in read(make("not violated"))

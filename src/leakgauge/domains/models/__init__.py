@@ -9,8 +9,8 @@ DOMAIN = Domain(
         {"name": "lira"},
     ),
     lower_risk=(
-        "Train with more noise (smaller epsilon), or on members that are not a group of their own, such as "
-        "patients of several hospitals."
+        "Train with more noise (smaller epsilon) or on more rows. If all members have something in common, "
+        "such as one hospital, train on members who do not."
     ),
     knowledge_terms={
         "black_box": Term(

@@ -15,13 +15,17 @@ from leakgauge.report.text_formats import table_cells
 from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared
 
+_ONE_RELEASE = "Each attacker sees the release, and says of every target whether it is in it or not."
+_MANY_RELEASES = (
+    "Each attacker sees many simulated releases, half of them made with a target and half without, and says "
+    "in which the target was."
+)
 ORDER = 10
 MOST_ROWS, MOST_NAMES = 80, 4
 
 _TEMPLATE = """
-<p>Each attacker sees many simulated releases, half of them made with a target and half without, and says
-in which
-the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
+<p>{{ what_attackers_do }} Correct identifications count both kinds equally: a coin toss is right in 50% of
+them.</p>
 <div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
 <table class="stack">
 <caption{{ '' if omitted else ' class="unseen"'|safe }}>Result for each attacker. {{ omitted }}</caption>
@@ -53,6 +57,7 @@ def section(run: JudgedRun) -> Section:
     names = adversary_names(shown, run.verdicts)
     html = render_html(
         _TEMPLATE,
+        what_attackers_do=_ONE_RELEASE if all(found.rounds == 1 for found in shown) else _MANY_RELEASES,
         rows=[_row(name, verdict, run) for name, verdict in zip(names, shown, strict=True)],
         meanings=_meanings(names, shown),
         omitted=omission_note(len(shown), len(run.verdicts), "attackers"),
@@ -99,7 +104,7 @@ def meaning_of(verdict: Verdict) -> str:
 
 
 def _meaning_of_finding(verdict: Verdict) -> str:
-    releases = times(verdict.rounds, "simulated release")
+    releases = "one release" if verdict.rounds == 1 else times(verdict.rounds, "simulated release")
     match verdict.finding:
         case Finding.VIOLATED:
             return _violation(verdict)
