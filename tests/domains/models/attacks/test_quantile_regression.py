@@ -89,3 +89,24 @@ def test_few_rows_of_the_attacker_are_refused() -> None:
 def test_a_share_of_non_members_is_between_0_and_1() -> None:
     with pytest.raises(BadInput, match="fpr must be between 0 and 1"):
         Attack(fpr=1.0)
+
+
+def test_certain_answers_do_not_drown_the_others() -> None:
+    """A model that is certain of one in ten non-members, and of half of the members."""
+    reference, shown = examples(1_000, 1), examples(1_000, 2)
+    members = np.arange(1_000) % 2 == 0
+    knowledge = BlackBoxKnowledge(reference=reference, n_members=500, trainer=None, targets=shown)
+
+    @dataclass(frozen=True, eq=False)
+    class Released:
+        def log_probabilities(self, rows: Reals) -> Reals:
+            rng = np.random.default_rng(int(1e6 * rows[0, 0]))
+            of_members = np.array_equal(rows, shown.rows) & members if len(rows) == 1_000 else False
+            certain = rng.random(len(rows)) < np.where(of_members, 0.5, 0.1)
+            odds = np.where(certain, 1e4, rng.normal(np.where(of_members, 1.0, 0.0)))
+            return -np.logaddexp(0.0, np.column_stack([odds, -odds]))
+
+    scorer = Attack().study(knowledge, np.random.default_rng(0))
+    scores = scorer.score(ModelsView([Released()], [shown]), np.random.default_rng(0))[0]
+    best = log_odds(Released(), shown)  # nothing depends on the row, so the log-odds alone are the best score
+    assert auc(members, scores) == pytest.approx(auc(members, best), abs=0.03)

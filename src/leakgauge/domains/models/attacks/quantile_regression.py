@@ -9,7 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
-from leakgauge.domains.models.membership_signals import log_odds
+from leakgauge.domains.models.membership_signals import limit_of_certain, log_odds
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 
@@ -59,8 +59,11 @@ class _Score:
 
     def _model(self, model: Classifier, shown: Examples) -> Reals:
         reference = self.knowledge.reference
-        usual = fit_usual_confidence(self._inputs(reference), log_odds(model, reference), self.seed)
-        return usual.standardised(self._inputs(shown), log_odds(model, shown)) - usual.quantile(1 - self.fpr)
+        odds = log_odds(model, reference)
+        limit = limit_of_certain(odds, reference)
+        usual = fit_usual_confidence(self._inputs(reference), np.clip(odds, -limit, limit), self.seed)
+        asked = np.clip(log_odds(model, shown), -limit, limit)
+        return usual.standardised(self._inputs(shown), asked) - usual.quantile(1 - self.fpr)
 
     def _inputs(self, records: Examples) -> Reals:
         """Features and label, one column for each class."""
