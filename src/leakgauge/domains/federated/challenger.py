@@ -32,6 +32,11 @@ from leakgauge.domains.federated.release import (
     FederatedBlock,
 )
 
+WHOLE_GRADIENT_NOTE = (
+    "gradients are clipped and noisy: of our attacks only full_gradient uses all of a gradient; the success "
+    "of the others says little about this noise"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class ReferenceRows:
@@ -159,6 +164,8 @@ def build_clients(
     utility = classifier_utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if table.utility else None
     if utility is not None:
         notes += utility.notes
+    if table.gradient_noise is not None:
+        notes += (WHOLE_GRADIENT_NOTE,)
     if flower is not None:
         notes += flower.notes
     identity = "\n".join((loaded.digest, repr(table), repr(noise), *(flower.sources if flower else ())))
