@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "query-log.md").read_text()
 def test_example_matches_its_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (log,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (command,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (command, *_) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "asked.csv").write_text(log)
     assert main(shlex.split(command)[1:]) == 0
     with (tmp_path / "runs" / "asked" / "exposure.csv").open(newline="") as file:

@@ -224,7 +224,7 @@ def test_log_page_says_records(call, log, tmp_path):
     assert "How exposed is every record?" in text
     assert "How many records could be recognised?" in text
     assert "Spent so far on the records (median / 95th percentile / maximum):" in text
-    assert "would identify each record, computed" in text
+    assert "would identify each record; the notes below say how" in text
 
 
 def test_predicates_need_table_and_its_ids(call, tmp_path):
