@@ -125,7 +125,8 @@ def test_missing_reference_rows_give_advice():
     with pytest.raises(BadInput, match="there are rows for 0 in a shadow"):
         shadows_without_targets(small(rng(), reference=0), 4, rng())
     with pytest.raises(
-        BadInput, match=r"there are rows for 9 in a shadow model; at least 10 are needed.*challenger\.reference"
+        BadInput,
+        match=r"there are rows for 9 in a shadow model; at least 10 are needed.*challenger\.reference",
     ):
         shadows_without_targets(small(rng(), reference=19), 4, rng())
 
