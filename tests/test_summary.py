@@ -101,6 +101,12 @@ def test_nobody_is_within_limits_without_a_positive_control_that_passed(verdict)
     assert apply_controls([idle])[0].risk.status is RiskStatus.UNDECIDED
     (still_over,) = apply_controls([with_control("failed", risk=OVER)])
     assert still_over.risk.status is RiskStatus.OVER
+    open_risk = replace(UNDECIDED, reason="the limit is inside the interval", rounds_needed=200)
+    (failed,) = apply_controls([with_control("failed", risk=open_risk)])
+    assert failed.risk.rounds_needed is None  # more rounds would not help
+    assert "even in the positive control" in failed.risk.reason
+    (passed,) = apply_controls([with_control("passed", risk=open_risk)])
+    assert passed.risk == open_risk
 
 
 def test_members_that_differ_without_the_release_leave_the_risk_undecided(verdict):

@@ -52,6 +52,12 @@ class PromiseStrength(StrEnum):
     TOO_WEAK = "too weak to protect"
 
 
+CONTROL_FAILED = (
+    "no attacker with this knowledge recognised anybody even in the positive control, so its failure says "
+    "nothing; add a stronger attack with this knowledge, or name in attackers below [limits] those that count"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PromiseSummary:
     """Whether the promise of a run is kept, and how much it is worth.
@@ -207,22 +213,20 @@ def control_status(verdict: Verdict) -> str:
 
 
 def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[str]) -> Risk:
+    passed = any(status in CONTROL_PASSED for status in statuses)
+    if risk.status is RiskStatus.UNDECIDED and "failed" in statuses and not passed:
+        return replace(risk, reason=CONTROL_FAILED, rounds_needed=None)  # more rounds would not help
     if risk.status is not RiskStatus.WITHIN or risk.scope == ANY_ATTACKER:
         return risk
     if notes:  # the counted rounds themselves say that they are no evidence
         return replace(risk, status=RiskStatus.UNDECIDED, reason=notes[0], rounds_needed=None)
-    if any(status in CONTROL_PASSED for status in statuses):
+    if passed:
         return risk
     if "missing" in statuses:
         reason = "the positive control is missing from the run folder; run the plan again"
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if "failed" in statuses:
-        reason = (
-            "no attacker with this knowledge recognised anybody even in the positive control, so its failure "
-            "says nothing; add a stronger attack with this knowledge, or name in attackers below [limits] "
-            "those that count"
-        )
-        return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+        return replace(risk, status=RiskStatus.UNDECIDED, reason=CONTROL_FAILED, rounds_needed=None)
     return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
 
 
