@@ -246,6 +246,7 @@ LEADING = {  # correct identifications at the attack's own threshold, as the pag
     },
 }
 OUTPUT = {"query-service": ["queries.md"], "city-table": ["locations.md"]}  # pages that show the output
+GATED = {"noisy-count": "gate.md"}  # pages that show what the gate says of an example
 OTHER_MACHINES = 0.02  # by which trained models may differ between machines
 
 
@@ -257,6 +258,16 @@ def require_on_page(verdicts, stated):
         numbers = [float(share) / 100 for share in re.findall(r"([\d.]+)%", text)]
         measured = [found[audit, label][part] for part in ("value", "low", "high")]
         assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label)
+
+
+def require_output(page, output):
+    """The page shows this output: the same words, and numbers that another machine may move a little."""
+    number = r"\d+(?:,\d{3})*(?:\.\d+)?"
+    (shown,) = (block for block in blocks(page, "text") if "Exit code" in block)
+    shown, output = (" ".join(text.split()) for text in (shown, output))
+    assert re.sub(number, "#", shown) == re.sub(number, "#", output)
+    read = ([float(one.replace(",", "")) for one in re.findall(number, text)] for text in (shown, output))
+    assert next(read) == pytest.approx(next(read), rel=OTHER_MACHINES)
 
 
 EXAMPLES = [
@@ -296,6 +307,9 @@ def test_an_example_finds_what_it_is_about(plan, shorter, checkout, leakgauge):
     if shorter:
         return
     require_on_page(verdicts, LEADING.get(plan.parent.name, {}))
+    if page := GATED.get(plan.parent.name):
+        _, output, _ = leakgauge("gate", str(folder), "--policy", "examples/policy.toml")
+        require_output(ROOT / "docs" / page, output)
     for page in OUTPUT.get(plan.parent.name, ()):
         (shown,) = (block for block in blocks(ROOT / "docs" / page, "text") if "Promise " in block)
         assert " ".join(shown.split()) in " ".join(output.split())
