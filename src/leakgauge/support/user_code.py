@@ -41,7 +41,7 @@ class UserCodeLoader:
         return value
 
     def _module(self, name: str, where: str) -> ModuleType:
-        for file in _module_files(self.folder, name):
+        for file in module_files(self.folder, name):
             if file.is_file():
                 return self._from_file(file, where)
         try:
@@ -115,11 +115,12 @@ def _modules_of_folder(folder: Path) -> dict[str, Path]:
     """Return the known modules that are files of a folder and would be imported from it by their names."""
     known = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     return {
-        name: Path(file) for name, file in known.items() if file and Path(file) in _module_files(folder, name)
+        name: Path(file) for name, file in known.items() if file and Path(file) in module_files(folder, name)
     }
 
 
-def _module_files(folder: Path, module: str) -> tuple[Path, Path]:
+def module_files(folder: Path, module: str) -> tuple[Path, Path]:
+    """Where the source of a module of a folder may be: a file, or a package."""
     stem = folder.joinpath(*module.split("."))
     return stem.with_name(f"{stem.name}.py"), stem / "__init__.py"
 
