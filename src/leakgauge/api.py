@@ -197,10 +197,10 @@ class Bundle:
 
 
 def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
-    """Write one zip file with the report, plan, code, verdicts and trials of a run, for others to check.
+    """Write one zip file with report, plan, code, verdicts and trials of a run, for others to check.
 
-    Names of people and paths of files are hidden. `exposure.csv` and transcripts are left out. The same folder
-    gives the same bytes. The verdicts are those of the run's own limits.
+    Names of people and paths of files are hidden. `exposure.csv` and transcripts are left out. The same
+    folder gives the same bytes. The verdicts are those of the run's own limits.
 
     Args:
         folder: A run folder with all its rounds.
@@ -308,7 +308,7 @@ def verify(path: str | Path) -> Verification:
 
 
 def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference]]:
-    """Judge an unpacked bundle again and write its report again; return how many verdicts, and differences."""
+    """Judge an unpacked bundle and write its report again; return how many verdicts, and differences."""
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
     shown = report.read_bytes()

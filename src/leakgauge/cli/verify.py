@@ -69,9 +69,11 @@ _MEANINGS = {
 
 
 def _print_differences(found: "Verification") -> None:
-    print(f"Judged again from the trials: {found.verdicts} verdicts")
+    print(f"Judged again from the trials: {found.verdicts} verdict{'' if found.verdicts == 1 else 's'}")
     for one in found.differences[:_MOST_LINES]:
-        print(f"Differs: {one.where}: {one.field}: {_short(one.stated)} in the bundle, {_short(one.found)} again")
+        print(
+            f"Differs: {one.where}: {one.field}: {_short(one.stated)} in the bundle, {_short(one.found)} again"
+        )
     if more := found.differences[_MOST_LINES:]:
         print(f"and {len(more)} more (--json lists all)")
     if not found.differences:

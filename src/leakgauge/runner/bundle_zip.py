@@ -89,7 +89,7 @@ def _check_hashes(path: Path, members: dict[str, bytes]) -> None:
     """Compare every file with its hash; none may be missing, none may be added."""
     if HASHES not in members:
         _refuse(path, f"has no {HASHES}, so it is not a bundle of leakgauge")
-    lines = members.pop(HASHES).decode(errors="replace").splitlines()
+    lines = members.pop(HASHES).decode(errors="replace").removesuffix("\n").split("\n")
     pairs = [_LINE.fullmatch(line) for line in lines]
     sums = {pair[2]: pair[1] for pair in pairs if pair is not None}
     if len(sums) < len(lines):

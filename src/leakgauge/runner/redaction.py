@@ -1,6 +1,5 @@
 """A run as others may see it: without names of people, paths of files and addresses, wherever they stand."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -74,9 +73,7 @@ def redacted_run(run: Manifest, hidden: HiddenValues) -> Manifest:
     audits = tuple(_redacted_audit(audit, hidden) for audit in manifest.redacted_plan(run.plan).audits)
     plan = replace(run.plan, audits=audits, path=None, text=None)
     metadata = {name: _redacted_metadata(one, hidden) for name, one in run.metadata.items()}
-    return replace(
-        run, plan=plan, metadata=metadata, digest=manifest.run_digest(plan, metadata, run.code)
-    )
+    return replace(run, plan=plan, metadata=metadata, digest=manifest.run_digest(plan, metadata, run.code))
 
 
 def redacted_value(value: Any, hidden: HiddenValues) -> Any:
@@ -189,8 +186,3 @@ def _word_in(text: str, content: bytes) -> bool:
         return True
     pattern = rb"(?<![\w])" + re.escape(text.encode(errors="surrogatepass")) + rb"(?![\w])"
     return re.search(pattern, content) is not None
-
-
-def is_absolute(text: str) -> bool:
-    """Whether a path is absolute on any system."""
-    return PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute() or os.path.isabs(text)

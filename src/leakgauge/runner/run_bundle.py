@@ -13,11 +13,11 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
-from leakgauge.plan import Audit, to_toml
+from leakgauge.plan import Audit, plan_without_rounds, to_toml
 from leakgauge.runner import manifest, redaction
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.code_digest import user_code_digests
-from leakgauge.runner.library_versions import LIBRARIES, installed_versions
+from leakgauge.runner.library_versions import installed_versions
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import control_stores
 from leakgauge.runner.redaction import HiddenValues
@@ -39,7 +39,7 @@ from leakgauge.version import VERSION
 
 ABOUT, CODE_FOLDER = "bundle.json", "code"
 SCHEMA = 1
-_REPORT_LIBRARIES = ("altair", "vl-convert-python", "jinja2")
+_LIBRARIES = ("numpy", "scipy", "altair", "vl-convert-python", "jinja2")  # that judge, or draw the report
 _REQUIRED = (ABOUT, PLAN_FILE, manifest.NAME, VERDICTS_FILE, "report.html")
 _MEMBER = re.compile(
     r"(bundle|manifest|verdicts|exposure|conformance)\.json|plan\.toml|report\.html|code/.+\.py"
@@ -69,9 +69,7 @@ def copy_redacted(folder: Path, copy: Path) -> tuple[RedactedCopy, HiddenValues]
     transcripts = _copy_trials(run, shown, content, folder, copy, hidden)
     _copy_exposure(folder, copy, shown, hidden)
     code, without_code = _copy_code(run, folder, copy, hidden)
-    left_out = [
-        f"{name} ({why})" for name, why in _PEOPLE_FILES.items() if (folder / name).exists()
-    ]
+    left_out = [f"{name} ({why})" for name, why in _PEOPLE_FILES.items() if (folder / name).exists()]
     if transcripts:
         left_out.append(f"{transcripts} transcripts (they may hold values of people)")
     about = RedactedCopy(code=code, left_out=(*left_out, *without_code), hidden=_hidden_words(hidden))
@@ -136,7 +134,7 @@ def _copy_exposure(folder: Path, copy: Path, shown: Manifest, hidden: HiddenValu
     if summary is None:
         return
     summary = redaction.redacted_value(summary, hidden)
-    summary["plan"] = json_digest(manifest.plan_without_rounds(shown.plan))
+    summary["plan"] = json_digest(plan_without_rounds(shown.plan))
     files.write_json(copy / EXPOSURE_FILE, {**summary, "checksum": json_digest(summary)})
 
 
@@ -174,8 +172,8 @@ def finish_copy(copy: Path, about: RedactedCopy, judged: str) -> None:
 
 def judging_versions() -> dict[str, str]:
     """The versions of all that judges trials and draws the report."""
-    libraries = installed_versions([*LIBRARIES.values(), *_REPORT_LIBRARIES])
-    return {"leakgauge": VERSION, "python": platform.python_version(), **libraries}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"leakgauge": VERSION, "python": python, **installed_versions(_LIBRARIES)}
 
 
 def bundle_members(copy: Path, hidden: HiddenValues, folders: frozenset[str]) -> dict[str, bytes]:
@@ -188,8 +186,8 @@ def bundle_members(copy: Path, hidden: HiddenValues, folders: frozenset[str]) ->
     for name, content in members.items():
         if hidden.found_in(name.encode()) or hidden.found_in(content, folders):
             raise BadInput(
-                f"{name} of the bundle would hold a name or path that the plan hides, so nothing was written; "
-                "audits, labels, title and limits of the plan are shown as they are: leave it out of those"
+                f"{name} of the bundle would hold a name or path that the plan hides; nothing was written; "
+                "the names of audits, labels, title and limits of a plan are shown: leave it out of those"
             )
     return members
 
@@ -213,7 +211,9 @@ def read_about(copy: Path) -> dict[str, Any]:
             raise ValueError
         str(about["judged"]), list(about["left_out"]), list(about["code"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise BadInput(f"{ABOUT} is missing or damaged, so it is no bundle; ask for the bundle again") from None
+        raise BadInput(
+            f"{ABOUT} is missing or damaged, so it is no bundle; ask for the bundle again"
+        ) from None
     if schema > SCHEMA:
         raise IncompleteRun(f"the bundle was written by a later leakgauge ({versions.get('leakgauge')})")
     return about
@@ -239,14 +239,18 @@ def judge_again(copy: Path) -> tuple[dict[str, Any], list[Difference]]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(f"{VERDICTS_FILE} is missing or damaged; ask for the bundle again") from None
     if schema != VERDICTS_SCHEMA:
-        raise IncompleteRun(f"{VERDICTS_FILE} has schema {schema}, and this leakgauge writes {VERDICTS_SCHEMA}")
+        raise IncompleteRun(
+            f"{VERDICTS_FILE} has schema {schema}, and this leakgauge writes {VERDICTS_SCHEMA}"
+        )
     try:
         found = json.loads(json.dumps(result_to_json(gate_folder(copy)), default=str))
     except IncompleteRun as error:
         place = str(error).partition(": ")[2].partition("; continue")[0]
         raise BadInput(f"trials are missing or damaged: {place}; ask for the bundle again") from None
     again = {(entry["audit"], entry["label"]): entry for entry in found["verdicts"]}
-    differences = list(_differences(VERDICTS_FILE, "attackers", sorted(map(list, named)), sorted(map(list, again))))
+    differences = list(
+        _differences(VERDICTS_FILE, "attackers", sorted(map(list, named)), sorted(map(list, again)))
+    )
     for key, entry in zip(named, entries):
         differences += _differences(" / ".join(key), "", entry, again.get(key, entry))
     return found, [*differences, *_differences("summary", "", summary, found["summary"])]
@@ -256,10 +260,14 @@ def unpacked_differences(copy: Path) -> list[Difference]:
     """Compare the plan, the digests and the user's code of an unpacked bundle with its manifest."""
     run = manifest.from_json(manifest.load(copy), copy)
     differences = list(
-        _differences(manifest.NAME, "digest", run.digest, manifest.run_digest(run.plan, run.metadata, run.code))
+        _differences(
+            manifest.NAME, "digest", run.digest, manifest.run_digest(run.plan, run.metadata, run.code)
+        )
     )
     if (copy / PLAN_FILE).read_text("utf-8") != to_toml(run.plan):
-        differences.append(Difference(where=PLAN_FILE, field="text", stated="another plan", found="the manifest's"))
+        differences.append(
+            Difference(where=PLAN_FILE, field="text", stated="another plan", found="the manifest's")
+        )
     for path in sorted((copy / CODE_FOLDER).rglob("*")):
         name = path.relative_to(copy / CODE_FOLDER).as_posix()
         if path.is_file():
@@ -289,7 +297,7 @@ def _same(stated: Any, found: Any) -> bool:
 
 
 def unpack(members: Mapping[str, bytes], folder: Path) -> None:
-    """Write the files of a bundle to an empty folder; refuse files that no bundle has, such as transcripts."""
+    """Write the files of a bundle to an empty folder; refuse files that no bundle has, as transcripts."""
     for name in members:
         if not _MEMBER.fullmatch(name):
             raise BadInput(f"{name[:80]} is no file of a bundle; ask for the bundle again")
