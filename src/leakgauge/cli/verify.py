@@ -16,10 +16,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser(
         "verify",
-        help="check a bundle: its hashes, and whether its verdicts follow from its trials",
+        help="check the hashes of a bundle, and judge it again",
         description="Check the hashes of a bundle, judge its trials again, and say what differs. No code of "
-        "the bundle is run. Exit code: 0 everything agrees, 1 something differs, 2 no bundle, or a file in it "
-        "is damaged, missing, changed or added, 3 it could not be judged again with the same versions.",
+        "the bundle is run. Exit code: 0 everything agrees, 1 something differs, 2 no bundle, or a file in "
+        "it is damaged, missing, changed or added, 3 it could not be judged again with the same versions.",
     )
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="a zip file that leakgauge bundle wrote")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -71,9 +71,8 @@ _MEANINGS = {
 def _print_differences(found: "Verification") -> None:
     print(f"Judged again from the trials: {found.verdicts} verdict{'' if found.verdicts == 1 else 's'}")
     for one in found.differences[:_MOST_LINES]:
-        print(
-            f"Differs: {one.where}: {one.field}: {_short(one.stated)} in the bundle, {_short(one.found)} again"
-        )
+        stated, again = _short(one.stated), _short(one.found)
+        print(f"Differs: {one.where}: {one.field}: {stated} in the bundle, {again} again")
     if more := found.differences[_MOST_LINES:]:
         print(f"and {len(more)} more (--json lists all)")
     if not found.differences:

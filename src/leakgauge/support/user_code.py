@@ -48,7 +48,9 @@ class UserCodeLoader:
             module = import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
+                raise BadInput(
+                    f"{where}: importing {name!r} raised {error_with_location(error)}{_install_hint(error)}"
+                ) from error
             raise BadInput(
                 f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}"
             ) from None
@@ -74,13 +76,22 @@ class UserCodeLoader:
         except SyntaxError as error:
             raise BadInput(f"{where}: {error.filename or file}, line {error.lineno}: {error.msg}") from error
         except (Exception, SystemExit) as error:
-            raise BadInput(f"{where}: running {file} raised {error_with_location(error)}") from error
+            raise BadInput(
+                f"{where}: running {file} raised {error_with_location(error)}{_install_hint(error)}"
+            ) from error
         for name, path in imported.items():
             self._remember(name, path)
         return module
 
     def _remember(self, name: str, file: Path | None) -> None:
         self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""
+
+
+def _install_hint(error: BaseException) -> str:
+    """What to do about a library of the user's code that is not installed."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    return f"; install {error.name.partition('.')[0]}, or run leakgauge in the environment of that code"
 
 
 @contextmanager
