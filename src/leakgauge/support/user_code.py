@@ -52,7 +52,8 @@ class UserCodeLoader:
                     f"{where}: importing {name!r} raised {error_with_location(error)}{_install_hint(error)}"
                 ) from error
             raise BadInput(
-                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}"
+                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}; check "
+                "the name, or move the file beside the plan"
             ) from None
         except Exception as error:
             raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
