@@ -80,5 +80,5 @@ def _print_differences(found: "Verification") -> None:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
