@@ -175,6 +175,18 @@ def expose_log(
     return exposure
 
 
+# What reading the files of a bundle may raise if somebody changed them and made the hashes again.
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    AssertionError,
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
     """A zip file with all that others need to check a run.
@@ -292,6 +304,9 @@ def verify(path: str | Path) -> Verification:
             obstacle = None
         except IncompleteRun as error:
             about, verdicts, differences, obstacle = {}, 0, [], str(error)
+        except _DAMAGE as error:
+            problem = f"a file in it is damaged ({type(error).__name__})"
+            raise BadInput(f"{path}: {problem}; ask for the bundle again") from error
         except BadInput as error:
             raise BadInput(f"{path}: {str(error).replace(f'{copy}{os.sep}', '').replace(name, '')}") from None
     return Verification(

@@ -20,6 +20,7 @@ from leakgauge.runner.run_bundle import bundle_members
 from leakgauge.support.files import json_digest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+FEW = '400\nblock = 200\nattacks = [{ name = "learned_event", shadows = 1_000 }]'
 NAMES = ("Adaora-Okafor-sentinel", "Bertrand-Lenoir-sentinel")
 
 
@@ -29,7 +30,7 @@ def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counts")
     text = (EXAMPLES / "noisy-count" / "plan.toml").read_text()
     head, first, *_ = text.split("[[audit]]")
-    (folder / "plan.toml").write_text(f"{head}[[audit]]{first}".replace("20_000", "400\nblock = 200"))
+    (folder / "plan.toml").write_text(f"{head}[[audit]]{first}".replace("20_000", FEW))
     shutil.copy(EXAMPLES / "noisy-count" / "releases.py", folder)
     with (folder / "releases.py").open("a") as file:
         file.write(f"\n\nopen({str(folder / 'imported')!r}.replace('x', 'x'), 'w').close()\n")
@@ -322,3 +323,22 @@ def test_name_in_a_place_that_is_shown_is_refused(tmp_path):
     (tmp_path / "plan.toml").write_text(f'name = "study-of-{NAMES[0]}"')
     with pytest.raises(BadInput, match=r"plan\.toml of the bundle would hold a name or path"):
         bundle_members(tmp_path, hidden, frozenset())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "verdicts.json", "bundle.json"])
+def test_files_with_missing_or_wrong_entries_are_refused_or_differ(counts, tmp_path, monkeypatch, name):
+    """Whatever a tamperer leaves out, with all hashes made again, is no bug of leakgauge."""
+    monkeypatch.setattr(api, "write_report", lambda folder, _: folder / "report.html")
+    members = read_zip(counts[1].path)
+    table = json.loads(members[name])
+    table.pop("checksum", None)
+    answers = []
+    for key in table:
+        for changed in ({**table, key: [7]}, {one: value for one, value in table.items() if one != key}):
+            whole = {**changed, "checksum": json_digest(changed)} if name == "manifest.json" else changed
+            write_zip({**members, name: json.dumps(whole).encode()}, tmp_path / "x.zip")
+            try:
+                answers.append(api.verify(tmp_path / "x.zip").exit_code)
+            except BadInput as error:
+                answers.append(str(error))
+    assert all(answer in (0, 1, 3) or "x.zip: " in str(answer) for answer in answers)

@@ -67,7 +67,7 @@ def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
 
     Files of the folder that those files import are among them; installed packages are not.
     """
-    named = (text for audit in audits for text in _strings(_tables(audit)))
+    named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
     waiting = {text.partition(":")[0] for text in named if _REFERENCE.fullmatch(text)}
     digests: dict[str, str] = {}
     while waiting:
@@ -108,10 +108,10 @@ def run_versions(audits: Sequence[Audit]) -> dict[str, str]:
 
 def _trial_modules(audit: Audit) -> dict[str, SourceModule]:
     """Return every module that decides trials of an audit, by name."""
-    return _reached_modules(audit.domain, frozenset(_strings(_tables(audit))))
+    return _reached_modules(audit.domain, frozenset(nested_strings(audit_tables(audit))))
 
 
-def _tables(audit: Audit) -> tuple[Any, ...]:
+def audit_tables(audit: Audit) -> tuple[Any, ...]:
     """All of an audit that may name a mechanism or a function."""
     return (audit.data, audit.challenger, audit.mechanism, list(map(asdict, audit.contenders)))
 
@@ -205,15 +205,15 @@ def _import_targets(node: ast.AST, package: str) -> Iterator[str]:
             yield from (f"{origin}.{alias.name}" for alias in names)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def nested_strings(value: Any) -> Iterator[str]:
     """Yield all strings in nested tables."""
     match value:
         case str():
             yield value
         case Mapping():
-            yield from (text for item in value.values() for text in _strings(item))
+            yield from (text for item in value.values() for text in nested_strings(item))
         case list() | tuple():
-            yield from (text for item in value for text in _strings(item))
+            yield from (text for item in value for text in nested_strings(item))
 
 
 def _shown_path(module: str) -> str:

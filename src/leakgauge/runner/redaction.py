@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -12,6 +12,7 @@ from leakgauge import catalog
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
+from leakgauge.runner.code_digest import audit_tables, nested_strings
 from leakgauge.runner.manifest import Manifest
 
 NO_PATH, NO_VALUE = "(path not shown)", "(not shown)"
@@ -58,10 +59,10 @@ def hidden_values(plan: Plan) -> HiddenValues:
     shown = manifest.redacted_plan(plan)
     people, paths = set(), set()
     for audit, redacted in zip(plan.audits, shown.audits):
-        for before, after in zip(_tables(audit), _tables(redacted)):
+        for before, after in zip(audit_tables(audit), audit_tables(redacted)):
             people |= set(_changed_strings(before, after))
-            paths |= {text for text in _strings(after) if _is_path(text, plan.folder)}
-        people |= {text for table in _tables(redacted) for text in _private_strings(table, audit)}
+            paths |= {text for text in nested_strings(after) if _is_path(text, plan.folder)}
+        people |= {text for table in audit_tables(redacted) for text in _private_strings(table, audit)}
     return HiddenValues(frozenset(people - paths), frozenset(paths))
 
 
@@ -113,10 +114,6 @@ def _redacted_metadata(metadata: AuditMetadata, hidden: HiddenValues) -> AuditMe
     return replace(metadata, notes=notes, control=control)
 
 
-def _tables(audit: Audit) -> tuple[Any, ...]:
-    return (audit.data, audit.challenger, audit.mechanism, list(map(asdict, audit.contenders)))
-
-
 def _changed_strings(before: Any, after: Any) -> Iterator[str]:
     """Yield the strings of a table that its redacted form does not show."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -126,7 +123,7 @@ def _changed_strings(before: Any, after: Any) -> Iterator[str]:
         for one, other in zip(before, after):
             yield from _changed_strings(one, other)
     elif before != after:
-        yield from _strings(before)
+        yield from nested_strings(before)
 
 
 def _private_strings(table: Any, audit: Audit) -> Iterator[str]:
@@ -141,18 +138,6 @@ def _private_strings(table: Any, audit: Audit) -> Iterator[str]:
             if isinstance(value, str) and key in private and value != NO_VALUE:
                 yield from () if _REFERENCE.fullmatch(value) else (value,)
             yield from _private_strings(value, audit)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Path():
-            yield str(value)
-        case Mapping():
-            yield from (text for item in value.values() for text in _strings(item))
-        case list() | tuple():
-            yield from (text for item in value for text in _strings(item))
 
 
 def _is_path(text: str, folder: Path) -> bool:
