@@ -258,7 +258,8 @@ def test_rejects_non_dict():
 
 
 WRONG = [
-    ("", "'audit' is missing"),
+    ("", "no audit in it; a file has [[audit]] once per audit"),
+    ("[limits]\naccuracy = 0.6", "this is a policy; a plan has [[audit]] once per audit"),
     ("audit = []", "no audit in it; a file has [[audit]] once per audit"),
     ("[audit]\nname = 'a'", "a file has [[audit]], with two brackets"),
     ("audit = 3", ": audit: must be a list, got 3"),

@@ -4,6 +4,7 @@
 - ``audit_model`` audits a finished model, ``audit_training`` a DP training.
 - ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
+- ``bundle`` writes a run as one zip file that others can check, ``verify`` checks it.
 - ``reproduce`` regenerates the figures and tables of a paper.
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leakgauge.version import VERSION
 
 if TYPE_CHECKING:
-    from leakgauge.api import expose, expose_log, run
+    from leakgauge.api import bundle, expose, expose_log, run, verify
     from leakgauge.core.errors import BadInput
     from leakgauge.limits import Limits
     from leakgauge.papers.reproduction import reproduce
@@ -35,11 +36,13 @@ __all__ = [
     "audit_mechanism",
     "audit_model",
     "audit_training",
+    "bundle",
     "expose",
     "expose_log",
     "judge",
     "reproduce",
     "run",
+    "verify",
 ]
 
 __version__ = VERSION
@@ -54,11 +57,13 @@ _MODULES = {
     "audit_mechanism": "leakgauge.runner.in_memory",
     "audit_model": "leakgauge.runner.model_audit",
     "audit_training": "leakgauge.runner.training_audit",
+    "bundle": "leakgauge.api",
     "expose": "leakgauge.api",
     "expose_log": "leakgauge.api",
     "judge": "leakgauge.runner.in_memory",
     "reproduce": "leakgauge.papers.reproduction",
     "run": "leakgauge.api",
+    "verify": "leakgauge.api",
 }
 
 

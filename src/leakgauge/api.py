@@ -1,12 +1,15 @@
-"""The public functions ``run``, ``expose`` and ``expose_log``, and the report they write."""
+"""The public functions ``run``, ``expose``, ``expose_log``, ``bundle`` and ``verify``, and their reports."""
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import file_digest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 from leakgauge.exposure import (
     AuditExposure,
     expose_plan,
@@ -17,12 +20,16 @@ from leakgauge.exposure import (
     save_exposure,
 )
 from leakgauge.plan import Plan, plan_of, read_plan
+from leakgauge.runner import bundle_zip, run_bundle
 from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
+from leakgauge.runner.manifest import NAME as MANIFEST
 from leakgauge.runner.manifest import report_fields
+from leakgauge.runner.redaction import machine_folders
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
-from leakgauge.summary import RunResult
+from leakgauge.runner.run_bundle import Difference, without_charts
+from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, VERDICTS_FILE, judge_folder, read_exposure_summary
+from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument
 from leakgauge.support.progress import announce
 from leakgauge.support.table_reader import convert_value
@@ -166,6 +173,174 @@ def expose_log(
     if folder is not None:
         _write_exposure([exposure], folder)
     return exposure
+
+
+# What reading the files of a bundle may raise if somebody changed them and made the hashes again.
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    AssertionError,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """A zip file with all that others need to check a run.
+
+    Attributes:
+        path: The zip file.
+        sha256: Its hash. Publish it beside the file.
+        files: How many files are in it.
+        code: The files of the user's own code in it.
+        left_out: What is not in it, and why.
+        hidden: What is hidden in the files that are in it.
+    """
+
+    path: Path
+    sha256: str
+    files: int
+    code: tuple[str, ...]
+    left_out: tuple[str, ...]
+    hidden: tuple[str, ...]
+
+
+def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
+    """Write one zip file with report, plan, code, verdicts and trials of a run, for others to check.
+
+    Names of people and paths of files are hidden. `exposure.csv` and transcripts are left out. The same
+    folder gives the same bytes. The verdicts are those of the run's own limits.
+
+    Args:
+        folder: A run folder with all its rounds.
+        out: The zip file. The default is the name of the folder with `.zip`, beside the folder.
+
+    Raises:
+        BadInput: If the folder cannot be bundled, or would show what the plan hides; nothing is written.
+    """
+    source = path_argument(folder, "folder")
+    path = _zip_path(source) if out is None else path_argument(out, "out")
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder; name a zip file: {ANOTHER_OUT}")
+    with TemporaryDirectory(prefix="leakgauge-") as name:
+        copy = Path(name)
+        about, hidden = run_bundle.copy_redacted(source, copy)
+        result = judge_folder(copy)
+        verdicts = source / VERDICTS_FILE
+        seconds = (verdicts if verdicts.exists() else source / MANIFEST).stat().st_mtime
+        run_bundle.set_judged_date(copy, seconds)
+        write_report(copy, result)
+        run_bundle.finish_copy(copy, about, datetime.fromtimestamp(seconds, tz=UTC).date().isoformat())
+        members = run_bundle.bundle_members(copy, hidden, machine_folders(source, copy))
+    digest = bundle_zip.write_zip(members, path)
+    return Bundle(path=path, sha256=digest, files=len(members) + 1, **vars(about))
+
+
+def _zip_path(folder: Path) -> Path:
+    resolved = folder.resolve()
+    return (folder if folder.name else resolved).with_name(f"{resolved.name or 'run'}.zip")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What a check of a bundle found.
+
+    Attributes:
+        files: How many files it has; their hashes agree.
+        sha256: The hash of the zip file, to compare with what its owner published.
+        verdicts: How many verdicts were judged again from the trials.
+        differences: Where the bundle differs from what follows from its trials.
+        other_versions: Which versions differ from those that judged the bundle.
+        obstacle: Why it could not be judged again; none where it was.
+        left_out: What its owner left out.
+        code: The files of its owner's code in it.
+        transcripts: Whether some results rest on transcripts that are not in it.
+    """
+
+    files: int
+    sha256: str
+    verdicts: int
+    differences: tuple[Difference, ...]
+    other_versions: tuple[str, ...]
+    obstacle: str | None
+    left_out: tuple[str, ...]
+    code: tuple[str, ...]
+    transcripts: bool
+
+    @property
+    def exit_code(self) -> int:
+        """0: all agrees; 1: something differs; 3: it could not be judged again with the same versions."""
+        if self.obstacle is not None:
+            return 3
+        if not self.differences:
+            return 0
+        return 3 if self.other_versions else 1
+
+
+def verify(path: str | Path) -> Verification:
+    """Check a bundle: its hashes, and whether its verdicts and its report follow from its trials.
+
+    No code of the bundle is run, and no file is unpacked from a zip file that is not a bundle.
+
+    Args:
+        path: A zip file that `bundle` wrote.
+
+    Raises:
+        BadInput: If it is no bundle, or a file in it is damaged, missing, changed or added.
+    """
+    path = path_argument(path, "path")
+    members = bundle_zip.read_zip(path)
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    with TemporaryDirectory(prefix="leakgauge-") as name:
+        copy = Path(name)
+        try:
+            run_bundle.unpack(members, copy)
+            about = run_bundle.read_about(copy)
+            verdicts, differences = _check_unpacked(copy, about)
+            obstacle = None
+        except IncompleteRun as error:
+            about, verdicts, differences, obstacle = {}, 0, [], str(error)
+        except _DAMAGE as error:
+            problem = f"a file in it is damaged ({type(error).__name__})"
+            raise BadInput(f"{path}: {problem}; ask for the bundle again") from error
+        except BadInput as error:
+            raise BadInput(f"{path}: {str(error).replace(f'{copy}{os.sep}', '').replace(name, '')}") from None
+    return Verification(
+        files=len(members) + 1,
+        sha256=digest,
+        verdicts=verdicts,
+        differences=tuple(differences),
+        other_versions=tuple(run_bundle.other_versions(about)) if about else (),
+        obstacle=obstacle,
+        left_out=tuple(map(str, about.get("left_out", ()))),
+        code=tuple(map(str, about.get("code", ()))),
+        transcripts=CONFORMANCE_FILE in members,
+    )
+
+
+def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference]]:
+    """Judge an unpacked bundle and write its report again; return how many verdicts, and differences."""
+    stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
+    found, differences = run_bundle.judge_again(copy)
+    shown = report.read_bytes()
+    if not differences and not run_bundle.other_versions(about):
+        run_bundle.set_judged_date(copy, _noon(about["judged"]))
+        again = write_report(copy, result_from_json(found)).read_bytes()
+        if without_charts(shown) != without_charts(again):
+            text = "not the report of these verdicts"
+            differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
+    return len(found["verdicts"]), [*stated, *differences]
+
+
+def _noon(date: str) -> float:
+    try:
+        return datetime.fromisoformat(f"{date}T12:00:00+00:00").timestamp()
+    except ValueError:
+        raise BadInput("bundle.json is damaged; ask for the bundle again") from None
 
 
 def default_folder(plan: Plan) -> Path:

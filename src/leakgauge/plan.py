@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from numbers import Integral
 from pathlib import Path
@@ -19,7 +19,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, has_sequence, read_limits, read_policy, require_stated
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
-from leakgauge.support.toml_values import toml_text, toml_types
+from leakgauge.support.toml_values import toml_text, toml_types, toml_way_out
 from leakgauge.sweep import sweep_points
 
 MOST_ROUNDS = 10**9
@@ -200,7 +200,7 @@ def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
+        raise BadInput(f"{path}: not valid TOML: {error}; {toml_way_out(text)}") from None
     plan = _checked_plan(table, path.resolve().parent, seed, str(path))
     return replace(plan, path=path, text=text)
 
@@ -226,9 +226,13 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
             f"{where}: 'audit' is one table, not a list of them; a file has [[audit]], with two brackets, "
             "once per audit"
         )
-    file = read_dataclass(_PlanFile, table, where, joint=": ")
-    if not file.audit:
+    if set(table) == {"limits"}:
+        raise BadInput(
+            f"{where}: this is a policy; a plan has [[audit]] once per audit; give a policy with --policy"
+        )
+    if not table.get("audit", ()) and set(table) <= {known.name for known in fields(_PlanFile)}:
         raise BadInput(f"{where}: no audit in it; a file has [[audit]] once per audit")
+    file = read_dataclass(_PlanFile, table, where, joint=": ")
     audits = tuple(
         audit for i, entry in enumerate(file.audit, 1) for audit in _audits_of_table(entry, i, where)
     )
@@ -314,7 +318,9 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError:
         raise BadInput(f"{path}: no such plan file; check the path") from None
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from None
+        raise BadInput(
+            f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start}); a plan is a TOML file"
+        ) from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); a plan is a TOML file") from None
 

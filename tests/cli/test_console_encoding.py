@@ -88,6 +88,9 @@ COMMANDS = [
     (0, ["report", "runs/plan ε", "--json"]),
     (0, ["expose", "city.toml", "--out", "exposed ε"]),
     (0, ["expose", "city.toml", "--out", "exposed ε", "--json"]),
+    (0, ["bundle", "runs/plan ε", "--out", "ε.zip"]),
+    (0, ["verify", "ε.zip"]),
+    (0, ["verify", "ε.zip", "--json"]),
     (0, ["show", "metrics"]),
     (0, ["show", "attacks", "--json"]),
     (0, ["reproduce", "tiny26", "--only", "table_1", "--out", "ours ε"]),
@@ -95,10 +98,13 @@ COMMANDS = [
 ]
 
 
+def write_short_report(folder, _, **__):
+    (folder / "report.html").write_text("a page")
+    return folder / "report.html"
+
+
 def test_every_command_says_in_any_encoding_what_it_says_in_utf_8(console, folder, monkeypatch):
-    monkeypatch.setattr(
-        api, "write_report", lambda folder, _, **__: folder / "report.html"
-    )  # pages take seconds
+    monkeypatch.setattr(api, "write_report", write_short_report)  # pages take seconds
     monkeypatch.setattr("leakgauge.report.sections.exposure.write_exposure_page", lambda *_: None)
     for expected, argv in COMMANDS:
         code, out, err = console("utf-8", *argv)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.support import files
@@ -122,6 +123,12 @@ def test_missing_folder_is_bad_input(tmp_path):
 
 
 def test_rejects_lock_file_removed_while_locking(tmp_path, monkeypatch):
-    monkeypatch.setattr("fcntl.flock", lambda file, how: (tmp_path / "lock").unlink())
+    class RemovedLock(FileLock):
+        def acquire(self, *arguments, **options):
+            held = super().acquire(*arguments, **options)
+            (tmp_path / "lock").unlink()
+            return held
+
+    monkeypatch.setattr("filelock.FileLock", RemovedLock)
     with pytest.raises(BadInput, match="ended just now"), lock_folder(tmp_path):
         pytest.fail("it holds a file that is no more")

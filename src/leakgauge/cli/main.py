@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import NoReturn
 
 from leakgauge.cli.console_encoding import print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
@@ -28,9 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, call the command, and return its exit code."""
     print_any_text()
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser(argv[0] if argv else None).parse_args(argv)
     try:
-        return _run(arguments)
+        return _run(parser(argv[0] if argv else None).parse_args(argv))
     except BadInput as error:
         return _print_error(error, 2)
     except IncompleteRun as error:
@@ -61,12 +61,19 @@ def _run(arguments: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _OneLineParser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong with a command line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message}; see: {self.prog} --help")
+
+
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """Build the parser of one command, or of all commands if none has that name.
 
     Every file in this folder that has ``add_to`` is a command.
     """
-    top = argparse.ArgumentParser(
+    top = _OneLineParser(
         prog="leakgauge",
         description="Measure what a privacy-protected release really leaks about each person in it.",
     )

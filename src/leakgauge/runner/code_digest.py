@@ -19,6 +19,7 @@ does not depend on that. So are the verdicts, the report, the command line, the 
 
 import ast
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -30,6 +31,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.plan import Audit
 from leakgauge.runner.library_versions import LIBRARIES, installed_versions
+from leakgauge.support.user_code import module_files
 from leakgauge.version import VERSION
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +42,7 @@ SHARED_MODULES = (
     "leakgauge.runner.block_store",
     "leakgauge.runner.play_block",
 )
+_REFERENCE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")  # "module:name"
 JUDGING_MODULES = ("leakgauge.referee", "leakgauge.limits")
 
 
@@ -59,6 +62,36 @@ def code_digests(audits: Sequence[Audit]) -> dict[str, str]:
     return {_shown_path(name): modules[name].digest for name in sorted(modules)}
 
 
+def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
+    """Return the digest of every file of the user's own that audits name as "module:name", by its path.
+
+    Files of the folder that those files import are among them; installed packages are not.
+    """
+    named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
+    waiting = {text.partition(":")[0] for text in named if _REFERENCE.fullmatch(text)}
+    digests: dict[str, str] = {}
+    while waiting:
+        for file in module_files(folder, waiting.pop()):
+            path = file.relative_to(folder).as_posix()
+            if path not in digests and file.is_file():
+                content = file.read_bytes()
+                digests[path] = sha256(content).hexdigest()
+                waiting |= _imported_modules(content, file.relative_to(folder))
+    return dict(sorted(digests.items()))
+
+
+def _imported_modules(content: bytes, path: Path) -> set[str]:
+    """Name what a file of the user's imports, and the packages around each; nothing if it is no Python."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return set()
+    package = ".".join(path.parent.parts)
+    names = {name for node in ast.walk(tree) for name in _import_targets(node, package) if name}
+    parts = (name.split(".") for name in names)
+    return {".".join(part[:depth]) for part in parts for depth in range(1, len(part) + 1)}
+
+
 def library_versions(audit: Audit) -> dict[str, str]:
     """Return the versions of the libraries that the code of an audit imports and that are installed."""
     imported = {library for module in _trial_modules(audit).values() for library in module.libraries}
@@ -75,8 +108,12 @@ def run_versions(audits: Sequence[Audit]) -> dict[str, str]:
 
 def _trial_modules(audit: Audit) -> dict[str, SourceModule]:
     """Return every module that decides trials of an audit, by name."""
-    tables = (audit.data, audit.challenger, audit.mechanism, list(map(asdict, audit.contenders)))
-    return _reached_modules(audit.domain, frozenset(_strings(tables)))
+    return _reached_modules(audit.domain, frozenset(nested_strings(audit_tables(audit))))
+
+
+def audit_tables(audit: Audit) -> tuple[Any, ...]:
+    """All of an audit that may name a mechanism or a function."""
+    return (audit.data, audit.challenger, audit.mechanism, list(map(asdict, audit.contenders)))
 
 
 @cache
@@ -168,15 +205,15 @@ def _import_targets(node: ast.AST, package: str) -> Iterator[str]:
             yield from (f"{origin}.{alias.name}" for alias in names)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def nested_strings(value: Any) -> Iterator[str]:
     """Yield all strings in nested tables."""
     match value:
         case str():
             yield value
         case Mapping():
-            yield from (text for item in value.values() for text in _strings(item))
+            yield from (text for item in value.values() for text in nested_strings(item))
         case list() | tuple():
-            yield from (text for item in value for text in _strings(item))
+            yield from (text for item in value for text in nested_strings(item))
 
 
 def _shown_path(module: str) -> str:

@@ -16,7 +16,7 @@ from leakgauge.limits import read_limits
 from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
 from leakgauge.runner import audit_metadata
 from leakgauge.runner.block_store import BlockStore
-from leakgauge.runner.code_digest import code_digests, run_versions
+from leakgauge.runner.code_digest import code_digests, run_versions, user_code_digests
 from leakgauge.support import files
 from leakgauge.support.files import json_digest
 from leakgauge.support.table_reader import read_dataclass
@@ -36,6 +36,7 @@ class Manifest:
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
     looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # rounds at which audits were judged
+    user_code: Mapping[str, str] | None = None  # digests of the user's own files, by path; none: not recorded
 
     @property
     def n_verdicts(self) -> int:
@@ -57,15 +58,23 @@ class Manifest:
 
 def make_manifest(plan: Plan, metadata: dict[str, audit_metadata.AuditMetadata]) -> Manifest:
     """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
-    data = {name: audit.data for name, audit in metadata.items()}
     code = code_digests(plan.audits)
     return Manifest(
         plan=plan,
         metadata=metadata,
         code=code,
         versions=run_versions(plan.audits),
-        digest=json_digest([plan_without_rounds(plan), data, code]),
+        digest=run_digest(plan, metadata, code),
+        user_code=user_code_digests(plan.audits, plan.folder),
     )
+
+
+def run_digest(
+    plan: Plan, metadata: Mapping[str, audit_metadata.AuditMetadata], code: Mapping[str, str] | None
+) -> str:
+    """A digest of all that decides the trials of a run."""
+    data = {name: audit.data for name, audit in metadata.items()}
+    return json_digest([plan_without_rounds(plan), data, code])
 
 
 def write(manifest: Manifest, folder: Path) -> None:
@@ -78,6 +87,7 @@ def write(manifest: Manifest, folder: Path) -> None:
         "schema": SCHEMA,
         "digest": manifest.digest,
         "code": manifest.code,
+        "user_code": None if manifest.user_code is None else dict(manifest.user_code),
         "versions": manifest.versions,
         "seed": manifest.plan.seed,
         "other_seed": has_overridden_seed(manifest.plan),
@@ -143,6 +153,7 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
         versions=content["versions"],
         digest=content["digest"],
         looks={name: tuple(rounds) for name, rounds in content.get("looks", {}).items()},
+        user_code=content.get("user_code"),
     )
 
 
@@ -162,7 +173,7 @@ def report_fields(folder: Path) -> dict[str, Any]:
     return {
         **content.get("heading", {}),
         "command": f"leakgauge run {name}{seed}",
-        "plan": to_toml(_redacted_plan(from_json(content, folder).plan)),
+        "plan": to_toml(redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],
         "data": {name: entry["data"] for name, entry in content["facts"].items()},
@@ -182,11 +193,11 @@ def data_notes(content: dict[str, Any]) -> dict[str, list[str]]:
 
 def names_people(plan: Plan) -> bool:
     """Whether a plan holds values from the data that a report must not show, such as names of targets."""
-    return _redacted_plan(plan).audits != plan.audits
+    return redacted_plan(plan).audits != plan.audits
 
 
-def _redacted_plan(plan: Plan) -> Plan:
-    """Return a plan as a report may show it."""
+def redacted_plan(plan: Plan) -> Plan:
+    """Return a plan as a report may show it: without values from the data."""
     return replace(plan, audits=tuple(_redacted_audit(audit) for audit in plan.audits))
 
 

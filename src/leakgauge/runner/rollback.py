@@ -76,5 +76,6 @@ def _blocks(folder: Path) -> Iterator[Path]:
 def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
-    else:
+        return
+    with suppress(PermissionError):  # Windows keeps a lock file while it is held
         path.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from leakgauge.core.game import Coins, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Contender, Plan
+from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.risk import RiskStatus, assess_risk
 from leakgauge.runner import manifest
@@ -35,10 +36,12 @@ from leakgauge.summary import (
 )
 from leakgauge.support import files
 from leakgauge.support.files import json_digest, lock_folder
+from leakgauge.support.table_reader import read_dataclass
 from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import VERDICTS_SCHEMA, Finding, Verdict, VerdictSubject
 
 VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
+CONFORMANCE_FILE = "conformance.json"  # of a bundle, instead of the transcripts
 
 
 def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
@@ -167,7 +170,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 stopped_early=stopped_early,
                 schedule=stopping_schedule(audit),
                 control=stored_control(contender, audit, run, folder, accuracy_limit),
-                conformance=catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder),
+                conformance=compare_transcripts(audit, contender.label, trials, run, folder),
             )
             risk = assess_risk(
                 trials,
@@ -187,6 +190,33 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
     return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
+
+
+def compare_transcripts(
+    audit: Audit, label: str, trials: Trials, run: Manifest, folder: Path
+) -> Conformance | None:
+    """Compare the transcripts of an attacker with the plan; of a bundle, return what the owner's showed."""
+    if trials.transcripts:
+        return catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder)
+    return read_conformance(folder).get(audit.name, {}).get(label)
+
+
+def read_conformance(folder: Path) -> dict[str, dict[str, Conformance]]:
+    """Read what transcripts showed that were left out of a bundle, by audit and label."""
+    path = folder / CONFORMANCE_FILE
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_bytes())
+        return {
+            audit: {
+                label: read_dataclass(Conformance, seen, f"{path.name}: {audit}, {label}")
+                for label, seen in labels.items()
+            }
+            for audit, labels in content.items()
+        }
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise BadInput(f"{path.name}: damaged; ask for the bundle again") from None
 
 
 def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:

@@ -1,12 +1,10 @@
 """Atomic file writes, and a lock that lets one process write to a folder."""
 
 import errno
-import fcntl
 import json
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -19,7 +17,7 @@ _PARTIAL_SUFFIX = ".partial"
 _PARTIAL_NAME = re.compile(r".+\.\d+\.partial")  # with the number of the process, unlike files of others
 LOCK_NAME = "lock"
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-_TRIES = 5  # reading the status locks the folder for an instant
+_PATIENCE, _PAUSE = 0.25, 0.05  # seconds: reading the status locks the folder for an instant
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
@@ -37,11 +35,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _flush_folder(path.parent)
     except OSError as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -49,6 +43,17 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
         if error.errno in _DISK_FULL:
             raise IncompleteRun(f"{problem}; free some space") from None
         raise BadInput(f"{problem}; check the path and its permissions") from error
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush the entries of a folder to disk, on systems that can open a folder; others do it themselves."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_json(path: Path, value: Any, *, private: bool = False) -> None:
@@ -99,33 +104,36 @@ def is_partial_file(name: str) -> bool:
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder; the operating system releases the lock when the process ends, however it ends."""
+    from filelock import FileLock, Timeout
+
+    if not folder.is_dir():  # the library would create it
+        raise BadInput(f"{folder}: cannot be written to (no such folder); choose another folder")
+    lock = FileLock(folder / LOCK_NAME)
     try:
-        file = (folder / LOCK_NAME).open("ab")
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); choose another folder") from None
-    with file:
-        for left in reversed(range(_TRIES)):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not left:
-                    raise BadInput(
-                        f"another run is writing to {folder}; wait for it to end, or {ANOTHER_OUT}"
-                    ) from None
-                time.sleep(0.05)
-        if not os.fstat(file.fileno()).st_nlink:  # the process that held the lock has removed the folder
+        lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
+    except Timeout:
+        raise BadInput(f"another run is writing to {folder}; wait for it to end, or {ANOTHER_OUT}") from None
+    except (OSError, NotImplementedError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(f"{folder}: cannot be written to ({reason}); choose another folder") from None
+    try:
+        if not (folder / LOCK_NAME).exists():  # the process that held the lock has removed it
             raise BadInput(f"another run in {folder} ended just now and removed the folder; start again")
         yield
+    finally:
+        lock.release()
 
 
 def is_locked(folder: Path) -> bool:
     """Whether a run is writing to the folder now."""
-    try:
-        with (folder / LOCK_NAME).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
+    from filelock import FileLock, Timeout
+
+    if not (folder / LOCK_NAME).is_file():
         return False
-    return False
+    try:
+        with FileLock(folder / LOCK_NAME, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except (OSError, NotImplementedError):
+        return False

@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -59,3 +60,17 @@ def toml_text(value: Any) -> str:
             return value.isoformat()
         case _:
             raise BadInput(f"a plan cannot hold {value!r}; use numbers, strings, lists and tables")
+
+
+def toml_way_out(text: str) -> str:
+    """What to do about a file that is not TOML; JSON and YAML are recognised by their beginnings.
+
+    >>> toml_way_out('{"seed": 1}')
+    'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
+    """
+    first = text.lstrip()
+    if first.startswith("{"):
+        return 'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
+    if first.startswith("---") or re.match(r"[A-Za-z_]+:(\s|$)", first):
+        return "this looks like YAML; a plan is a TOML file: write seed = 1, not seed: 1"
+    return "fix the file there"

@@ -41,16 +41,19 @@ class UserCodeLoader:
         return value
 
     def _module(self, name: str, where: str) -> ModuleType:
-        for file in _module_files(self.folder, name):
+        for file in module_files(self.folder, name):
             if file.is_file():
                 return self._from_file(file, where)
         try:
             module = import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
+                raise BadInput(
+                    f"{where}: importing {name!r} raised {error_with_location(error)}{_install_hint(error)}"
+                ) from error
             raise BadInput(
-                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}"
+                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}; check "
+                "the name, or move the file beside the plan"
             ) from None
         except Exception as error:
             raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
@@ -74,13 +77,22 @@ class UserCodeLoader:
         except SyntaxError as error:
             raise BadInput(f"{where}: {error.filename or file}, line {error.lineno}: {error.msg}") from error
         except (Exception, SystemExit) as error:
-            raise BadInput(f"{where}: running {file} raised {error_with_location(error)}") from error
+            raise BadInput(
+                f"{where}: running {file} raised {error_with_location(error)}{_install_hint(error)}"
+            ) from error
         for name, path in imported.items():
             self._remember(name, path)
         return module
 
     def _remember(self, name: str, file: Path | None) -> None:
         self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""
+
+
+def _install_hint(error: BaseException) -> str:
+    """What to do about a library of the user's code that is not installed."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    return f"; install {error.name.partition('.')[0]}, or run leakgauge in the environment of that code"
 
 
 @contextmanager
@@ -115,11 +127,12 @@ def _modules_of_folder(folder: Path) -> dict[str, Path]:
     """Return the known modules that are files of a folder and would be imported from it by their names."""
     known = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     return {
-        name: Path(file) for name, file in known.items() if file and Path(file) in _module_files(folder, name)
+        name: Path(file) for name, file in known.items() if file and Path(file) in module_files(folder, name)
     }
 
 
-def _module_files(folder: Path, module: str) -> tuple[Path, Path]:
+def module_files(folder: Path, module: str) -> tuple[Path, Path]:
+    """Where the source of a module of a folder may be: a file, or a package."""
     stem = folder.joinpath(*module.split("."))
     return stem.with_name(f"{stem.name}.py"), stem / "__init__.py"
 

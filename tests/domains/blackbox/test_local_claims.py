@@ -172,7 +172,7 @@ def test_control_of_a_release_with_its_distribution_is_certain(folder):
         ("denies", "gives some outputs no probability, though they were released"),
         ("not_a_number", "must return a log probability"),
         ("two_numbers", " raised TypeError"),
-        ("K", "must be callable"),
+        ("K", "is no function"),
     ],
 )
 def test_stated_distribution_that_does_not_fit_is_refused(folder, law, problem):

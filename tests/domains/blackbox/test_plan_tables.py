@@ -93,7 +93,7 @@ def test_promise_for_pair_is_kept_beside_exact_epsilon(folder):
         ({**OWN, "delta": 1e-5}, {}, "needs an epsilon"),
         ({**OWN}, NAMED, "exclude each other"),
         ({**OWN}, {"epsilom": 1.0}, "did you mean 'epsilon'"),
-        ({**OWN, "release": "mine:number"}, {}, "must be callable"),
+        ({**OWN, "release": "mine:number"}, {}, "is no function, but of type int"),
         ({**OWN, "pair": "mine:number"}, {}, "must hold two inputs"),
         ({**OWN, "pair": [1, 2, 3]}, {}, "must hold two inputs"),
         ({**OWN, "pair": "mine:fails"}, {}, "raised OSError: no such file ("),

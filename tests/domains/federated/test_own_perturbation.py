@@ -156,7 +156,7 @@ def test_stated_probabilities_of_few_levels_are_exact(folder):
         (own("one_row"), r"returned \(32,\)"),
         (own("infinite"), "returned a number that is not finite"),
         (own("fails"), "mechanism.sample raised NameError"),
-        (own("number"), "must be callable"),
+        (own("number"), "is no function"),
         (own("from_own_generator"), "draws from a generator of its own"),
         (own("nothing"), "has no 'nothing'"),
         ({"name": "own"}, "'sample' is missing"),

@@ -198,7 +198,7 @@ def test_digest_covers_pipeline_source(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reference", "problem"),
     [
-        ("publish = 3\n", "mine:publish", "'mine:publish' is a int, not callable"),
+        ("publish = 3\n", "mine:publish", "'mine:publish' is no function, but of type int"),
         (
             "import random\ndice = random.Random(1)\ndef publish(c, rng):\n    return c + dice.random()\n",
             "mine:publish",

@@ -94,7 +94,9 @@ def read_plan_tables(challenger: dict[str, Any], mechanism: dict[str, Any], fold
 def _load_function(loader: UserCodeLoader, reference: str, where: str) -> Any:
     function = loader.load(reference, where)
     if not callable(function):
-        raise BadInput(f"{where}: {reference!r} is a {type(function).__name__}; it must be callable")
+        raise BadInput(
+            f"{where}: {reference!r} is no function, but of type {type(function).__name__}; name a function"
+        )
     return function
 
 

@@ -69,4 +69,6 @@ def _release_error(error: BaseException, number: int, member: bool) -> BadInput:
             "(copy.deepcopy)"
         )
     hint = "; import it at the top of the module" if isinstance(error, ModuleNotFoundError) else ""
+    if isinstance(error, TypeError) and "positional argument" in str(error):
+        hint = "; it is called with an input and a random generator: def release(data, rng)"
     return BadInput(f"release raised {error_with_location(error)} {where}{hint}")

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.support.parallel import parallel_map
 
@@ -52,8 +53,14 @@ def draw_shadows(simulate: Simulate, n_rounds: int, rng: Generator) -> ShadowOut
     expected = (perf_counter() - start) / sizes[0] * n_rounds
     spread = expected > _MIN_PARALLEL_SECONDS
     results += parallel_map(simulate_batch, batches[1:]) if spread else map(simulate_batch, batches[1:])
+    outputs = [output for shadows in results for output in shadows.outputs]
+    if all(output is None for output in outputs):
+        raise BadInput(
+            f"release returned None in all {len(outputs):,} rounds that the attack simulated; let it return "
+            "what is published"
+        )
     return ShadowOutputs(
-        [output for shadows in results for output in shadows.outputs],
+        outputs,
         np.concatenate([shadows.members for shadows in results]),
     )
 

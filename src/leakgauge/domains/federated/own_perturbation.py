@@ -133,6 +133,8 @@ def load_own_perturbation(table: OwnPerturbationTable, folder: Path) -> OwnPertu
 def _load_function(loader: UserCodeLoader, reference: str, where: str) -> Any:
     function = loader.load(reference, where)
     if not callable(function):
-        raise BadInput(f"{where}: {reference!r} is a {type(function).__name__}; it must be callable")
+        raise BadInput(
+            f"{where}: {reference!r} is no function, but of type {type(function).__name__}; name a function"
+        )
     refuse_own_generator(function, where)
     return function

@@ -297,7 +297,7 @@ def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCo
         function = loader.load(reference, f"mechanism.{key}")
         if not callable(function):
             raise BadInput(
-                f"mechanism.{key}: {reference!r} is a {type(function).__name__}, not callable; "
+                f"mechanism.{key}: {reference!r} is no function, but of type {type(function).__name__}; "
                 "name a function"
             )
         refuse_own_generator(function, f"mechanism.{key}")

@@ -50,7 +50,10 @@ def folder(tmp_path):
             'source = "it.csv", loss = "loss", member = "in"',
             "data: it.csv has no column 'in'; it has ",
         ),
-        ('source = "it.csv", loss = "town"', "data.loss: 'town' of it.csv holds VARCHAR, not numbers"),
+        (
+            'source = "it.csv", loss = "town"',
+            "data.loss: 'town' of it.csv does not hold numbers in every row",
+        ),
         (
             'source = "it.csv", loss = "loss", member = "town"',
             "data.member: 'town' has another value in row 0",

@@ -73,7 +73,7 @@ class SimulationProcess:
         )
         path = Path(folder.name)
         (path / CLIENTS_FILE).write_bytes(cloudpickle.dumps(clients))
-        (path / _BOOTSTRAP).write_text("{}\n")
+        (path / _BOOTSTRAP).write_text("{}\n", encoding="utf-8")
         self._log = path / "stderr.txt"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(

@@ -45,7 +45,7 @@ def simulate_games(settings: AppSettings, games: Sequence[ClientGame]) -> list[C
     with TemporaryDirectory(prefix="leakgauge-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         path = Path(folder)
         write_games(path, settings, games)
-        (path / "ray_bootstrap_config.yaml").write_text("{}\n")  # else Ray asks the network where it runs
+        (path / "ray_bootstrap_config.yaml").write_bytes(b"{}\n")  # else Ray asks the network where it runs
         with (path / "stderr.txt").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM, folder],

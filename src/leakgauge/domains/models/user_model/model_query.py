@@ -236,7 +236,7 @@ def _open_onnx(path: Path, where: str) -> Any:
             path.read_bytes(), sess_options=options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:
-        raise BadInput(f"{where}: cannot be opened: {_one_line(error)}") from error
+        raise BadInput(f"{where}: cannot be opened: {_one_line(error)}; export the model again") from error
 
 
 def _onnx_input(session: Any, rows: Reals, where: str) -> Any:

@@ -73,8 +73,8 @@ class RecordsFile:
         """A column of numbers, none of them missing or infinite."""
         if not self.holds_numbers(name):
             raise BadInput(
-                f"data.{key}: {name!r} of {self.path.name} holds {self.types[name]}, not numbers; name a "
-                "column of numbers"
+                f"data.{key}: {name!r} of {self.path.name} does not hold numbers in every row (its type is "
+                f"{self.types[name].lower()}); fix the rows that hold none, or name a column of numbers"
             )
         query = f"SELECT CAST({_quoted(name)} AS DOUBLE) AS it FROM given"
         values = np.ma.filled(self.connection.execute(query).fetchnumpy()["it"], np.nan).astype(np.float64)

@@ -209,6 +209,8 @@ def too_many_bad_rows(
     rows = [f"{place} ({row.fault or row.part})" for place, row in zip(places, bad_rows)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
     hint = way_out or (LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them")
+    if way_out is None and "columns" in parts:
+        hint = f"{hint}, save the file in UTF-8 if it is in another encoding"
     return (
         f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
         f"share of {table.bad_share} is allowed; {hint}, or raise data.bad_share"

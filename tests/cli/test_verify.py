@@ -1,0 +1,53 @@
+import json
+
+from leakgauge.runner.bundle_zip import read_zip, write_zip
+
+
+def bundle(call, plan):
+    plan()
+    call("run", "coin.toml")
+    call("bundle", "runs/coin", "--out", "x.zip")
+
+
+def test_says_what_agrees_and_what_this_does_not_show(call, plan):
+    bundle(call, plan)
+    done = call("verify", "x.zip")
+    assert (done.code, done.err) == (0, "")
+    assert "all hashes agree" in done.out
+    assert "Judged again from the trials: 1 verdict\n" in done.out
+    assert "not that the trials are those of the release" in done.out
+    assert "Exit code 0: everything agrees." in done.out
+    assert json.loads(call("verify", "x.zip", "--json").out)["exit_code"] == 0
+
+
+def test_names_every_field_that_differs(call, plan, tmp_path):
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    table = json.loads(members["verdicts.json"])
+    table["verdicts"][0]["metrics"]["auc"]["value"] = 0.5
+    table["summary"]["exit_code"] = 9
+    write_zip({**members, "verdicts.json": json.dumps(table).encode()}, tmp_path / "x.zip")
+    done = call("verify", "x.zip")
+    assert done.code == 1
+    assert "metrics.auc.value: 0.5 in the bundle, 0." in done.out
+    assert "Differs: summary: exit_code: 9 in the bundle, 0 again" in done.out
+    assert "Exit code 1: the bundle differs" in done.out
+
+
+def test_damaged_bundle_is_refused_in_one_line(call, plan, tmp_path):
+    bundle(call, plan)
+    content = (tmp_path / "x.zip").read_bytes()
+    (tmp_path / "x.zip").write_bytes(content[:-40])
+    done = call("verify", "x.zip")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "leakgauge: x.zip: damaged, or not a zip file; ask for the bundle again\n"
+
+
+def test_bundle_of_another_version_is_said_to_be_one(call, plan, tmp_path):
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    about = json.loads(members["bundle.json"]) | {"schema": 2}
+    write_zip({**members, "bundle.json": json.dumps(about).encode()}, tmp_path / "x.zip")
+    done = call("verify", "x.zip")
+    assert done.code == 3
+    assert "Not judged again: the bundle was written by a later leakgauge" in done.out
