@@ -292,7 +292,10 @@ class Attack:
     def _by_reference(
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
+        fitted = self.fit == "always" and not knowledge.simulator.n_known  # people known say more than a fit
         found = cell_rates.rates_from_reference(knowledge.reference)
+        if fitted:
+            found = cell_rates.shrink_by_held_out(found, knowledge.reference, knowledge.public.group_size)
         added = [sketch.weights * sketch.added for sketch in knowledge.sketches]
         usual = tuple(
             RateEstimate(found(sketch.cells, own), found.shapes(sketch.cells, own))
@@ -303,7 +306,7 @@ class Attack:
             for target, own in enumerate(usual)
         )
         target_rates: TargetRates = FixedRates(usual)
-        if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
+        if fitted:
             fit = group_effects.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
