@@ -37,9 +37,9 @@ class ReferenceRates:
 
     Where a person adds up to ``max_value`` to a cell, each counts as so many people.
 
-    The shape is that of single cells. The cells of a target are visited by the same people, so that the errors
-    of their rates add up. With a ``shrinkage`` above 1, the posterior mean is that of so many times the shape:
-    closer to the popularities of place and epoch.
+    With a ``shrinkage`` above 1, the mean is that of so many times the shape: closer to the popularities of
+    place and epoch, and less dependent on who is in the reference. How uncertain a rate is, and what the visit
+    of a target says about it, still follow from ``shape``.
     """
 
     visitors: Ints  # of each cell
@@ -90,10 +90,10 @@ def shrink_by_held_out(rates: ReferenceRates, reference: Traces, group_size: int
     """Return the rates with the strongest shrinkage that predicts held-out people nearly as well as any.
 
     What the visitors of single cells add to a score is partly chance, and differs from one reference to
-    another. So they are used as far as they help to predict other people. Rates from two fifths of the
-    reference predict the visitors among two fifths in all cells of a person, for the people of the last fifth.
-    The errors of cells are relative to their counts in a group, plus one, and add up over the cells of a
-    person. Nearly as well means a mean squared error that is larger by at most 10 %.
+    another. So they are used only where they clearly help to predict other people. Rates from two fifths of
+    the reference predict the visitors, among two fifths, of all cells of a person of the last fifth. The
+    errors of cells are relative to their counts in a group, plus one, and add up over the cells of a person.
+    Nearly as well means a mean squared error that is larger by at most 10 %.
     """
     parts = [reference.of(np.flatnonzero(np.isin(np.arange(reference.n_people) % 5, own))) for own in _FIFTHS]
     if parts[2].n_people < _MIN_HELD_OUT:
