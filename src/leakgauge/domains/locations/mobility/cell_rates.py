@@ -38,8 +38,8 @@ class ReferenceRates:
     Where a person adds up to ``max_value`` to a cell, each counts as so many people.
 
     With a ``shrinkage`` above 1, the mean is that of so many times the shape: closer to the popularities of
-    place and epoch, and less dependent on who is in the reference. How uncertain a rate is, and what the visit
-    of a target says about it, still follow from ``shape``.
+    place and epoch, and less dependent on who is in the reference. How uncertain a rate is, and what the
+    visit of a target says about it, still follow from ``shape``.
     """
 
     visitors: Ints  # of each cell
