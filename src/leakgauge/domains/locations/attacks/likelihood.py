@@ -258,9 +258,10 @@ class Attack:
     from the release itself. These probabilities are only estimated, so the number of others is beta-binomial.
 
     ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
-    estimate how busy places and epochs were. "never" takes them as they are, and reads only the target's
-    cells. ``shadows`` simulated releases for each target (at least 2,000 over all targets) determine the
-    fraction of trials on which to guess.
+    estimate how busy places and epochs were, and uses visitors of single cells only where they help to
+    predict held-out people of the reference. "never" takes the probabilities as they are, and reads only the
+    target's cells. ``shadows`` simulated releases for each target (at least 2,000 over all targets) determine
+    the fraction of trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
