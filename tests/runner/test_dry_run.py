@@ -1,8 +1,11 @@
+from time import sleep
+
 import pytest
 
 from leakgauge.plan import plan_of
 from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, dry_run
 from leakgauge.runner.run import EngineOptions
+from leakgauge.support.work_count import TRAINING, count_work, counting_work, sampling_work
 
 
 def test_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
@@ -165,3 +168,41 @@ def test_splits_of_the_people_are_counted_for_the_rounds_that_limits_need():
     for challenger, splits in (({"group_size": 30, "splits": 11}, 11), ({"group_size": "everyone"}, 1)):
         cost = dry_run(plan_of({"seed": 1, "audit": [{**audit, "challenger": challenger}]}))
         assert cost.splits == (splits,)
+
+
+def test_attacks_study_few_of_many_splits(monkeypatch):
+    """Of 12 splits two are studied, in the audit and in its control; the time of all is in the estimate."""
+    from leakgauge.domains.locations.attacks import likelihood
+
+    studied, study = [], likelihood.Attack.study
+
+    def slow(self, knowledge, rng):
+        studied.append(1)
+        sleep(0.05)
+        return study(self, knowledge, rng)
+
+    monkeypatch.setattr(likelihood.Attack, "study", slow)
+    audit = {
+        "name": "town",
+        "domain": "locations",
+        "rounds": 24,
+        "data": {"source": "synthetic", "users": 200, "sites": 9, "epochs": 24},
+        "challenger": {"group_size": 30, "splits": 12},
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "attacks": [{"name": "likelihood", "knowledge": "auxiliary"}],
+    }
+    cost = dry_run(plan_of({"seed": 1, "audit": [audit]}))
+    assert len(studied) <= 4
+    assert cost.seconds > 12 * 0.05 + _REPORT
+
+
+def test_work_of_steps_that_are_left_out_is_counted():
+    with sampling_work() as sample, counting_work() as counts:
+        found = [sample.take("split", lambda number=number: _train(number)) for number in range(5)]
+    assert found == [0, 1, 1, 1, 1]
+    assert counts == {TRAINING: 15}
+
+
+def _train(number):
+    count_work(TRAINING, 3)
+    return number

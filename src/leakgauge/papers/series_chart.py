@@ -75,8 +75,8 @@ def series_chart(
     strokes = {trace.stroke for trace in drawn}
     layers = [*_marks(base, keys, strokes), _nearest_point(base, x_title, y_title)]
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
-    chart = alt.layer(*layers, data=chart_style.inline_data(rows)).properties(height=360)
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), _keys(keys, played))
+    chart = alt.layer(*layers, data=chart_style.inline_data(rows))
+    return Chart(name, caption, alternative, chart_style.vega_spec(chart, 360), _keys(keys, played))
 
 
 def _marks(base: Any, keys: Sequence[LegendEntry], strokes: set[Stroke]) -> list[Any]:

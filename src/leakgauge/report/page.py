@@ -46,10 +46,12 @@ def json_in_html(value: Any) -> Markup:
 
 @lru_cache
 def _compiled(template: str) -> Template:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(template)
+    return _environment().from_string(template)
+
+
+@lru_cache
+def _environment() -> Environment:
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 class Stroke(StrEnum):

@@ -29,6 +29,7 @@ from leakgauge.runner.engines import Engine
 from leakgauge.runner.worker_tasks import Task
 from leakgauge.support.parallel import use_parallel_map
 from leakgauge.support.threads import single_threaded
+from leakgauge.support.work_count import sampled_work
 
 RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)  # waits before a block that was lost is run again
 
@@ -152,9 +153,12 @@ class SplitScorer:
 
 
 def study_attack(attack: Attack[Any, Any], knowledge: Any, rng: Generator) -> Scorer[Any]:
-    """Let an attack study: once, or once for each part of knowledge that differs between rounds."""
+    """Let an attack study: once, or once for each part of knowledge that differs between rounds.
+
+    Where work is sampled, as for an estimate of its cost, it studies only one or two of the parts.
+    """
     if not isinstance(knowledge, KnowledgeBySplit):
         return attack.study(knowledge, rng)
-    streams = rng.spawn(len(knowledge.parts))
-    score = SplitScorer(tuple(attack.study(part, own) for part, own in zip(knowledge.parts, streams)))
+    pairs, kind = zip(knowledge.parts, rng.spawn(len(knowledge.parts))), object()
+    score = SplitScorer(tuple(sampled_work(kind, partial(attack.study, part, own)) for part, own in pairs))
     return Scorer(score, score.reading)

@@ -50,17 +50,23 @@ class WorkSample:
 
     skipped_seconds: float = 0.0  # that the others would have taken
     shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
-    _done: dict[Hashable, tuple[Any, float, int]] = field(default_factory=dict)
+    _done: dict[Hashable, tuple[Any, float, int, Counter[str]]] = field(default_factory=dict)
 
     def take(self, kind: Hashable, do: Callable[[], Any]) -> Any:
-        """Carry out a step, or return the result of the one before, and add up the time it saves."""
-        result, seconds, n = self._done.get(kind, (None, float("inf"), 0))
+        """Carry out a step, or return the result of the one before, and add up the time and work it saves."""
+        result, seconds, n, work = self._done.get(kind, (None, float("inf"), 0, Counter[str]()))
         if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG):
             self.skipped_seconds += seconds
+            for what, times in work.items():
+                count_work(what, times)
             return result
-        start = perf_counter()
-        result = do()
-        self._done[kind] = result, min(seconds, perf_counter() - start), n + 1
+        start, skipped = perf_counter(), self.skipped_seconds
+        with counting_work() as work:
+            result = do()
+        for what, times in work.items():
+            count_work(what, times)
+        taken = perf_counter() - start + self.skipped_seconds - skipped
+        self._done[kind] = result, min(seconds, taken), n + 1, work
         return result
 
 
@@ -70,6 +76,16 @@ _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
 def counted_work(what: str, kind: Hashable, do: Callable[[], Result]) -> Result:
     """Count a step and carry it out; where work is sampled, perhaps another result of its kind."""
     count_work(what)
+    return sampled_work(kind, do)
+
+
+def sampled_work(kind: Hashable, do: Callable[[], Result]) -> Result:
+    """Carry out a step; where work is sampled, perhaps return another result of its kind.
+
+    >>> with sampling_work():
+    ...     print([sampled_work("split", lambda: number) for number in (1, 2, 3)])
+    [1, 2, 2]
+    """
     sample = _sample.get()
     return do() if sample is None else sample.take(kind, do)
 

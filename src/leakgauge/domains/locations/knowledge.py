@@ -1,7 +1,7 @@
 """The kinds of knowledge of an attacker of published counts; attacks receive nothing else."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
@@ -22,6 +22,7 @@ from leakgauge.domains.locations.shadows.simulator import (
     ShadowSimulator,
 )
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.work_count import sampled_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +117,17 @@ def count_prior(
 def build(
     name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
 ) -> LocationsKnowledge | KnowledgeBySplit[LocationsBlock, LocationsView]:
-    """Build the knowledge that a plan grants an attacker: for each split of the people, if several."""
+    """Build the knowledge that a plan grants an attacker: for each split of the people, if several.
+
+    Where work is sampled, as for an estimate of its cost, all splits get the knowledge of one or two of them.
+    """
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     depends = name in BY_REFERENCE or not challenger.table.everyone
     if depends and challenger.n_splits > 1:
-        return KnowledgeBySplit(tuple(_build(name, parameters, one, seed) for one in challenger.by_split))
+        one_split, kind = partial(_build, name, parameters, seed=seed), object()
+        return KnowledgeBySplit(
+            tuple(sampled_work(kind, partial(one_split, one)) for one in challenger.by_split)
+        )
     return _build(name, parameters, challenger, seed)
 
 

@@ -54,13 +54,16 @@ def inline_data(rows: Sequence[dict[str, Any]]) -> Any:
     return alt.Data(values=tuple(rows))
 
 
-def vega_spec(chart: Any) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification of variable width; the page sets version and theme."""
-    fitted = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
-    drawn: dict[str, Any] = fitted.to_dict(validate=False)
+def vega_spec(chart: Any, height: int | None = None) -> dict[str, Any]:
+    """The chart as a Vega-Lite specification of variable width; the page sets version and theme.
+
+    Sizes are set here: altair checks each property that it sets, also where charts are not checked.
+    """
+    drawn: dict[str, Any] = chart.to_dict(validate=False)
     drawn.pop("$schema", None)
     drawn.pop("config", None)
-    return drawn
+    fitted = {"autosize": {"type": "fit-x", "contains": "padding"}, "width": "container"}
+    return drawn | fitted | ({} if height is None else {"height": height})
 
 
 def unvalidated(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:

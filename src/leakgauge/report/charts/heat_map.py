@@ -53,9 +53,8 @@ def heat_map(
                 alt.Tooltip("value:Q", title="value", format=".3~g"),
             ],
         )
-        .properties(height=height)
     )
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    return Chart(name, caption, alternative, chart_style.vega_spec(chart, height), keys)
 
 
 def _axis(n: int) -> Any:

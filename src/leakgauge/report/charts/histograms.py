@@ -88,8 +88,8 @@ def density_chart(
         layers.append(curve.transform_filter("!isValid(datum.x2)"))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales", encodings=["x"]))
     data = chart_style.inline_data([*_boxes(bars), *_points(densities)])
-    chart = alt.layer(*layers, data=data).properties(height=260)
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    chart = alt.layer(*layers, data=data)
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 260), keys)
 
 
 def _boxes(bars: Sequence[HistogramBars]) -> list[dict[str, Any]]:
@@ -181,5 +181,5 @@ def people_chart(
         name,
         caption,
         alternative,
-        chart_style.vega_spec(alt.layer(*layers).properties(height=PEOPLE_CHART_HEIGHT)),
+        chart_style.vega_spec(alt.layer(*layers), PEOPLE_CHART_HEIGHT),
     )

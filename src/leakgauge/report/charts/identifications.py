@@ -91,10 +91,8 @@ def identification_chart(
             color=limit.colour, strokeWidth=2.5, strokeDash=chart_style.DASHES[limit.stroke]
         )
         layers.append(line.encode(x=along("value")))
-    chart = alt.layer(*layers, data=chart_style.inline_data([_values(row) for row in rows])).properties(
-        height=row_height * len(rows)
-    )
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    chart = alt.layer(*layers, data=chart_style.inline_data([_values(row) for row in rows]))
+    return Chart(name, caption, alternative, chart_style.vega_spec(chart, row_height * len(rows)), keys)
 
 
 def _values(row: AttackerRow) -> dict[str, Any]:

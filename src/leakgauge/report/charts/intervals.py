@@ -98,7 +98,7 @@ def interval_chart(
         name,
         caption,
         alternative,
-        chart_style.vega_spec(alt.layer(*layers, data=data).properties(height=height)),
+        chart_style.vega_spec(alt.layer(*layers, data=data), height),
         keys,
     )
 

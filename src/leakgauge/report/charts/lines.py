@@ -111,8 +111,8 @@ def line_chart(
         )
         layers.append(rule.encode(y=alt.Y("value:Q", **vertical)))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
-    chart = alt.layer(*layers, data=chart_style.inline_data(rows)).properties(height=210)
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    chart = alt.layer(*layers, data=chart_style.inline_data(rows))
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 210), keys)
 
 
 def _row(kind: str, label: str, point: ChartPoint, share: bool) -> dict[str, Any]:

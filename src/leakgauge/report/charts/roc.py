@@ -95,8 +95,8 @@ def roc_chart(
     )
     zoom = alt.selection_interval(name="zoom", bind="scales")
     names = alt.param(name="names", value=[key.label for key in keys])
-    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=230)
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names)
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 230), keys)
 
 
 def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:

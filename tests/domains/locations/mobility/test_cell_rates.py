@@ -12,6 +12,7 @@ from leakgauge.domains.locations.mobility.cell_rates import (
     _likeliest_shape,
     rates_from_past,
     rates_from_reference,
+    shrink_by_held_out,
 )
 from leakgauge.domains.locations.partial_traces import known_cells
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -104,6 +105,39 @@ def test_rates_include_the_target():
     cells = np.array([0, 1])
     np.testing.assert_allclose(rates(cells), [3 / 300, 6 / 300])
     np.testing.assert_allclose(rates(cells, np.array([0.0, 0.5])), [2 / 300, 5.5 / 300])
+
+
+def test_shrunken_rates_are_posterior_means_of_a_larger_shape():
+    """Ten times the shape for the mean; the target still counts as one visitor more, as for single cells."""
+    rates = ReferenceRates(np.array([0, 3]), 100, np.array([0.01, 0.01]), shape=2.0, shrinkage=10.0)
+    cells = np.array([0, 1])
+    np.testing.assert_allclose(rates(cells, 0.0), [20 / 2100, 23 / 2100])
+    np.testing.assert_allclose(rates(cells), [20 / 2100 * (1 + 1 / 2), 23 / 2100 * (1 + 1 / 5)])
+    np.testing.assert_allclose(rates.shapes(cells), [3.0, 6.0], rtol=0.026)
+
+
+def test_cells_that_differ_are_not_shrunk_further():
+    """Rates of cells vary strongly, and 2,000 people show them: shrinking them would predict others worse."""
+    rates = np.random.default_rng(7).gamma(0.5, 0.02, size=400).clip(max=0.9)
+    people = people_at(rates, 2_000, 20)
+    found = rates_from_reference(people)
+    assert shrink_by_held_out(found, people, 500).shrinkage == 1.0
+
+
+def test_cells_that_follow_place_and_epoch_are_shrunk():
+    rng = np.random.default_rng(8)
+    rates = np.outer(rng.dirichlet(np.ones(10)), rng.dirichlet(np.full(20, 5.0))).ravel() * 8
+    people = people_at(rates, 400, 20)
+    found = rates_from_reference(people)
+    shrunk = shrink_by_held_out(found, people, 200)
+    assert shrunk.shrinkage == 10.0
+    assert np.square(shrunk.everywhere - rates).sum() <= np.square(found.everywhere - rates).sum()
+
+
+def test_few_people_leave_rates_as_they_are():
+    people = people_at(np.full(40, 0.1), 60, 8)
+    found = rates_from_reference(people)
+    assert shrink_by_held_out(found, people, 20) is found
 
 
 def test_expected_rate_is_unbiased_for_visited_cells():

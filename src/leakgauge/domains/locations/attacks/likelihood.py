@@ -258,9 +258,10 @@ class Attack:
     from the release itself. These probabilities are only estimated, so the number of others is beta-binomial.
 
     ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
-    estimate how busy places and epochs were. "never" takes them as they are, and reads only the target's
-    cells. ``shadows`` simulated releases for each target (at least 2,000 over all targets) determine the
-    fraction of trials on which to guess.
+    estimate how busy places and epochs were, and uses visitors of single cells only where they help to
+    predict held-out people of the reference. "never" takes the probabilities as they are, and reads only the
+    target's cells. ``shadows`` simulated releases for each target (at least 2,000 over all targets) determine
+    the fraction of trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
@@ -292,7 +293,10 @@ class Attack:
     def _by_reference(
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
+        fitted = self.fit == "always" and not knowledge.simulator.n_known  # people known say more than a fit
         found = cell_rates.rates_from_reference(knowledge.reference)
+        if fitted:
+            found = cell_rates.shrink_by_held_out(found, knowledge.reference, knowledge.public.group_size)
         added = [sketch.weights * sketch.added for sketch in knowledge.sketches]
         usual = tuple(
             RateEstimate(found(sketch.cells, own), found.shapes(sketch.cells, own))
@@ -303,7 +307,7 @@ class Attack:
             for target, own in enumerate(usual)
         )
         target_rates: TargetRates = FixedRates(usual)
-        if self.fit == "always" and not knowledge.simulator.n_known:  # people known say more than a fit
+        if fitted:
             fit = group_effects.group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, found.everywhere
             )
