@@ -142,7 +142,7 @@ class RunResult(Sequence[Verdict]):
         """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""
         if self.judge_again is None:
             raise BadInput(
-                "check: this result has no trials; state limits in the plan, or use leakgauge judge DIR "
+                "check: this result keeps no trials; state limits in the plan, or use leakgauge judge DIR "
                 "--policy FILE"
             )
         stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
@@ -524,7 +524,8 @@ def _nothing_asked(verdicts: Sequence[Verdict], limits: Limits) -> str | None:
     which = f" of {', '.join(unasked)}" if asked else ""
     return (
         f"nothing was asked{which}: there is neither a promise nor a limit; state accuracy = 0.6 below "
-        "[limits] in the plan or a policy file, or none = true for research"
+        "[limits] in the plan or a policy file (in Python: limits={'accuracy': 0.6}), or none = true for "
+        "research"
     )
 
 
