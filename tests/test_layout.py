@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -133,3 +134,43 @@ def test_search_covers_names_and_files():
     assert {"informed", "noisy", "obtained"} <= further_names()
     assert {"page.py", "page.js", "page.html.jinja", "exposure.py"} <= {path.name for path in REPORT}
     assert {"main.py", "run.py", "api.py", "verdict.py", "plan.py"} <= {path.name for path in FRAMEWORK}
+
+
+def layers() -> list[str]:
+    """The layers of the import contract, the lowest first; those side by side are one line."""
+    contract = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["tool"][
+        "importlinter"
+    ]
+    return contract["contracts"][0]["layers"][::-1]
+
+
+def height(module: str) -> int:
+    """The place of a module's layer, counted from below."""
+    part = module.split(".")[1]
+    return next(i for i, layer in enumerate(layers()) if part in layer.split(" | "))
+
+
+def named_upwards(module: str, code: str) -> list[str]:
+    """The modules of higher layers that a module names in its strings; docstrings may speak of any layer."""
+    found = []
+    for text in texts(code):
+        if match := re.match(r"leakgauge\.([a-z_]+)", text):
+            name = match[0]
+            if any(match[1] in layer.split(" | ") for layer in layers()) and height(name) > height(module):
+                found.append(text)
+    return found
+
+
+def test_no_layer_reaches_a_higher_one_by_name():
+    """What ``import_module("leakgauge.…")`` loads is not seen by import contracts."""
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        if len(parts) > 2 or parts[1] not in ("__init__", "__main__", "version"):
+            assert named_upwards(".".join(parts), path.read_text(encoding="utf-8")) == [], path
+
+
+def test_search_finds_imports_by_name():
+    code = 'load = import_module("leakgauge.report.result_views")'
+    assert named_upwards("leakgauge.verdict", code) == ["leakgauge.report.result_views"]
+    assert named_upwards("leakgauge.cli.report", code) == []
+    assert named_upwards("leakgauge.verdict", '"""leakgauge.report shows it."""') == []

@@ -1,5 +1,7 @@
 """Public functions called with wrong arguments: one clear line each, and nothing written."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -177,3 +179,67 @@ def test_a_run_is_not_cleared_by_a_string_that_says_no(tmp_path):
 
 def test_numbers_of_numpy_are_numbers():
     assert leakgauge.judge(np.array(BITS * 50), np.array(SCORES * 50), seed=np.int64(3)).seed == 3
+
+
+def untold(text):
+    """The words of a plan in a text for people who have none."""
+    return [word for word in ("plan", "challenger.", "[[audit", "--") if word in text]
+
+
+CLAIM = {"epsilon": 4.0, "sample_rate": 0.1, "steps": 20}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    {
+        "train": [None, 7, "mine:train", lambda x: None],
+        "epsilon": ["4", -1, NAN, []],
+        "delta": ["0", -1, 2],
+        "sample_rate": [0, 2, "x"],
+        "steps": [0, "4", 2.5],
+        "sampling": ["x", 7],
+        "relation": ["x", 7],
+        "noise_multiplier": [-1, "x"],
+        "coin": ["x", 7],
+        "canary": ["x", 7],
+        "canaries": [0, "x"],
+        "rounds": [0, "x"],
+        "confidence": [2, "x"],
+        "seed": [-1, "x"],
+    }.items(),
+)
+def test_wrong_arguments_of_audit_training(name, values):
+    for value in values:
+        settings = {"train": lambda watch: None, **CLAIM, name: value}
+        message = refused(leakgauge.audit_training, settings.pop("train"), **settings)
+        assert name in message or name == "train", value
+        assert untold(message) == [], message
+
+
+def test_wrong_attacks_of_audit_model_are_named_without_a_plan():
+    rng = np.random.default_rng(0)
+    losses = (rng.random(60), None, rng.random(60), None)
+    for attacks, said in (
+        (["nope"], "attacks[0].name: no attack on models is called 'nope'"),
+        ([7], "attacks[0]: must be a table, got 7"),
+        (["lira"], "it is not stated how this one was trained; use loss_threshold, or state it: train, or"),
+    ):
+        message = refused(leakgauge.audit_model, None, *losses, attacks=attacks)
+        assert said in message
+        assert untold(message) == [], message
+    assert untold(refused(leakgauge.audit_model, None, *losses, confidence=2)) == []
+
+
+def test_report_of_a_python_call_does_not_speak_of_a_plan(tmp_path):
+    rng = np.random.default_rng(0)
+    members = rng.random(60) < 0.5
+    calls = {
+        "mechanism": leakgauge.audit_mechanism(lambda x, rng: rng.laplace(x), (0, 1), epsilon=6.0, rounds=30),
+        "scores": leakgauge.judge(members, members + rng.normal(size=60), epsilon=9.0, coins="fair"),
+        "model": leakgauge.audit_model(None, rng.random(60), None, 1 + rng.random(60), None),
+    }
+    for name, result in calls.items():
+        html = result.save_report(tmp_path / f"{name}.html").read_text()
+        text = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
+        text = re.sub(r"<[^>]+>", " ", text).replace("or under [limits] in a plan", "")
+        assert re.findall(r"[^.]*\bplan\b[^.]*|--fresh|--seed", text) == [], name

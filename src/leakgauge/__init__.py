@@ -11,6 +11,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from leakgauge.support.result_views import register_result_views
 from leakgauge.version import VERSION
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 __version__ = VERSION
+
+register_result_views(lambda: import_module("leakgauge.report.result_views"))
 
 _MODULES = {
     "BadInput": "leakgauge.core.errors",

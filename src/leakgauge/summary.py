@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.support.result_views import result_views
 from leakgauge.verdict import (
-    RESULT_VIEWS,
     Finding,
     Verdict,
     json_value,
@@ -143,7 +142,7 @@ class RunResult(Sequence[Verdict]):
         """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""
         if self.judge_again is None:
             raise BadInput(
-                "check: this result has no trials; state limits in the plan, or use leakgauge judge DIR "
+                "check: this result keeps no trials; state limits in the plan, or use leakgauge judge DIR "
                 "--policy FILE"
             )
         stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
@@ -151,14 +150,14 @@ class RunResult(Sequence[Verdict]):
 
     def to_frame(self) -> Any:
         """One row for each metric of each attacker: a frame of pandas or polars, or a dict of columns."""
-        return import_module(RESULT_VIEWS).result_frame(self.verdicts)
+        return result_views().result_frame(self.verdicts)
 
     def save_report(self, path: str | Path) -> Path:
         """Write the report as one HTML file."""
-        return import_module(RESULT_VIEWS).save_result(self.verdicts, path, self.summary, self.notes)
+        return result_views().save_result(self.verdicts, path, self.summary, self.notes)
 
     def _repr_html_(self) -> str:
-        return import_module(RESULT_VIEWS).result_html(self.verdicts, self.summary)
+        return result_views().result_html(self.verdicts, self.summary)
 
     def __getitem__(self, place: Any) -> Any:
         return self.verdicts[place]
@@ -525,7 +524,8 @@ def _nothing_asked(verdicts: Sequence[Verdict], limits: Limits) -> str | None:
     which = f" of {', '.join(unasked)}" if asked else ""
     return (
         f"nothing was asked{which}: there is neither a promise nor a limit; state accuracy = 0.6 below "
-        "[limits] in the plan or a policy file, or none = true for research"
+        "[limits] in the plan or a policy file (in Python: limits={'accuracy': 0.6}), or none = true for "
+        "research"
     )
 
 

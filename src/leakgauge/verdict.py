@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,10 @@ from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
+from leakgauge.support.result_views import result_views
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
-RESULT_VIEWS = "leakgauge.report.result_views"  # loaded on use: it is in a layer above
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
     "release; if a fair coin decided each of them, say so (coins fair)"
@@ -146,14 +145,14 @@ class Verdict:
 
     def to_frame(self) -> Any:
         """One row for each metric: a frame of pandas or polars, or a dict of columns."""
-        return import_module(RESULT_VIEWS).result_frame([self])
+        return result_views().result_frame([self])
 
     def save_report(self, path: str | Path) -> Path:
         """Write the report as one HTML file."""
-        return import_module(RESULT_VIEWS).save_result([self], path)
+        return result_views().save_result([self], path)
 
     def _repr_html_(self) -> str:
-        return import_module(RESULT_VIEWS).result_html([self])
+        return result_views().result_html([self])
 
 
 def judge_trials(

@@ -7,7 +7,7 @@ from scipy import stats
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.referee.one_run_delta import fixed_count_p_value
-from leakgauge.referee.side_channels import low_order_bits, promise_p_value, told_by
+from leakgauge.referee.side_channels import bet_against_promise, low_order_bits, promise_p_value, told_by
 
 
 def seldom(p_values, n):
@@ -76,6 +76,66 @@ def test_low_bits_are_found_where_noise_is_a_multiple_of_a_power_of_two_in_one_w
     coarse = np.where(rng.random(1_000) < 0.81, members, ~members)
     answers = np.where(coarse, np.round(noise * 2**40) / 2**40, noise)
     assert low_order_bits(answers[:, None], members, 0.86, 0.0).p_value < 0.025 / 6
+
+
+def noisy_bits(rng, n_rounds, n_questions, kind):
+    """Answers about a bit with noise of epsilon 0.86, and the bits; every second question counts one more."""
+    members = rng.random(n_rounds) < 0.5
+    values = members[:, None] + np.arange(n_questions) % 2.0
+    if kind == "sound":
+        return Laplace(epsilon=0.86).sample(values, rng), members
+    noisy = values + rng.laplace(scale=1 / 0.86, size=values.shape)
+    tells = (rng.random(values.shape) < 0.81) == members[:, None]
+    return np.where(tells, np.round(noisy * 2**40) / 2**40, noisy), members
+
+
+@pytest.mark.parametrize("kind", ["the bits tell 81 %", "sound"])
+def test_low_bits_of_ten_answers_are_found_in_200_rounds(kind):
+    """Where the distribution allows 67.5 %: at confidence 0.999, half of the error and six tests."""
+    rng = np.random.default_rng(47)
+    found = [
+        low_order_bits(*noisy_bits(rng, 200, 10, kind), 0.86, 0.0, alike=np.arange(10) % 2).p_value
+        for _ in range(20)
+    ]
+    if kind == "sound":
+        assert seldom(found, 20)
+    else:
+        assert np.mean(np.array(found) < 0.0005 / 6) >= 0.95
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+@pytest.mark.parametrize("n_audits", [150, pytest.param(2_000, marks=pytest.mark.nightly)])
+def test_bets_on_the_worst_answers_that_keep_the_promise_are_seldom_won(delta, n_audits):
+    """Each answer shows the bit with probability delta, and is a randomized response otherwise."""
+    rng, won, against_less = np.random.default_rng([48, int(100 * delta)]), [], []
+    for _ in range(n_audits):
+        members = rng.random(60) < 0.5
+        right = rng.random((60, 6)) < np.e / (1 + np.e)
+        signal = np.where(right == members[:, None], 1.0, -1.0)
+        signal = np.where(rng.random((60, 6)) < delta, np.where(members, 2.0, -2.0)[:, None], signal)
+        won.append(bet_against_promise([signal, rng.normal(size=(60, 6))], members, 1.0, delta))
+        against_less.append(bet_against_promise([signal], members, 0.4, delta))
+    assert seldom(won, n_audits)
+    assert np.mean(np.array(against_less) <= 0.05) > 0.5
+
+
+def test_one_sided_answers_that_keep_the_promise_are_no_evidence():
+    """A guess "member" in all rounds with it and in e^-1 of the others: right more often than q, if bits are
+    counted as they come, but as many rounds of each kind count."""
+    rng, won = np.random.default_rng(49), []
+    for _ in range(200):
+        members = rng.random(60) < 0.5
+        said = members[:, None] | (rng.random((60, 6)) < np.exp(-1))
+        won.append(bet_against_promise([np.where(said, 1.0, 0.0)], members, 1.0, 0.0))
+    assert seldom(won, 200)
+
+
+def test_answers_that_are_repeated_count_once():
+    rng = np.random.default_rng(50)
+    answers, members = noisy_bits(rng, 60, 1, "the bits tell 81 %")
+    once = low_order_bits(answers, members, 0.86, 0.0)
+    again = low_order_bits(np.repeat(answers, 10, axis=1), members, 0.86, 0.0)
+    assert (again.p_value, again.n) == (once.p_value, once.n)
 
 
 def test_p_value_is_binomial_without_delta_and_never_below_the_exact_one():

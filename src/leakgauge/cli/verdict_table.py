@@ -152,7 +152,7 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
 
     from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.answers import finding_words
-    from leakgauge.report.metric_text import has_worst_target, value_text
+    from leakgauge.report.metric_text import has_worst_target, promised_text
     from leakgauge.report.sections.data_draws import draw_sentence
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
     from leakgauge.report.sections.study_results import study_sentences
@@ -170,9 +170,8 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
         table.add_column(column, overflow="fold")
     ordered, leading = sorted(verdicts, key=_severity), _leading_metrics(verdicts)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
-        promised = verdict.promised["epsilon"] if verdict.promised else None
         tone, words = finding_words(verdict, result.summary.limits.get("accuracy"))
-        cells = [_epsilon_cell(verdict), value_text("epsilon", promised)]
+        cells = [_epsilon_cell(verdict), promised_text(verdict.promised)]
         cells += [spent_epsilon(verdict, side) for side in spending]
         cells += [_correct_cell(verdict, star=len(leading) > 1)]
         cells += [_further_cell(verdict, column) for column in further]

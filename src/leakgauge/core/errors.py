@@ -3,6 +3,9 @@
 A message is read by callers of the command line and of Python, so advice about an option names both forms.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 ANOTHER_OUT = "choose another --out (in Python: out=...)"
 START_OVER = "start over with --fresh (in Python: fresh=True)"
 
@@ -17,3 +20,21 @@ class IncompleteRun(Exception):
 
 class ReleaseLost(Exception):
     """A release was lost on the way, which is no evidence of anything: its block has to be run again."""
+
+
+@contextmanager
+def naming_arguments(*names: tuple[str, str]) -> Iterator[None]:
+    """Name the arguments of a Python call in messages that name the keys of a plan: pairs (key, argument).
+
+    >>> with naming_arguments(("challenger.claim.", "")):
+    ...     raise BadInput("challenger.claim.steps: must be a whole number, got '4'")
+    Traceback (most recent call last):
+    leakgauge.core.errors.BadInput: steps: must be a whole number, got '4'
+    """
+    try:
+        yield
+    except BadInput as error:
+        message = str(error)
+        for key, argument in names:
+            message = message.replace(key, argument)
+        raise BadInput(message) from None

@@ -25,6 +25,7 @@ class Unit(StrEnum):
     RECORD = "record"
     CLIENT = "client"
     STEP = "step"  # one record that is in the batch of a training step
+    TRAINING = "training"  # one record that is in every batch of a training
     GROUP = "group"  # all records of a release, because they depend on each other
 
 

@@ -5,7 +5,8 @@ second round and counted on the others, so any signal may be tried: the p-value 
 every release that keeps (epsilon, delta) in each round.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from leakgauge.referee.noise_tests import NoiseTest
 _MOST_THRESHOLDS = 64  # of one signal and one direction
 _UNLIKELY = 1e-6  # chance of more revealed bits than allowed for
 _LOW_BITS = 53  # zeros at the end of a number that are told apart: numbers of single precision have 29
+_QUANTILES = np.linspace(0, 0.95, 20)  # of the sizes of scores: a guess needs a larger one
+_STAKES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of what a round can lose
 _PRIOR = 1.0  # rounds of each world that every table starts with
 
 
@@ -46,24 +49,86 @@ def low_order_bits(
     members: npt.ArrayLike,
     epsilon: float,
     delta: float,
+    *,
+    alike: npt.ArrayLike | None = None,
 ) -> NoiseTest:
     """Test whether the last bits of floating-point answers reveal membership (Mironov 2012).
 
-    Which numbers a sum of true value and floating-point noise can reach depends on the true value. For each
-    question, tables of the number of zero bits at the end, alone and together with sign and size, are learned
-    on every second round, and then a threshold of the sum of log ratios.
+    Which numbers a sum of true value and floating-point noise can reach depends on the true value. Tables of
+    the number of zero bits at the end, alone and together with sign and size, are learned on every second
+    round, for all questions that ``alike`` gives the same number; they have the same true values. Answers are
+    rounds x questions; each must keep (epsilon, delta) by itself and have its own noise, as
+    ``bet_against_promise`` says. Guesses from the first question alone are counted exactly; the smaller
+    of the two p-values counts twice. Where answers of a round are equal, which fresh noise makes improbable,
+    only the first question is used.
     """
     table, bits = _checked(answers, members)
+    if (np.diff(np.sort(table, axis=1), axis=1) == 0).any():
+        table = table[:, :1]
+    kinds = np.arange(table.shape[1]) if alike is None else np.asarray(alike)[: table.shape[1]]
     zeros, sizes = _zero_bits(table), _signs_and_sizes(table)
-    scores = [_log_ratios(kinds, bits) for kinds in (zeros, sizes, sizes * (_LOW_BITS + 1) + zeros)]
-    return _counted(
-        np.column_stack([*scores, scores[0] + scores[1]]),
+    scores = [_log_ratios(one, bits, kinds) for one in (zeros, sizes, sizes * (_LOW_BITS + 1) + zeros)]
+    scores.append(scores[0] + scores[1])
+    first = _counted(
+        np.column_stack([one[:, 0] for one in scores]),
         bits,
         epsilon,
         delta,
         "low_order_bits",
         "the last bits of the answers reveal whether the target is in the data",
     )
+    if table.shape[1] == 1:
+        return first
+    p_values = first.p_value, bet_against_promise(scores, bits, epsilon, delta)
+    return replace(first, p_value=min(1.0, 2 * min(p_values)), n=first.n * table.shape[1])
+
+
+def bet_against_promise(scores: Sequence[Reals], members: Bits, epsilon: float, delta: float) -> float:
+    """Return a p-value of guesses by scores of single answers (each rounds x questions) with fresh noise.
+
+    Let X be 1 - q for a right guess about the bit, -q for a wrong one and 0 for none, where q = e^epsilon /
+    (1 + e^epsilon). If an answer keeps (epsilon, delta), its means of X with and without the target add up to
+    at most 2 (1 - q) delta, so that, by the inequality of means, (1 + c X) (1 + c X') has a mean of at most
+    (1 + c (1 - q) delta)^2 for independent answers X with and X' without the target. Given who is in which
+    round, answers are independent, so the product over as many rounds of each kind exceeds 1 / p with
+    probability at most p (Markov). Rule and stake c are fixed on every second round, and counted on others.
+
+    >>> members = np.arange(400) % 8 < 4
+    >>> bet_against_promise([np.where(members, 1.0, -1.0)[:, None]], members, 0.5, 0.0) < 1e-12
+    True
+    """
+    right_at_most = float(expit(epsilon))
+    choose = np.arange(members.size) % 2 == 0
+    best, column, threshold, stake = 0.0, 0, 0.0, 0.0
+    for number, one in enumerate(scores):
+        for least in np.unique(np.quantile(np.abs(one[choose]), _QUANTILES)):
+            gains = _gains(one[choose], members[choose], least, right_at_most)
+            growths = [np.log1p(share / right_at_most * gains).mean() for share in _STAKES]
+            if max(growths) > best:
+                best, column, threshold = max(growths), number, float(least)
+                stake = _STAKES[int(np.argmax(growths))] / right_at_most
+    count = ~choose & _as_many_of_each(members, ~choose)
+    if not stake or not count.any():
+        return 1.0
+    gains = _gains(scores[column][count], members[count], threshold, right_at_most)
+    fair = np.log1p(stake * (1 - right_at_most) * delta)
+    return float(min(1.0, np.exp(-(np.log1p(stake * gains) - fair).sum())))
+
+
+def _gains(scores: Reals, members: Bits, least: float, right_at_most: float) -> Reals:
+    """Right minus expected, of guesses by scores of at least this size; 0 where there is no guess."""
+    made = (np.abs(scores) >= least) & (scores != 0)
+    right = made & ((scores > 0) == members[:, None])
+    return np.asarray(right - right_at_most * made)
+
+
+def _as_many_of_each(members: Bits, among: Bits) -> Bits:
+    """As many of these rounds with the target as without it, the first ones."""
+    n_each = min(int((members & among).sum()), int((~members & among).sum()))
+    kept = np.zeros(members.size, dtype=bool)
+    for world in (members & among, ~members & among):
+        kept[np.flatnonzero(world)[:n_each]] = True
+    return kept
 
 
 @dataclass(frozen=True)
@@ -167,24 +232,27 @@ def _checked(signal: npt.ArrayLike, members: npt.ArrayLike) -> tuple[Reals, Bits
     return np.column_stack([filled, missing[:, missing.any(axis=0)]]), bits
 
 
-def _log_ratios(kinds: Ints, members: Bits) -> Reals:
-    """The sum over questions of log ratios, learned from the frequencies of kinds in every second round.
+def _log_ratios(kinds: Ints, members: Bits, alike: Ints) -> Reals:
+    """Log ratios of each answer, learned for questions that are alike from every second round.
 
     Rounds 0, 4, 8, ... are scored by tables of rounds 2, 6, 10, ..., and the other way round.
     """
-    rounds = np.arange(members.size)
-    scores = np.zeros(members.size)
+    rounds, n_kinds = np.arange(members.size), int(kinds.max()) + 1
+    scores = np.zeros(kinds.shape)
     for learn, score in (
         (rounds % 4 == 0, rounds % 4 == 2),
         (rounds % 4 == 2, rounds % 4 == 0),
         (rounds % 2 == 0, rounds % 2 == 1),
     ):
-        for column in kinds.T:
+        for group in np.unique(alike):
+            columns = np.flatnonzero(alike == group)
             inside, outside = (
-                np.bincount(column[learn & (members == world)], minlength=int(kinds.max()) + 1) + _PRIOR
+                np.bincount(kinds[np.ix_(learn & (members == world), columns)].ravel(), minlength=n_kinds)
+                + _PRIOR
                 for world in (True, False)
             )
-            scores[score] += np.log(inside / outside)[column[score]]
+            ratios = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+            scores[np.ix_(score, columns)] = ratios[kinds[np.ix_(score, columns)]]
     return scores
 
 

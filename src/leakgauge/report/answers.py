@@ -6,7 +6,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import bound_end_text, interval_text, value_text
+from leakgauge.report.metric_text import UNIT_NAMES, bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, DRAWN_SPLITS, ONE_RELEASE, Risk, RiskStatus, leading_metric
 from leakgauge.summary import (
@@ -18,16 +18,6 @@ from leakgauge.summary import (
     verdict_strength,
 )
 from leakgauge.verdict import Finding, Verdict
-
-UNIT_NAMES = {
-    "event": "one event",
-    "user-day": "one day of a person",
-    "user": "one person",
-    "record": "one record",
-    "step": "one record in the batch of a training step",
-    "client": "one client",
-    "group": "all records together",
-}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Metrics in the report: titles, values and intervals, and which metric stands for an attacker."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from leakgauge import catalog
 from leakgauge.promise_tests import CURVE_CHECKS
@@ -24,6 +24,26 @@ TABLE_METRICS = (  # of the main table; of alternatives the first that is known
     ("auc_mean", "auc"),
     ("tpr_at_fpr_0.01",),
 )
+UNIT_NAMES: Mapping[str, str] = {  # whom a promise protects
+    "event": "one event",
+    "user-day": "one day of one person",
+    "user": "one person",
+    "record": "one record",
+    "step": "one record in the batch of a training step",
+    "training": "one record in every batch of a training",
+    "client": "one client",
+    "group": "all records of a release together",
+}
+_UNITS_IN_TABLES: Mapping[str, str] = {
+    "event": "per event",
+    "user-day": "per day",
+    "user": "per person",
+    "record": "per record",
+    "step": "per step",
+    "training": "in every step",
+    "client": "per client",
+    "group": "together",
+}
 LARGEST_LIMIT = 0.999  # a promise that allows a larger share does not limit it
 
 
@@ -79,6 +99,24 @@ def value_text(name: str, value: float | None) -> str:
     ('73.1%', '0.800')
     """
     return number_format.percent(value) if describe_metric(name).is_share else number_format.measured(value)
+
+
+def promised_text(promised: Mapping[str, Any] | None) -> str:
+    """The epsilon of a promise for a table; of which unit it is, where the label is about another one.
+
+    >>> promised_text({"epsilon": 3.94, "unit": "step", "nominal": {"epsilon": 4.0, "unit": "record"}})
+    '3.94 per step'
+    >>> promised_text({"epsilon": 1.0, "unit": "user", "nominal": {"epsilon": 1.0, "unit": "user"}})
+    '1'
+    """
+    if not promised:
+        return number_format.NOTHING
+    epsilon, unit = promised["epsilon"], str(promised.get("unit") or "")
+    text = "∞" if epsilon is None else number_format.number(epsilon)
+    nominal = promised.get("nominal") or {}
+    if nominal.get("epsilon") is None or nominal.get("unit") in (None, unit):
+        return text
+    return f"{text} {_UNITS_IN_TABLES.get(unit, f'per {clip(unit)}')}"
 
 
 def bound_text(name: str, bound: float | None) -> str:

@@ -8,9 +8,9 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.metric_text import UNIT_NAMES
 from leakgauge.report.number_format import percent
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.report.sections.promises import UNITS
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,
@@ -28,6 +28,10 @@ SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
     "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
 )
+STATE_A_LIMIT_IN_PYTHON = (
+    'State how much is acceptable, such as limits={"accuracy": 0.6} of judge and audit_model, or under '
+    "[limits] in a plan."
+)
 
 
 def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
         *_stronger_promise(run),
         *_more_releases(run),
         *(
-            [STATE_A_LIMIT]
+            [STATE_A_LIMIT_IN_PYTHON if run.without_plan else STATE_A_LIMIT]
             if run.summary.risk.status is RiskStatus.NO_LIMIT and not run.summary.limits
             else []
         ),
@@ -136,9 +140,11 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
         weak = weak or promise.strength is PromiseStrength.WEAK
     if not weak:
         return []
-    unit = UNITS.get(promise.unit or "", "one person")
-    nominal = UNITS.get(promise.nominal_unit or "", "")
+    unit = UNIT_NAMES.get(promise.unit or "", "one person")
+    nominal = UNIT_NAMES.get(promise.nominal_unit or "", "")
     instead = f" instead of {nominal}" if nominal and promise.nominal_unit != promise.unit else ""
+    if promise.unit in (Unit.STEP, Unit.TRAINING):
+        return ["Claim a smaller ε for the training: with more noise, fewer steps or smaller batches."]
     kept = _epsilon_that_keeps(limits, promise.delta or 0.0)
     return [f"Promise ε for {unit}{instead}, and lower it{kept}."]
 
@@ -161,6 +167,9 @@ def _more_releases(run: JudgedRun) -> list[str]:
     needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
     if not needed or promise.status == Finding.VIOLATED:
         return []
+    if run.without_plan:
+        more = f"at least {max(needed)} releases and another seed"
+        return [f"Audit again with {more}, because this result has been seen."]
     again = "and start over with --fresh and another --seed, because this result has been seen"
     bounds = [verdict.metrics["epsilon"] for verdict in run.verdicts if "epsilon" in verdict.metrics]
     if any("valid at any time" in bound.method for bound in bounds):
@@ -172,6 +181,8 @@ def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:
     """Whether the people who can be recognised could be counted, and were not."""
     domain = None if leading is None else catalog.find_domain(leading.domain)
     if domain is None or domain.exposure is None or run.manifest.get("exposure"):
+        return []
+    if run.without_plan:
         return []
     return [domain.exposure.advice]
 

@@ -83,6 +83,7 @@ def save_result(
         "summary": summary or summarise_run(verdicts),
         "notes": dict.fromkeys(notes, audits),
         "seed": verdicts[0].seed,
+        "without_plan": True,
         "date": datetime.now(UTC).date().isoformat(),
     }
     return write_run_report(verdicts, manifest, file)

@@ -40,6 +40,11 @@ class JudgedRun:
         given: RunSummary | None = self.manifest.get("summary")
         return given or summarise_run(self.verdicts)
 
+    @property
+    def without_plan(self) -> bool:
+        """Whether the result is that of a Python call, so that advice must not speak of a plan."""
+        return bool(self.manifest.get("without_plan"))
+
 
 def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
     """Write the report: the decision first, then an appendix with the numbers and what they are based on."""

@@ -92,7 +92,6 @@ def table_cells(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[
     estimate, name = leading_estimate(verdict), leading_metric(verdict.metrics) or ""
     epsilon = verdict.metrics.get("epsilon")
     shown = epsilon is not None and epsilon.low is not None
-    promised = verdict.promised
     return (
         words,
         str(verdict.risk.status) if verdict.risk else "no limit",
@@ -102,11 +101,7 @@ def table_cells(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[
         f"≥ {metric_text.low_text('epsilon', epsilon, verdict.bounds.get('epsilon'))}"
         if epsilon and shown
         else number_format.NOTHING,
-        number_format.NOTHING
-        if promised is None
-        else "∞"
-        if promised["epsilon"] is None
-        else number_format.number(promised["epsilon"]),
+        metric_text.promised_text(verdict.promised),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from leakgauge import verdict
 from leakgauge.catalog import PreparedAudit, domain_with_model_audit, prepare_contenders
+from leakgauge.core.errors import naming_arguments
 from leakgauge.core.game import Challenger, NoControl, Trials
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import Contender, MetricsTable, plan_of
@@ -23,6 +24,14 @@ from leakgauge.support.table_reader import convert_value
 from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
 AUDIT = "model"
+ARGUMENTS = (  # what the keys of a plan are called here
+    (f"plan: audit {AUDIT!r}.metrics: ", ""),
+    (f"plan: audit {AUDIT!r}.", ""),
+    ("plan: ", ""),
+    ("challenger.train (your own code) or challenger.recipe", "train"),
+    ("raise challenger.reference, or mark rows as reference", "give reference=(X, y)"),
+    ("challenger.", ""),
+)
 LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
 
@@ -94,20 +103,21 @@ def audit_model(
         "cache": convert_value(bool, cache, "cache"),
         "accuracy_check": convert_value(bool, accuracy_check, "accuracy_check"),
     }
-    challenger, usual = prepare(
-        model,
-        (X_members, y_members),
-        (X_others, y_others),
-        reference=reference,
-        train=train,
-        shadows=Path(shadows) if isinstance(shadows, str) else shadows,
-        seed=convert_value(int, seed, "seed"),
-        options=options,
-    )
-    table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
-    plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
-    (audit,) = plan.audits
-    played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
+    with naming_arguments(*ARGUMENTS):
+        challenger, usual = prepare(
+            model,
+            (X_members, y_members),
+            (X_others, y_others),
+            reference=reference,
+            train=train,
+            shadows=Path(shadows) if isinstance(shadows, str) else shadows,
+            seed=convert_value(int, seed, "seed"),
+            options=options,
+        )
+        table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
+        plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
+        (audit,) = plan.audits
+        played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
     return judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
 
 

@@ -4,13 +4,19 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from leakgauge.catalog import domain_with_training_audit
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, naming_arguments
 from leakgauge.plan import MOST_ROUNDS, MetricsTable
 from leakgauge.runner.in_memory import check_seed, play_function_audit
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict
 
 TRAININGS, TRAININGS_PER_BLOCK = 400, 20  # where each training has one coin
+ARGUMENTS = (  # what the keys of a plan are called here
+    ("challenger.claim.", ""),
+    ("challenger.claim: ", ""),
+    ("challenger.dp_training", "train"),
+    ("challenger.", ""),
+)
 
 
 def audit_training(
@@ -77,21 +83,23 @@ def audit_training(
     table = {key: value for key, value in table.items() if value is not None}
     table["claim"] = {key: value for key, value in claim.items() if value is not None}
     domain, set_up = domain_with_training_audit()
-    audit = set_up(train, table)
+    with naming_arguments(*ARGUMENTS):
+        audit = set_up(train, table)
     usual = 1 if canaries is not None else TRAININGS if coin == "training" else int(steps)
     whole = usual if rounds is None else convert_value(int, rounds, "rounds")
     if not 1 <= whole <= MOST_ROUNDS:
         raise BadInput(f"rounds must be in 1..{MOST_ROUNDS}, got {rounds}; {usual} is usual")
-    return play_function_audit(
-        domain,
-        audit,
-        name=name,
-        challenger=table,
-        mechanism={},
-        promise=audit.challenger.guarantee,
-        rounds=whole,
-        seed=check_seed(seed),
-        workers=1,
-        metrics=MetricsTable(confidence=convert_value(float, confidence, "confidence")),
-        block=int(steps) if coin == "step" and canaries is None else TRAININGS_PER_BLOCK,
-    )
+    with naming_arguments(*ARGUMENTS):
+        return play_function_audit(
+            domain,
+            audit,
+            name=name,
+            challenger=table,
+            mechanism={},
+            promise=audit.challenger.guarantee,
+            rounds=whole,
+            seed=check_seed(seed),
+            workers=1,
+            metrics=MetricsTable(confidence=convert_value(float, confidence, "confidence")),
+            block=int(steps) if coin == "step" and canaries is None else TRAININGS_PER_BLOCK,
+        )

@@ -134,7 +134,7 @@ def test_missing_reference_rows_give_advice():
 def test_unknown_training_has_no_shadows():
     for shadows in (shadows_without_targets, shadows_with_targets):
         for reference in (0, 60):
-            with pytest.raises(BadInput, match="does not say how this one was trained; use loss_threshold"):
+            with pytest.raises(BadInput, match="not stated how this one was trained; use loss_threshold"):
                 shadows(small(rng(), reference=reference, targets=3, trainer=None), 4, rng())
 
 

@@ -29,7 +29,7 @@ def test_shared_rounds_are_mentioned(make, read):
 
 def test_correction_and_rounds_are_mentioned(make, read):
     text = read(make("undecided", corrected_for=12), make("undecided", rounds_needed=None, label="never"))
-    assert "divided by 12, the number of attackers in the plan" in text
+    assert "divided by 12, the number of attackers" in text
     assert "one-threshold one_threshold auxiliary fair 20 1 12 no 66,048" in text
     assert "never enough" in text
 

@@ -9,12 +9,12 @@ from leakgauge.verdict import Finding
 def test_cell_has_value_interval_and_bound(make):
     table = metric_tables([make()])
     assert "70.1%<small>68.1% to 72.2%</small><small>allowed 73.1%</small>" in table
-    assert "≥ 0.765<small>allowed 1</small>" in table
+    assert "≥ 0.765<small>allowed 1 per person</small>" in table
 
 
 def test_exceeded_bound_is_marked_in_words(make):
     table = metric_tables([make("violated")])
-    assert '<td class="n beyond">≥ 1.43<small>exceeds 1</small>' in table
+    assert '<td class="n beyond">≥ 1.43<small>exceeds 1 per person</small>' in table
     assert "<small>exceeds 73.1%</small>" in table
 
 

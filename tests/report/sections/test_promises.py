@@ -1,11 +1,22 @@
 from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.report.metric_text import UNIT_NAMES, promised_text
 from leakgauge.report.run_report import JudgedRun
-from leakgauge.report.sections.promises import RELATIONS, UNITS, promise_text, section
+from leakgauge.report.sections.promises import RELATIONS, promise_text, section
 
 
 def test_every_unit_and_relation_has_a_text():
-    assert set(UNITS) == {str(unit) for unit in Unit}
+    assert set(UNIT_NAMES) == {str(unit) for unit in Unit}
     assert set(RELATIONS) == {str(relation) for relation in Relation}
+
+
+def test_tables_say_which_unit_a_promise_is_about_where_the_label_is_about_another():
+    label = {"epsilon": 4.0, "unit": "record"}
+    found = {unit: promised_text({"epsilon": 3.94, "unit": unit, "nominal": label}) for unit in Unit}
+    assert found.pop(Unit.RECORD) == promised_text({"epsilon": 3.94, "unit": "step"}) == "3.94"
+    assert found[Unit.STEP] == "3.94 per step"
+    assert found[Unit.TRAINING] == "3.94 in every step"
+    assert len(set(found.values())) == len(found)
+    assert all(text.startswith("3.94 ") for text in found.values())
 
 
 def test_unlimited_promise_is_named():
@@ -85,7 +96,7 @@ def test_promise_is_explained_in_words(make, plain):
     text = plain(section(JudgedRun([make(promised=promised, bounds={"accuracy": 1.0})], {})).html)
     assert (
         "ε = 29,251,752 for all records of a release together allows an attacker to be right all of the time "
-        "(coin toss: 50%). It follows from the plan, which promises ε = 1 for one record: this audit is "
+        "(coin toss: 50%). It follows from what is stated, ε = 1 for one record: this audit is "
         "about all records of a release together, for which the ε of all parts add up."
     ) in text
     strict = plain(section(JudgedRun([make()], {})).html)

@@ -128,8 +128,8 @@ def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:
     """How the released model is trained; refused where that is not known."""
     if knowledge.trainer is None:
         raise BadInput(
-            "shadow models are trained like the released model, and the plan does not say how this one was "
-            "trained; use loss_threshold, or state how to train them: challenger.train (your own code) or "
+            "shadow models are trained like the released model, and it is not stated how this one was "
+            "trained; use loss_threshold, or state it: challenger.train (your own code) or "
             "challenger.recipe, or bring predictions of models that you trained: challenger.shadows"
         )
     return knowledge.trainer

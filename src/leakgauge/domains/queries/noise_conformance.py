@@ -20,12 +20,14 @@ from leakgauge.referee.stated_noise import Rounding
 FEWEST_RESIDUALS = 20  # fewer are not tested
 MOST_RESIDUALS = 50_000  # that are tested: enough to tell noise scales that differ by 2 %
 MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals that are tested if there are more
+_EXACT = 1e-9  # of the noise scale: a residual that floating point alone explains
 _CLEAR = 3.0  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 EQUAL_ANSWERS = (
     "different questions of one session got exactly the same answer, where their true answers are equal: "
-    "their noise is used again, so that differences between questions show without noise, unless the service "
-    "repeats an answer whatever it is asked, which reveals no more than that answer"
+    "either their noise is used again, or the service repeats an answer, which reveals no more than that "
+    "answer; questions with different true answers would tell, such as those of split_likelihood with more "
+    "known records"
 )
 
 
@@ -67,7 +69,7 @@ class NoiseComparison:
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
         if test.name == REUSED and self._equal_answers:
-            return replace(test, finding=EQUAL_ANSWERS)
+            return replace(test, finding=EQUAL_ANSWERS, violates=False)
         if test.violates or self._always is None:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
@@ -79,9 +81,14 @@ class NoiseComparison:
 
     @property
     def _equal_answers(self) -> bool:
-        """Whether answers are equal only where their true values are: noise again, or the same answer."""
-        p_values = [self._between_questions(which).p_value for which in ("same", "different")]
-        return p_values[0] < CERTAIN <= p_values[1]
+        """Whether answers are equal where their true values are, and hardly any others could be compared.
+
+        It may then be the same answer again. Where enough true values differ, equal answers would show there
+        too (``repeated``), so that equal noise depends on the true value, which it reveals.
+        """
+        different = self._between_questions("different")
+        few = different.n_pairs < FEWEST_RESIDUALS
+        return few and self._between_questions("same").p_value < CERTAIN <= different.p_value
 
     @cached_property
     def _always(self) -> bool | None:
@@ -143,7 +150,9 @@ class NoiseComparison:
 
     @cached_property
     def dependent(self) -> str | None:
-        """Why sessions are not independent, if they are not."""
+        """Why sessions are not independent, if they are not; without any noise they share none."""
+        if self._without_noise:
+            return None
         if any(self._between_sessions(which).p_value < CERTAIN for which in ("different", "same", "answers")):
             return (
                 "sessions share their noise, so that they count as one session and no number of them shows "
@@ -151,6 +160,12 @@ class NoiseComparison:
                 "session, or none"
             )
         return None
+
+    @property
+    def _without_noise(self) -> bool:
+        """Whether (nearly) all answers are the true ones, so that they are equal for that reason."""
+        seen = self._residuals[np.isfinite(self._residuals)]
+        return seen.size > 0 and float(np.mean(np.abs(seen) <= _EXACT * self._scale)) > 0.99
 
     @cached_property
     def _noise(self) -> AdditiveNoise:

@@ -18,6 +18,7 @@ from leakgauge.referee.side_channels import low_order_bits, told_by
 
 FEWEST_ROUNDS = 20  # fewer are not tested
 MOST_TARGETS = 3  # whose channels are tested
+MOST_ANSWERS = 30  # of a round whose last bits are tested
 RESPONSE_TIMES = "response_times"
 NOTICEABLE_TIME = log(3)  # epsilon of times that tell the bit in 75 % of rounds; less is not reported
 
@@ -107,15 +108,29 @@ def _mean_seconds(answers: GatheredAnswers, asked: Bits) -> Reals:
 
 
 def _low_bits(answers: GatheredAnswers, members: Bits, asked: Bits, rules: OracleRules) -> list[NoiseTest]:
-    """Whether the last bits of the first answer about a target tell more than one answer may."""
+    """Whether the last bits of answers about a target tell more than one answer may."""
     if not rules.real_valued:
         return []
     usable = (asked & answers.independent).all(axis=0)  # whether there is an answer may tell something too
     if not usable.any():
         return []
-    column = int(np.argmax(usable))
+    columns = np.flatnonzero(usable)[:MOST_ANSWERS]
     one_answer = rules.noise.guarantee
-    return [low_order_bits(answers.answers[:, column], members, one_answer.epsilon, one_answer.delta)]
+    return [
+        low_order_bits(
+            answers.answers[:, columns],
+            members,
+            one_answer.epsilon,
+            one_answer.delta,
+            alike=_alike(answers.truths[:, columns]),
+        )
+    ]
+
+
+def _alike(truths: Reals) -> npt.NDArray[np.int64]:
+    """The same number for questions that have the same true answers in all rounds."""
+    _, numbers = np.unique(truths, axis=1, return_inverse=True)
+    return np.asarray(numbers, dtype=np.int64).ravel()
 
 
 def _only_not_as_stated(test: NoiseTest) -> NoiseTest:

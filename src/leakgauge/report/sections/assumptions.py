@@ -34,7 +34,7 @@ in one release are never counted as independent.{% endif %}</li>
 {% endfor %}
 <li><strong>Many attackers.</strong> Each interval holds by itself. Findings hold together: their chance
 of error
-is divided by {{ corrected }}, the number of attackers in the plan.</li>
+is divided by {{ corrected }}, the number of attackers.</li>
 <li><strong>Number of releases.</strong>
 {% if stopped %}
 For {{ stopped }} the audit stopped as soon as a violation was shown, by a test that may be read at any

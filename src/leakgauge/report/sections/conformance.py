@@ -13,7 +13,7 @@ ORDER = 23
 MOST_ROWS = 40
 
 _TEMPLATE = """
-<p>Besides the attacks, everything that was given to them was compared with what the plan states. Some of
+<p>Besides the attacks, everything that was given to them was compared with what is stated. Some of
 it needs no statistics. The tests below have half of the error that a finding may have, and are corrected for
 their number (Holm 1979). A test that rejects is either a violation, since it means a larger ε, or says only
 that the mechanism is not as stated.</p>

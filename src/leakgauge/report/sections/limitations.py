@@ -11,7 +11,7 @@ _TEMPLATE = """
 <li><strong>Proof.</strong> An audit can refute a promise, never prove one. “Not violated” does not mean that
 the release is safe.</li>
 <li><strong>Other attackers.</strong> Only these were tried: {{ names }}.</li>
-<li><strong>Other people and data.</strong> The result is about the targets and the data of this plan; other
+<li><strong>Other people and data.</strong> The result is about the targets and the data of this audit; other
 people may be more exposed.</li>
 <li><strong>Rare leaks.</strong> A leak that occurs once in very many releases can go unnoticed.</li>
 {% if delta %}

@@ -16,6 +16,7 @@ from leakgauge.report.metric_text import (
     is_shown,
     low_text,
     metrics_in,
+    promised_text,
     table_metrics,
     value_text,
 )
@@ -211,11 +212,19 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": bound_text(metric, bound)
+        "allowed": _allowed_text(verdict, metric)
         if exceeds_bound(verdict, metric) or (known and _limits(verdict))
         else "",
         "beyond": exceeds_bound(verdict, metric),
     }
+
+
+def _allowed_text(verdict: Verdict, metric: str) -> str:
+    """The most that the promise allows; for epsilon the promise itself, with the unit that it is about."""
+    bound, promised = verdict.bounds.get(metric), verdict.promised or {}
+    if metric == "epsilon" and bound is not None and bound == promised.get("epsilon"):
+        return promised_text(promised)
+    return bound_text(metric, bound)
 
 
 def _limits(verdict: Verdict) -> bool:

@@ -12,16 +12,6 @@ ORDER = 25
 MOST_ROWS = 40
 _ALL_REPLACED = "data in which they are all replaced by others"
 INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
-UNITS: Mapping[str, str] = {
-    "event": "one event",
-    "user-day": "one day of one person",
-    "user": "one person",
-    "record": "one record",
-    "step": "one record in the batch of a training step",
-    "client": "one client",
-    "group": "all records of a release together",
-}
-
 RELATIONS: Mapping[str, str] = {
     "add_remove": "data with and without it",
     "replace_one": "data in which it is replaced by another",
@@ -53,7 +43,7 @@ more δ: from the promise to each part
 <caption>The promise of each audit. {{ omitted }}</caption>
 <thead><tr>
 <th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
-<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">Stated in the plan</th>
+<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">Stated as</th>
 <th scope="col" class="n">ε achieved exactly</th>
 {% if least %}<th scope="col" class="n">ε of the most active person</th>{% endif %}
 {% if composed %}
@@ -112,12 +102,12 @@ def promise_text(promised: Mapping[str, Any]) -> str:
     return (
         f"ε{_EQUALS}{'∞' if epsilon is None else number_format.number(epsilon)}"
         + (f", δ{_EQUALS}{number_format.number(delta)}" if delta else "")
-        + (f" for {UNITS.get(unit, clip(unit))}" if unit else "")
+        + (f" for {metric_text.UNIT_NAMES.get(unit, clip(unit))}" if unit else "")
     )
 
 
 def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None) -> str:
-    """What a promise means in practice, and where its ε comes from if the plan states another one.
+    """What a promise means in practice, and where its ε comes from if another one is stated.
 
     >>> promise_meaning({"epsilon": 1.0, "unit": "user"}, 0.7310)
     'ε\xa0=\xa01 for one person allows an attacker to be right up to 73.1% of the time (coin toss: 50%).'
@@ -130,12 +120,12 @@ def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None)
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
     why = (
         "which the noise that the claim needs protects so far: sampling, which protects more, is not tested"
-        if unit == Unit.STEP
+        if unit in (Unit.STEP, Unit.TRAINING)
         else "for which the ε of all parts add up"
     )
     origin = (
-        f" It follows from the plan, which promises {claim_text(nominal)}: this audit is about "
-        f"{UNITS.get(unit, clip(unit))}, {why}."
+        f" It follows from what is stated, {claim_text(nominal)}: this audit is about "
+        f"{metric_text.UNIT_NAMES.get(unit, clip(unit))}, {why}."
         if nominal.get("epsilon") is not None and nominal.get("unit") != unit
         else ""
     )
@@ -209,7 +199,7 @@ def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
         "audit": clip(audit),
         "epsilon": number_format.number(promised.get("epsilon")),
         "delta": number_format.number(promised.get("delta")),
-        "unit": UNITS.get(unit, clip(unit)),
+        "unit": metric_text.UNIT_NAMES.get(unit, clip(unit)),
         "relation": _ALL_REPLACED if unit == Unit.GROUP else RELATIONS.get(relation, clip(relation)),
         "nominal": claim_text(nominal) if nominal.get("epsilon") is not None else number_format.NOTHING,
         "exact": number_format.number(promised.get("exact_epsilon")),

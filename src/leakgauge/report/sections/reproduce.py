@@ -11,19 +11,20 @@ LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 50_000, 60, 5
 UNKNOWN = "not recorded"
 
 _TEMPLATE = """
-<p>All random numbers of leakgauge come from the seed: the same plan with the same versions gives the same
-results, on any machine and with any number of workers. Noise that came from elsewhere, such as a live
-service,
-differs each time.</p>
+<p>All random numbers of leakgauge come from the seed: the same {{ subject }} with the same versions gives
+the same results, on any machine and with any number of workers. Noise that came from elsewhere, such as a
+live service, differs each time.</p>
 {% if command %}
 <p>{% if saved %}Save the plan below as <code>{{ saved }}</code>, then run:{% else %}Run:{% endif %}</p>
 <pre class="command"><code>{{ command }}</code></pre>
-{% else %}
+{% elif subject == "plan" %}
 <p class="note">The command that made these verdicts was not recorded.</p>
 {% endif %}
 <dl class="settings">
 <div><dt>Seed</dt><dd>{{ seed }}</dd></div>
+{% if subject == "plan" %}
 <div><dt>Digest of plan, data and code</dt><dd><code>{{ digest }}</code></dd></div>
+{% endif %}
 {% for digest, audits in data %}
 <div><dt>Digest of your data and code</dt><dd><code>{{ digest }}</code> <span class="note">({{ audits
 }})</span>
@@ -54,6 +55,7 @@ def section(run: run_report.JudgedRun) -> page.Section:
     ]
     html = page.render_html(
         _TEMPLATE,
+        subject="call" if run.without_plan else "plan",
         command=clip(given, 1000) if given else f"leakgauge run {name}" if name else "",
         saved=(_plan_of(str(given)) if given else name) if text else "",
         seed=", ".join(written[:MOST_SEEDS]),

@@ -38,6 +38,7 @@ def test_one_coin_for_each_training_is_judged_by_trainings():
     found = leakgauge.audit_training(numpy_loop(0.3, 20, 1.35), coin="training", rounds=40, **claim)
     assert found.finding == "violated"
     assert found.rounds == 40
+    assert found.promised["unit"] == "training"  # a canary is in every batch, or in none
     assert "step_rates" in [row["name"] for row in found.conformance]
 
 

@@ -140,7 +140,7 @@ def test_rejects_mechanism_for_finished_model(folder, capsys):
 
 @pytest.mark.parametrize("attack", ["lira", "rmia", "shadow", "calibrated_loss"])
 def test_rejects_attacks_that_need_training(folder, capsys, attack):
-    assert "does not say how this one was trained" in refusal(
+    assert "it is not stated how this one was trained" in refusal(
         write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys
     )
 

@@ -111,7 +111,7 @@ class TrainingClaim:
         return Guarantee(
             epsilon=gdp.epsilon_at(mu, self.delta),
             delta=self.delta,
-            unit=Unit.STEP,
+            unit=Unit.STEP if steps == 1 else Unit.TRAINING,
             nominal_epsilon=self.epsilon,
             nominal_unit=Unit.RECORD,
             curve=gdp.curve(mu),
