@@ -94,6 +94,7 @@ class Attack:
         distances = [layer_stealth(one.layers, knowledge.sent, knowledge.stack, rng) for one in planted]
         numbers = {name: float(np.mean([one[name] for one in distances])) for name in distances[0]}
         numbers["whole_update"] = float(np.mean([one.direction is not None for one in planted]))
+        numbers |= channel_numbers(knowledge)
         return Scorer(UpdateScorer(planted), Reading(threshold=0.0, studied=numbers))
 
     def _plant(self, knowledge: AppServerKnowledge, target: int, rng: Generator) -> PlantedTarget:
@@ -106,8 +107,9 @@ class Attack:
         crafted = [self._craft(knowledge, features, plant) for plant in plants]
         filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
+        plain = _tried(simple, knowledge, target, self.games, rng)[1]
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
-        return best if share > right else simple
+        return best if share > plain else simple
 
     def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, plant: Plant) -> PlantedLayers:
         plant = replace(plant, stealthy=self.stealthy)
@@ -142,6 +144,20 @@ class Attack:
         return PlantedTarget(layers, direction, middle, norm)
 
 
+def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
+    """Return what the app's own clipping and noise allow at most, as far as its parameters are known."""
+    channels = knowledge.channels
+    optima = [
+        optimum
+        for channel in channels
+        if channel.clipped == "example" and (optimum := channel.optimum(knowledge.iterations)) is not None
+    ]
+    found = {"channel_optimum": min(optima)} if optima else {}
+    if channels:
+        found["channel_ceiling"] = min(channel.ceiling(knowledge.iterations) for channel in channels)
+    return found
+
+
 def _without_last_bias(update: Arrays, knowledge: AppServerKnowledge) -> Arrays:
     last = knowledge.stack.biases[-1]
     return {name: array * 0 if name == last else array for name, array in update.items()}
@@ -150,7 +166,7 @@ def _without_last_bias(update: Arrays, knowledge: AppServerKnowledge) -> Arrays:
 def _tried(
     planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
 ) -> tuple[PlantedTarget, float]:
-    """Play a matched filter on rows of the attacker's own; return it, and how often it would be right.
+    """Play on rows of the attacker's own; return the same with a better cut-off, and how often it is right.
 
     Clients with the target and without have the same other rows and the same seed. Noise that is added to an
     update is then the same in both and cancels, so that few games show what the target adds.

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
+
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]  # by their names in the app's messages
 RowKey: TypeAlias = tuple[int, int]  # partition, position in it
 
@@ -78,6 +80,7 @@ class AppDescription:
     notes: tuple[str, ...]
     protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
     keeps_state: bool  # in ``context.state``
+    channels: tuple[NoisyChannel, ...] = ()  # clipping and Gaussian noise whose parameters are known
 
 
 @dataclass(frozen=True)

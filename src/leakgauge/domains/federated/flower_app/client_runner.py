@@ -3,6 +3,7 @@
 import random
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ from leakgauge.domains.federated.flower_app.linear_stack import (
     distinct_arrays,
     find_linear_stack,
 )
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.support.user_code import error_with_location
 
 _LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
@@ -107,6 +109,7 @@ class AppRunner:
         with recorder.watching():
             self.play(game)
         self._stack = find_linear_stack(recorder.calls, probe)
+        channels = self._channels(replace(game, protection="on"))
         return AppDescription(
             sent=self._sent,
             n_rows=tuple(counts),
@@ -115,7 +118,19 @@ class AppRunner:
             notes=self._notes(),
             protections=self._protections(),
             keeps_state=self._keeps_state,
+            channels=channels,
         )
+
+    def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
+        """Play a game with the app's protection, and return what is known of its noise."""
+        if not self._protections():
+            return ()
+        record = internals.OpacusRecord()
+        with record.recording():
+            self.play(game)
+        fetched = Counter(self._hook.current.fetched if self._hook.current else ())
+        opacus = record.channel([fetched[row] for row in range(len(game.rows))])
+        return (*self._mods.channels, *([opacus] if opacus else []))
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
         sources = self._hook.sources
