@@ -151,9 +151,7 @@ def splits_as_rounds(trials: Trials) -> Trials:
     return replace(trials, rounds=trials.splits, splits=None)
 
 
-def _round_estimate(
-    left_out: JackknifeStatistic, confidence: float, method: str, fewest: int
-) -> Estimate:
+def _round_estimate(left_out: JackknifeStatistic, confidence: float, method: str, fewest: int) -> Estimate:
     """Turn a statistic with rounds left out into an estimate."""
     if left_out.repeats and FEWEST_REPEATS <= left_out.values.size < FEWEST_ROUNDS:
         low, high = repeat_interval(
@@ -193,9 +191,7 @@ def _too_few(left_out: JackknifeStatistic, fewest: int) -> str:
     of_each = f"{FEWEST_OF_A_WORLD} with a member and {FEWEST_OF_A_WORLD} with a non-member"
     if left_out.values.size < fewest:
         kind = "rounds are" if fewest == FEWEST_ROUNDS else "rounds beside those that choose thresholds are"
-        return (
-            f"no interval: {left_out.values.size} {kind} too few; at least {fewest} are needed, {of_each}"
-        )
+        return f"no interval: {left_out.values.size} {kind} too few; at least {fewest} are needed, {of_each}"
     return f"no interval: too many rounds are of one kind; at least {of_each} are needed"
 
 

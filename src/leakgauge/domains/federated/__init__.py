@@ -86,14 +86,14 @@ DOMAIN = Domain(
         ),
         "channel_optimum": Term(
             title="Success, at most, if others send nothing",
-            meaning="for a target that fills the clipping bound while all other rows send nothing; no attacker "
-            "who silences other rows does better, one who lets them push the other way might",
+            meaning="for a target that fills the clipping bound while all other rows send nothing; no attack "
+            "that silences other rows does better, one that lets them push the other way might",
             is_share=True,
         ),
         "channel_ceiling": Term(
             title="Success, at most, by anybody",
-            meaning="the same if the target moves the answer from one side of the clipping bound to the other; "
-            "no attacker does better",
+            meaning="the same if the target turns the answer from one side of the clipping bound to the "
+            "other; no attacker does better",
             is_share=True,
             bound="upper",
         ),

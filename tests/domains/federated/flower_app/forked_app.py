@@ -47,7 +47,7 @@ class ForkedPopen:
                 os.dup2(source, number)
             os.closerange(3, 256)
             os.environ.update(env)
-            sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))
+            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate("rww"))
             try:
                 client_process.main()
             finally:

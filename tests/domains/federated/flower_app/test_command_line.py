@@ -97,7 +97,9 @@ def test_project_without_a_client(tmp_path, run):
 
 def test_app_that_downloads(tmp_path, run):
     copy_app(tmp_path, task=[(LOADED, DOWNLOAD + LOADED)])
-    refused(run(), tmp_path, r"asked the network for images\.example\.org.* no network access: .*write inject =")
+    refused(
+        run(), tmp_path, r"asked the network for images\.example\.org.* no network access: .*write inject ="
+    )
 
 
 def test_claim_without_delta_about_gaussian_noise(tmp_path, run):

@@ -155,9 +155,7 @@ class AppChallenger(ChallengerDefaults):
     def release(self, members: Bits, rng: Generator) -> AppBlock:
         compared = self.cross_check if self.protection == "off" else 0
         seed = int(rng.integers(2**62))
-        return AppBlock(
-            self.settings, self.rows, members, seed, self.protection, self.iterations, compared
-        )
+        return AppBlock(self.settings, self.rows, members, seed, self.protection, self.iterations, compared)
 
     def control(self) -> "AppChallenger":
         """One target through the same client, without the noise and clipping that can be switched off."""
@@ -203,8 +201,9 @@ def _guarantee(table: AppTable, about: AppDescription) -> Guarantee | None:
     promise = table.promise
     if promise.delta == 0 and about.channels:
         raise BadInput(
-            f"challenger.promise: epsilon = {promise.epsilon:g} is stated without delta, and the Gaussian noise "
-            f"of {about.channels[0].name} keeps no epsilon without one; add delta = 1e-5, or what you claim"
+            f"challenger.promise: epsilon = {promise.epsilon:g} is stated without delta, and the Gaussian "
+            f"noise of {about.channels[0].name} keeps no epsilon without one; add delta = 1e-5, or what you "
+            "claim"
         )
     return Guarantee(epsilon=promise.epsilon, delta=promise.delta, relation=Relation.REPLACE_ONE)
 

@@ -15,8 +15,8 @@ class NoisyChannel:
     """Gaussian noise that an app adds, and what it clips: every "example", or a whole "update".
 
     ``multiplier`` is the standard deviation in units of the clipping bound. The noise is added in each of
-    ``steps``, of which a row is in ``reads``; where batches are drawn at random, that is a mean. ``sums`` says
-    whether the update is the sum of all steps with equal weights (SGD without momentum and at one rate).
+    ``steps``, of which a row is in ``reads``; where batches are drawn at random, that is a mean. ``sums``
+    says whether the update is the sum of all steps with equal weights (SGD without momentum, at one rate).
     """
 
     name: str
@@ -63,7 +63,7 @@ class NoisyChannel:
         said += f" in each of {self.steps} steps, {self.reads:.3g} of which read a given record"
         if optimum is not None:
             said += (
-                f"; an attacker for whom all other records send nothing is right at most {optimum:.1%} of the "
-                "time"
+                f"; an attacker who makes all other records send nothing is right at most {optimum:.1%} of "
+                "the time"
             )
         return f"{said}; one who sees every step, and anybody else, at most {ceiling:.1%}"
