@@ -21,11 +21,11 @@ def rng(*key):
     return np.random.default_rng([11, *key])
 
 
-def network(*widths):
+def network(*widths, activation=torch.nn.ReLU):
     torch.manual_seed(3)
     sizes = (N_FEATURES, *widths, CLASSES)
     layers = [torch.nn.Linear(a, b) for a, b in pairwise(sizes)]
-    parts = [part for layer in layers for part in (layer, torch.nn.ReLU())][:-1]
+    parts = [part for layer in layers for part in (layer, activation())][:-1]
     net = torch.nn.Sequential(*parts)
     names = [name.removesuffix(".weight") for name in net.state_dict() if name.endswith("weight")]
     stack = LinearStack(
@@ -34,6 +34,7 @@ def network(*widths):
         dropout=False,
         features=N_FEATURES,
         width=widths[0],
+        smooth=activation is not torch.nn.ReLU,
     )
     return net, {name: value.numpy().copy() for name, value in net.state_dict().items()}, stack
 
@@ -73,6 +74,18 @@ def test_watched_weights_move_for_the_target_alone(widths, stealthy):
     with_target = update(net, sent, others, labels, weight_decay=0.1)
     assert planted.fired(without) == 0
     assert planted.fired(with_target) > 0
+
+
+@pytest.mark.parametrize("widths", [(40, 16), (40,)])
+@pytest.mark.parametrize("activation", [torch.nn.GELU, torch.nn.SiLU])
+def test_smooth_functions_leave_other_rows_as_good_as_inactive(widths, activation):
+    net, honest, stack = network(*widths, activation=activation)
+    features = rows()
+    planted = Plant().craft(honest, stack, features, 30)
+    others, labels = rng(3).normal(size=(30, N_FEATURES)), rng(4).integers(CLASSES, size=30)
+    without = planted.fired(update(net, honest | planted.arrays, others, labels))
+    others[7], labels[7] = features.target[0], 2
+    assert planted.fired(update(net, honest | planted.arrays, others, labels)) > 1e4 * without
 
 
 def test_shape_and_type_are_kept():

@@ -30,6 +30,7 @@ SURE = (
     "client state",
     "worker processes",
     "dropout",
+    "gelu",
 )
 
 

@@ -58,8 +58,8 @@ class ClientAnswer:
 class LinearStack:
     """Consecutive linear layers at the end of the user's network: names of their weights and biases.
 
-    Two layers with a ReLU between them, or three with two. ``dropout`` says whether values are dropped
-    between them.
+    Two layers with a ReLU between them, or three with two; ``smooth`` says that it is a GELU or SiLU, which
+    are the same for large numbers. ``dropout`` says whether values are dropped between them.
     """
 
     weights: tuple[str, ...]
@@ -67,6 +67,7 @@ class LinearStack:
     dropout: bool
     features: int  # that enter the first of them
     width: int  # outputs of the first layer
+    smooth: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,9 @@ class AppRunner:
         sys.path.insert(0, str(settings.project))
         self._hook = self._install_hook(components["clientapp"])
         self._client = self._load(components["clientapp"], "ClientApp")
+        self._mods.require_single_updates()
+        self._strategies = internals.StrategyRecord()
+        self._strategies.install()
         self._template = self._first_message(components["serverapp"])
         self._sent = internals.arrays_of(self._template.content, "the message of the ServerApp")
         self._stack: LinearStack | None = None
@@ -166,6 +169,10 @@ class AppRunner:
             notes.append(
                 f"the app's loader has {workers} worker processes; here the client loads rows itself"
             )
+        notes.extend(
+            f"{name}: its noise is added by the server itself, and does not protect from a dishonest server"
+            for name in sorted(self._strategies.names)
+        )
         if self._keeps_state:
             notes.append("the client keeps state between messages; in every round it starts without any")
         return tuple(notes)

@@ -93,6 +93,7 @@ class ModSwitch:
         self.protection: Protection = "on"
         self.names: set[str] = set()
         self.channels: list[NoisyChannel] = []
+        self._others: set[str] = set()
 
     def install(self) -> None:
         """Let every ClientApp ask this switch which mods to apply."""
@@ -101,10 +102,19 @@ class ModSwitch:
 
         def make_switched(function: Callable[..., Any], mods: list[Any]) -> Callable[..., Any]:
             self.names |= {name for mod in mods if (name := _protection_name(mod))}
+            self._others |= {getattr(mod, "__name__", "") for mod in mods}
             self.channels = [channel for mod in mods if (channel := _local_channel(mod))]
             return lambda message, context: make_ffn(function, self._applied(mods))(message, context)
 
         client_app.make_ffn = make_switched
+
+    def require_single_updates(self) -> None:
+        """Refuse an app whose updates are hidden in a sum by secure aggregation."""
+        for name in self._others & {"secagg_mod", "secaggplus_mod"}:
+            raise BadInput(
+                f"{name}: with secure aggregation a server sees only sums of updates, and this audit reads "
+                "single ones; audit a copy of the app without the mod for what one update reveals"
+            )
 
     def _applied(self, mods: list[Any]) -> list[Any]:
         if self.protection == "on":
@@ -142,6 +152,32 @@ def _without_noise(mod: Any) -> Any:
     if not isinstance(mod, LocalDpMod):
         return mod
     return LocalDpMod(mod.clipping_norm, mod.sensitivity, np.inf, mod.delta)
+
+
+class StrategyRecord:
+    """Records which of Flower's strategies with noise a ServerApp uses; install it before it is imported."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def install(self) -> None:
+        """Watch the strategies whose server adds noise to what it aggregates."""
+        import flwr.server.strategy
+        import flwr.serverapp.strategy
+
+        for module in (flwr.server.strategy, flwr.serverapp.strategy):
+            for name in vars(module):
+                if name.startswith("DifferentialPrivacy"):
+                    self._watch(getattr(module, name))
+
+    def _watch(self, kind: Any) -> None:
+        original, names = kind.__init__, self.names
+
+        def recorded(strategy: Any, *arguments: Any, **said: Any) -> None:
+            names.add(kind.__name__)
+            original(strategy, *arguments, **said)
+
+        kind.__init__ = recorded
 
 
 class _FirstTrainMessage(BaseException):

@@ -14,6 +14,7 @@ from leakgauge.domains.federated.neurons.stealth import compare_weights
 COPIES = 4  # of the neuron, so that dropout does not lose it
 UNLIKELY = 5.0  # nats by which the target's class is less likely than others, so that these push nothing
 _DEAD = -1.0  # bias of a unit that is never active
+_SHARP = 100.0  # factor that makes a GELU or SiLU as sharp as a ReLU
 _RIDGE = 1e-6
 
 
@@ -88,13 +89,14 @@ class Plant:
         own, others = (np.abs((rows - centre) @ axes.T).sum(1) for rows in (features.target, features.others))
         cut, _ = best_batch_threshold(-own, -others, n_others)
         height = max(-cut - float(np.median(own)), 1e-12)
-        size = self._unit_size(first, axes)
+        sharpness = self._sharpness(stack)
+        size = sharpness * self._unit_size(first, axes)
         first[: 2 * pairs] = size * np.concatenate([axes, -axes])
         first_bias[: 2 * pairs] = -first[: 2 * pairs] @ centre
         if not self.stealthy:
             first_bias[2 * pairs : 2 * pairs + constants] = self.constant
         chosen = slice(0, min(COPIES, max(1, len(second) // 2)))
-        scale = self._neuron_scale(second, pairs, size * height)
+        scale = sharpness * self._neuron_scale(second, pairs, height)
         second[chosen] = 0.0
         second[chosen, : 2 * pairs] = -scale / size
         second_bias[chosen] = scale * -cut
@@ -102,6 +104,10 @@ class Plant:
         watched = np.zeros(second.shape, bool)
         watched[chosen, 2 * pairs :] = True
         return {stack.weights[1]: watched}
+
+    def _sharpness(self, stack: LinearStack) -> float:
+        """The factor that makes rows beside the target as good as inactive behind a smooth function."""
+        return _SHARP if stack.smooth and not self.stealthy else 1.0
 
     def _unit_size(self, first: Reals, axes: Reals) -> float:
         """The factor that gives crafted units the size of honest ones, where they are to look like them."""
@@ -131,7 +137,7 @@ class Plant:
         cut, _ = best_batch_threshold(own, others, n_others)
         height = max(float(np.median(own)) - cut, 1e-12)
         chosen = slice(0, min(COPIES, max(1, len(first) // 2)))
-        scale = self.constant / height
+        scale = self._sharpness(stack) * self.constant / height
         if self.stealthy:
             scale = float(np.linalg.norm(first, axis=1).mean() / np.linalg.norm(weights))
         first[chosen], bias[chosen] = scale * weights, -scale * cut
@@ -177,7 +183,7 @@ def silent_layers(sent: Arrays, stack: LinearStack) -> Arrays:
     """Return layers through which nothing flows: no weight before them moves, whatever the rows are."""
     arrays = {name: np.zeros(sent[name].shape) for name in _names(stack)}
     for name in stack.biases[:-1]:
-        arrays[name or ""][:] = _DEAD
+        arrays[name or ""][:] = _DEAD * (_SHARP if stack.smooth else 1.0)
     return arrays
 
 
