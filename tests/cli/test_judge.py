@@ -135,5 +135,6 @@ def test_non_run_folder_exits_with_code_2(call, tmp_path):
 def test_too_few_trials_say_how_many_are_needed_and_no_report_is_promised(call, tmp_path):
     (tmp_path / "few.csv").write_text("member,score\n1,0.5\n0,0.2\n1,0.9\n0,0.1\n")
     out = call("judge", "few.csv").out
-    assert "rounds are too few; at least 30 are needed, 10 with a member and 10 with a non-member." in out
+    assert "2 rounds beside those that choose thresholds are too few; at least 20 are needed" in out
+    assert "10 with a member and 10 with a non-member." in out
     assert "report" not in out

@@ -35,6 +35,7 @@ PARAMETERS = {
     "ome": BITS,
     "bit_response": BITS,
     "unary_encoding": {"categories": 2},
+    "rappor": {"categories": 2, "p": 0.0, "q": 1.0},  # else one report reveals less than epsilon
     "local_hashing": {"categories": 2, "buckets": 2, "prime": 3},  # few outputs
     "duchi": {"features": 2},
     "piecewise": {"features": 2},

@@ -9,6 +9,7 @@ from scipy.special import betaincinv, expit, logit, stdtrit
 Numbers: TypeAlias = npt.ArrayLike
 
 FEWEST_ROUNDS = 30  # with fewer, the variance estimate of a jackknife is too uncertain
+FEWEST_COUNTED = 20  # of an accuracy whose threshold other rounds chose; covers at that number, see its test
 FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
 FEWEST_REPEATS = 3  # of a whole experiment, each with many trials of both worlds
 FEWEST_SPLITS = 10  # of the people; with fewer, an interval is over rounds, for these splits only

@@ -88,13 +88,18 @@ def are_repeats(trials: Trials) -> bool:
 
 
 def rate_estimate(
-    statistic: Callable[[Trials], JackknifeStatistic], trials: Trials, confidence: float, method: str
+    statistic: Callable[[Trials], JackknifeStatistic],
+    trials: Trials,
+    confidence: float,
+    method: str,
+    fewest: int = FEWEST_ROUNDS,
 ) -> Estimate:
     """Estimate a rate with its interval: over rounds, and over splits of the people where there are enough.
 
     ``statistic`` may use the rows of trials in their order, but must find out from them what to leave out.
+    With less than the ``fewest`` rounds there is no interval.
     """
-    over_rounds = _round_estimate(statistic(trials), confidence, f"{method}, jackknife over rounds")
+    over_rounds = _round_estimate(statistic(trials), confidence, f"{method}, jackknife over rounds", fewest)
     return widen_over_splits(over_rounds, trials, lambda rows: statistic(rows).values)
 
 
@@ -146,7 +151,7 @@ def splits_as_rounds(trials: Trials) -> Trials:
     return replace(trials, rounds=trials.splits, splits=None)
 
 
-def _round_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
+def _round_estimate(left_out: JackknifeStatistic, confidence: float, method: str, fewest: int) -> Estimate:
     """Turn a statistic with rounds left out into an estimate."""
     if left_out.repeats and FEWEST_REPEATS <= left_out.values.size < FEWEST_ROUNDS:
         low, high = repeat_interval(
@@ -158,12 +163,12 @@ def _round_estimate(left_out: JackknifeStatistic, confidence: float, method: str
         )
         method = f"{method}, Student's t over {left_out.values.size} repeats"
         return Estimate(value=left_out.value, low=low, high=high, confidence=confidence, method=method)
-    if left_out.values.size < FEWEST_ROUNDS or left_out.n_independent < FEWEST_OF_A_WORLD:
+    if left_out.values.size < fewest or left_out.n_independent < FEWEST_OF_A_WORLD:
         return Estimate(
             value=left_out.value,
             confidence=confidence,
             method=method,
-            reason=_too_few(left_out),
+            reason=_too_few(left_out, fewest),
         )
     low, high = pseudo_value_bounds(left_out, (1 - confidence) / 2)
     return Estimate(value=left_out.value, low=low, high=high, confidence=confidence, method=method)
@@ -178,17 +183,15 @@ def pseudo_value_bounds(left_out: JackknifeStatistic, error: float) -> tuple[flo
     return min(max(low, 0.0), value), max(min(high, 1.0), value)
 
 
-def _too_few(left_out: JackknifeStatistic) -> str:
+def _too_few(left_out: JackknifeStatistic, fewest: int) -> str:
     if left_out.repeats:
         return (
             f"no interval: {left_out.values.size} repeats are too few; at least {FEWEST_REPEATS} are needed"
         )
     of_each = f"{FEWEST_OF_A_WORLD} with a member and {FEWEST_OF_A_WORLD} with a non-member"
-    if left_out.values.size < FEWEST_ROUNDS:
-        return (
-            f"no interval: {left_out.values.size} rounds are too few; at least {FEWEST_ROUNDS} are needed, "
-            f"{of_each}"
-        )
+    if left_out.values.size < fewest:
+        kind = "rounds are" if fewest == FEWEST_ROUNDS else "rounds beside those that choose thresholds are"
+        return f"no interval: {left_out.values.size} {kind} too few; at least {fewest} are needed, {of_each}"
     return f"no interval: too many rounds are of one kind; at least {of_each} are needed"
 
 

@@ -63,6 +63,7 @@ NAMED = {
     "randomized response": (CATEGORIES, {"name": "randomized_response", "categories": 100}),
     "symmetric unary": (CATEGORIES, {"name": "unary_encoding", "categories": 100, "variant": "symmetric"}),
     "optimized unary": (CATEGORIES, {"name": "unary_encoding", "categories": 100}),
+    "rappor": (CATEGORIES, {"name": "rappor", "categories": 100, "p": 0.0, "q": 1.0}),
     "blh": (CATEGORIES, {"name": "local_hashing", "categories": 1000, "buckets": 2}),
     "olh": (CATEGORIES, {"name": "local_hashing", "categories": 1000}),
     "duchi": (UNIT, {"name": "duchi"}),

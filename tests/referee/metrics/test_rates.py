@@ -411,6 +411,30 @@ def test_held_out_accuracy_covers_at_nominal_rate(n_targets, metric):
     assert width <= 0.35
 
 
+@pytest.mark.parametrize("truth", [0.5, 0.9])
+@pytest.mark.parametrize("metric", [accuracy, accuracy_mean])
+def test_calibrated_accuracy_has_an_interval_that_covers_at_40_rounds_of_3_targets(metric, truth):
+    """Half of the rounds are counted; their trials are right or wrong together in half of them."""
+    rng = stream_for(41, int(100 * truth))
+
+    def make():
+        members, together = coins(120, rng), np.repeat(rng.random(40) < 0.5, 3)
+        right = np.where(together, np.repeat(rng.random(40) < truth, 3), rng.random(120) < truth)
+        return trials(members, (members == right) * 1.0, RANK, n_targets=3)
+
+    found = [metric.Metric()(make()) for _ in range(200)]
+    assert np.mean([answer.low is None for answer in found]) <= 0.02
+    assert np.mean([(answer.low or 0) > truth for answer in found]) <= 0.06
+    assert np.mean([(answer.high or 1) < truth for answer in found]) <= 0.06
+    assert np.mean([answer.high - answer.low for answer in found if answer.low is not None]) <= 0.5
+
+
+def test_calibrated_accuracy_of_few_rounds_says_which_rounds_are_too_few():
+    answer = accuracy.Metric()(normal(30, stream_for(7)))
+    assert (answer.low, answer.high) == (None, None)
+    assert "15 rounds beside those that choose thresholds are too few; at least 20" in answer.reason
+
+
 @pytest.mark.slow
 def test_uninformative_scores_have_no_advantage():
     rng = stream_for(25)

@@ -85,10 +85,17 @@ DOMAIN = Domain(
             is_share=True,
         ),
         "channel_optimum": Term(
-            title="Success, at most",
-            meaning="the same for a target that fills the bound while all other rows vanish; no attack that "
-            "makes them vanish does better",
+            title="Success, at most, if others send nothing",
+            meaning="for a target that fills the clipping bound while all other rows send nothing; no attack "
+            "that silences other rows does better, one that lets them push the other way might",
             is_share=True,
+        ),
+        "channel_ceiling": Term(
+            title="Success, at most, by anybody",
+            meaning="the same if the target turns the answer from one side of the clipping bound to the "
+            "other; no attacker does better",
+            is_share=True,
+            bound="upper",
         ),
         "units": Term(title="Units", meaning="neurons of the first layer that the attacker sets"),
         "epochs_mean": Term(title="Epochs", meaning="passes of training after which the neuron was taken"),

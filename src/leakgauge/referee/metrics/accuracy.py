@@ -9,6 +9,7 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import FEWEST_COUNTED
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.thresholds import best_thresholds, calibrated_decisions, jackknife_accuracy
@@ -43,6 +44,7 @@ class Metric(RateMetric):
             trials.where(counts),
             self.confidence,
             f"balanced accuracy at a threshold chosen on other {'splits' if counts.all() else 'rounds'}",
+            FEWEST_COUNTED,
         )
 
     def threshold_loss(self, trials: Trials) -> float:

@@ -10,6 +10,7 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.confidence_sequence import fitted_sequence_estimate
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import FEWEST_COUNTED
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.thresholds import best_thresholds, calibrated_decisions, jackknife_mean_accuracy
@@ -47,6 +48,7 @@ class Metric(RateMetric):
             trials.where(counts),
             self.confidence,
             f"mean over targets, each at its own threshold chosen on other {others}",
+            FEWEST_COUNTED,
         )
 
     def threshold_loss(self, trials: Trials) -> float:

@@ -227,6 +227,11 @@ def two_layers(folder):
     ), {}
 
 
+def gelu(folder):
+    smooth = [(f"functional.relu(self.fc{n}(x))", f"functional.gelu(self.fc{n}(x))") for n in (1, 2)]
+    return copy_app(folder, task=smooth), {}
+
+
 def worker_processes(folder):
     return copy_app(
         folder, task=[("shuffle=True)", "shuffle=True, num_workers=2, persistent_workers=True)")]
@@ -267,6 +272,7 @@ VARIANTS = {
     "batch norm": batch_norm,
     "dropout": dropout,
     "two layers": two_layers,
+    "gelu": gelu,
     "worker processes": worker_processes,
     "client state": client_state,
     "noisy rows .3": noisy_rows(0.3),

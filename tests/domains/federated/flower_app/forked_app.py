@@ -2,11 +2,14 @@
 
 import os
 import pickle
+import signal
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower_app import client_process
 from leakgauge.domains.federated.flower_app.client_games import AppSettings
 from leakgauge.domains.federated.flower_app.client_runner import AppRunner
 from leakgauge.domains.federated.flower_app.path_check import check_path
@@ -28,6 +31,39 @@ class ForkedProcess:
 
     def play(self, games):
         return map(self._runner.play, games)
+
+
+class ForkedPopen:
+    """Serves an audit in a copy of this process, which has loaded Flower and torch already."""
+
+    def __init__(self, _command, *, stderr, env, **_said):
+        reads, to_child = os.pipe()
+        from_child, writes = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+        if self._pid == 0:
+            for number, source in enumerate((reads, writes, stderr.fileno())):
+                os.dup2(source, number)
+            os.closerange(3, 256)
+            os.environ.update(env)
+            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate("rww"))
+            try:
+                client_process.main()
+            finally:
+                os._exit(1)
+        os.close(reads)
+        os.close(writes)
+        self.stdin, self.stdout = os.fdopen(to_child, "wb"), os.fdopen(from_child, "rb")
+
+    def wait(self, timeout=None):
+        if self._pid:
+            os.waitpid(self._pid, 0)
+        self._pid = 0
+
+    def kill(self):
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
 
 
 def settings(project, **said):

@@ -61,6 +61,16 @@ def test_head_of_a_vision_transformer():
     assert found(VisionTransformer().eval()).weights == ("head.1.weight", "head.3.weight")
 
 
+@pytest.mark.parametrize(
+    "activation", [nn.functional.gelu, nn.functional.silu, nn.GELU(approximate="tanh")], ids=str
+)
+def test_smooth_functions_are_told_from_a_relu(activation):
+    stack = found(Functional(activation))
+    assert stack.smooth
+    assert len(stack.weights) == 3
+    assert not found(Functional(torch.relu)).smooth
+
+
 def test_only_the_last_three_of_many():
     layers = [part for _ in range(5) for part in (nn.Linear(16, 16), nn.ReLU())]
     assert found(nn.Sequential(nn.Flatten(), *layers[:-1])).weights == ("5.weight", "7.weight", "9.weight")
@@ -83,6 +93,7 @@ def test_arrays_are_found_whatever_their_names():
     [
         (nn.Sequential(nn.Conv2d(1, 2, 4), nn.Flatten(), nn.Linear(2, 3)), "ends in Conv2d-Linear"),
         (Functional(torch.tanh), "ends in Linear-Linear-Linear .without a ReLU"),
+        (Functional(nn.functional.leaky_relu), "ends in Linear-Linear-Linear .without a ReLU"),
         (
             nn.Sequential(nn.Flatten(), nn.Linear(16, 9, bias=False), nn.ReLU(), nn.Linear(9, 3)),
             "have no bias",

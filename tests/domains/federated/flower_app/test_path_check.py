@@ -103,6 +103,19 @@ def test_rows_that_vary_count_as_noise(tmp_path, name):
     assert checked_path(project).own_noise
 
 
+def test_noise_of_the_servers_own_strategy_is_named(tmp_path):
+    project, config = VARIANTS["fixed clipping"](tmp_path)
+    found = describe(project, run_config=tuple(config.items()))
+    (note,) = found.notes
+    assert note.startswith("DifferentialPrivacyClientSideFixedClipping: its noise is added by the server")
+
+
+def test_secure_aggregation_is_refused_by_name(tmp_path):
+    mod = "from flwr.client.mod import secaggplus_mod\n\napp = ClientApp(mods=[secaggplus_mod])\n"
+    message = describe(copy_app(tmp_path, client=[("app = ClientApp()\n", mod)]))
+    assert message.startswith("secaggplus_mod: with secure aggregation a server sees only sums of updates")
+
+
 @pytest.mark.nightly
 def test_mods_and_workers_are_named(tmp_path):
     project, _ = VARIANTS["local dp 8"](tmp_path)

@@ -21,11 +21,11 @@ def rng(*key):
     return np.random.default_rng([11, *key])
 
 
-def network(*widths):
+def network(*widths, activation=torch.nn.ReLU):
     torch.manual_seed(3)
     sizes = (N_FEATURES, *widths, CLASSES)
     layers = [torch.nn.Linear(a, b) for a, b in pairwise(sizes)]
-    parts = [part for layer in layers for part in (layer, torch.nn.ReLU())][:-1]
+    parts = [part for layer in layers for part in (layer, activation())][:-1]
     net = torch.nn.Sequential(*parts)
     names = [name.removesuffix(".weight") for name in net.state_dict() if name.endswith("weight")]
     stack = LinearStack(
@@ -34,6 +34,7 @@ def network(*widths):
         dropout=False,
         features=N_FEATURES,
         width=widths[0],
+        smooth=activation is not torch.nn.ReLU,
     )
     return net, {name: value.numpy().copy() for name, value in net.state_dict().items()}, stack
 
@@ -51,6 +52,7 @@ def update(net, sent, given, labels, **options):
     loss = torch.nn.functional.cross_entropy(
         net(torch.tensor(given, dtype=torch.float32)), torch.tensor(labels)
     )
+    optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     return {name: value.numpy() - sent[name] for name, value in net.state_dict().items()}
@@ -74,6 +76,18 @@ def test_watched_weights_move_for_the_target_alone(widths, stealthy):
     assert planted.fired(with_target) > 0
 
 
+@pytest.mark.parametrize("widths", [(40, 16), (40,)])
+@pytest.mark.parametrize("activation", [torch.nn.GELU, torch.nn.SiLU])
+def test_smooth_functions_leave_other_rows_as_good_as_inactive(widths, activation):
+    net, honest, stack = network(*widths, activation=activation)
+    features = rows()
+    planted = Plant().craft(honest, stack, features, 30)
+    others, labels = rng(3).normal(size=(30, N_FEATURES)), rng(4).integers(CLASSES, size=30)
+    without = planted.fired(update(net, honest | planted.arrays, others, labels))
+    others[7], labels[7] = features.target[0], 2
+    assert planted.fired(update(net, honest | planted.arrays, others, labels)) > 1e4 * without
+
+
 def test_shape_and_type_are_kept():
     _, honest, stack = network(40, 16)
     half = {name: array.astype(np.float16) for name, array in honest.items()}
@@ -94,11 +108,65 @@ def test_gain_scales_the_gradient():
     net, honest, stack = network(40, 16)
     features = rows()
     norms = []
-    for gain in (1.0, 100.0):
-        planted = Plant(gain=gain).craft(honest, stack, features, 30)
+    for size in (1.0, 10.0):
+        planted = Plant(constant=size, head=size).craft(honest, stack, features, 30)
         moved = update(net, honest | planted.arrays, features.target[:1], [2])
         norms.append(planted.fired(moved))
     assert norms[1] / norms[0] == pytest.approx(100, rel=0.02)
+
+
+def gradient_share(planted, net, honest, features):
+    """How much of the norm of the target's gradient is in the watched weights, by torch."""
+    moved = update(net, honest | planted.arrays, features.target[:1], [features.label])
+    ((name, where),) = planted.watched.items()
+    return np.linalg.norm(moved[name][where]) / np.linalg.norm(flat_vector(moved))
+
+
+def flat_vector(moved):
+    return np.concatenate([array.ravel() for array in moved.values()]).astype(np.float64)
+
+
+def test_large_constants_leave_the_bound_to_the_neuron():
+    """What is clipped with the target's gradient is then hardly anything else, and can be read in full."""
+    net, honest, stack = network(40, 16)
+    shares = [
+        gradient_share(Plant(constant=size).craft(honest, stack, rows(), 30), net, honest, rows())
+        for size in (1.0, 60.0)
+    ]
+    assert shares[0] < 0.9
+    assert shares[1] > 0.99
+
+
+def test_loud_rows_move_another_unit_all_in_the_same_way():
+    net, honest, stack = network(40, 16)
+    planted = Plant(constant=100.0, head=100.0, loud=True).craft(honest, stack, rows(), 30)
+    sent = honest | planted.arrays
+    directions = []
+    for number, labels in enumerate(([0] * 30, [1] * 30, [0, 1, 2] * 10)):  # all but the class of the unit
+        moved = update(net, sent, rng(3, number).normal(size=(30, N_FEATURES)), labels)
+        assert planted.fired(moved) == 0
+        directions.append(flat_vector(moved) / np.linalg.norm(flat_vector(moved)))
+    assert min(directions[0] @ one for one in directions[1:]) > 0.85
+    target = flat_vector(update(net, sent, rows().target[:1], [2]))
+    assert abs(target @ directions[0]) < 0.2 * np.linalg.norm(target)
+
+
+def test_dropped_features_do_not_hide_the_target():
+    """Features of a ReLU with a tenth of them dropped: axes avoid those that vary, and others stay apart."""
+    clean = np.maximum(rng(12).normal(size=N_FEATURES), 0)
+    others = np.maximum(rng(13).normal(size=(2_000, N_FEATURES)), 0)
+
+    def dropped(values, n):
+        return np.where(rng(14, n).random((n, N_FEATURES)) < 0.9, values / 0.9, 0.0)
+
+    net, honest, stack = network(60, 16)
+    features = TargetFeatures(dropped(clean, 100), dropped(others, 2_000), 2)
+    planted = Plant().craft(honest, stack, features, 30)
+    sent = honest | planted.arrays
+    fires = [planted.fired(update(net, sent, row[None], [2])) > 0 for row in dropped(clean, 60)]
+    quiet = [planted.fired(update(net, sent, row[None], [2])) == 0 for row in dropped(others[:200], 200)]
+    assert np.mean(fires) > 0.9
+    assert np.mean(quiet) > 0.98
 
 
 def test_stealthy_plant_is_nearer_to_honest_weights():

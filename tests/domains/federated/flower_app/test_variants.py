@@ -29,6 +29,8 @@ SURE = (
     "batch norm",
     "client state",
     "worker processes",
+    "dropout",
+    "gelu",
 )
 
 
@@ -62,7 +64,19 @@ def test_local_noise_is_not_beaten_beyond_what_it_allows(tmp_path, epsilon):
     right = won(build(tmp_path, f"local dp {epsilon}"), Attack())
     assert rate_low(right, 100, ERROR) <= norm.cdf(1 / sigma)
     if epsilon == 8:
-        assert rate_high(right, 100, ERROR) >= norm.cdf(0.5 / sigma)  # as a signal of norm 1 is found
+        assert rate_high(right, 100, ERROR) >= norm.cdf(np.sqrt(0.5) / sigma)  # both worlds fill the bound
+
+
+@pytest.mark.parametrize("iterations", [1, 4])
+def test_noise_of_opacus_is_read_nearly_as_well_as_it_allows(tmp_path, iterations):
+    """48 rows in batches of 16, twice: a row is in 2 of 6 steps, with noise of half the bound in each."""
+    owner = build(tmp_path, "opacus .5", iterations=iterations)
+    optimum = norm.cdf(2 / (2 * 0.5 * np.sqrt(6)) * np.sqrt(iterations))
+    (channel,) = owner.description.channels
+    assert channel.optimum(iterations) == pytest.approx(optimum)
+    right, error = won(owner, Attack()) / 100, np.sqrt(optimum * (1 - optimum) / 100)
+    assert right <= optimum + 3 * error
+    assert right >= optimum - 0.03 - 3 * error
 
 
 def test_control_leaves_out_local_noise(tmp_path):
@@ -73,7 +87,7 @@ def test_control_leaves_out_local_noise(tmp_path):
 def test_same_answers_in_flowers_simulation(tmp_path):
     owner = build(tmp_path, "sgd")
     block = owner.release(np.array([[True], [False]]), np.random.default_rng(5))
-    games = [block._game(row, 0, {}) for row in range(2)]
+    games = [block.games(row, 0, {})[0] for row in range(2)]
     here = [row[0] for row in block.answers([{}])]
     for one, other in zip(here, simulate_games(owner.settings, games)):
         for name, array in one.items():

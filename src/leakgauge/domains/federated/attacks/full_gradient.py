@@ -116,7 +116,9 @@ def aim(
 def predicted_numbers(training: ClientTraining, scores: Any) -> dict[str, float]:
     """Return how much of the bound targets fill, what accuracy follows, and what it is at most.
 
-    Both accuracies hold if a member is in every batch, and no other row activates the neuron.
+    The first two accuracies hold if a member is in every batch, and no other row activates the neuron. The
+    ceiling holds for every attacker: a row, or a client, that replaces another changes the sum by at most
+    twice the bound.
     """
     noise = training.noise
     if noise is None:
@@ -127,4 +129,5 @@ def predicted_numbers(training: ClientTraining, scores: Any) -> dict[str, float]
         "filled_share": float(np.mean(shares)),
         "predicted_accuracy": float(np.mean([gdp.max_accuracy(share * separation) for share in shares])),
         "channel_optimum": gdp.max_accuracy(separation),
+        "channel_ceiling": gdp.max_accuracy(2 * separation),
     }

@@ -22,10 +22,17 @@ from leakgauge.domains.federated.flower_app.planted_layers import (
     silent_layers,
 )
 
-GAINS = (1.0, 100.0, 10_000.0)  # tried where noise hides a neuron of gain 1
+LARGER_PLANTS = (  # tried where noise hides the plain plant
+    Plant(constant=20.0),
+    Plant(constant=60.0),
+    Plant(constant=100.0, head=100.0),
+    Plant(constant=100.0, head=100.0, loud=True),
+)
 _SEPARATED = 0.9  # share of calibration games that make the change of watched weights good enough
 _LEAST_SHARE = 4.0  # a member may move weights this many times less than in any calibration game
 _MOST_FEATURE_ROWS = 1_000
+_FEW_DRAWS = 100  # of the target's features, where noise or dropout varies them
+_VARIES = 1e-2  # of the largest feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,22 +94,25 @@ class Attack:
         distances = [layer_stealth(one.layers, knowledge.sent, knowledge.stack, rng) for one in planted]
         numbers = {name: float(np.mean([one[name] for one in distances])) for name in distances[0]}
         numbers["whole_update"] = float(np.mean([one.direction is not None for one in planted]))
+        numbers |= channel_numbers(knowledge)
         return Scorer(UpdateScorer(planted), Reading(threshold=0.0, studied=numbers))
 
     def _plant(self, knowledge: AppServerKnowledge, target: int, rng: Generator) -> PlantedTarget:
         features = target_features(knowledge, target, rng)
-        layers = self._craft(knowledge, features, GAINS[0])
+        layers = self._craft(knowledge, features, Plant())
         simple, right = _calibrated(PlantedTarget(layers, None, 0.0, 1.0), knowledge, target, self.games, rng)
         if right >= _SEPARATED:
             return simple
-        crafted = [self._craft(knowledge, features, gain) for gain in GAINS]
+        plants = (Plant(),) if self.stealthy else (Plant(), *LARGER_PLANTS)
+        crafted = [self._craft(knowledge, features, plant) for plant in plants]
         filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
+        plain = _tried(simple, knowledge, target, self.games, rng)[1]
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
-        return best if share > right else simple
+        return best if share > plain else simple
 
-    def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, gain: float) -> PlantedLayers:
-        plant = Plant(gain=gain, stealthy=self.stealthy)
+    def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, plant: Plant) -> PlantedLayers:
+        plant = replace(plant, stealthy=self.stealthy)
         return plant.craft(knowledge.sent, knowledge.stack, features, knowledge.n_others)
 
     def _matched(
@@ -134,6 +144,20 @@ class Attack:
         return PlantedTarget(layers, direction, middle, norm)
 
 
+def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
+    """Return what the app's own clipping and noise allow at most, as far as its parameters are known."""
+    channels = knowledge.channels
+    optima = [
+        optimum
+        for channel in channels
+        if channel.clipped == "example" and (optimum := channel.optimum(knowledge.iterations)) is not None
+    ]
+    found = {"channel_optimum": min(optima)} if optima else {}
+    if channels:
+        found["channel_ceiling"] = min(channel.ceiling(knowledge.iterations) for channel in channels)
+    return found
+
+
 def _without_last_bias(update: Arrays, knowledge: AppServerKnowledge) -> Arrays:
     last = knowledge.stack.biases[-1]
     return {name: array * 0 if name == last else array for name, array in update.items()}
@@ -142,17 +166,36 @@ def _without_last_bias(update: Arrays, knowledge: AppServerKnowledge) -> Arrays:
 def _tried(
     planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
 ) -> tuple[PlantedTarget, float]:
-    """Play a matched filter on rows of the attacker's own; return it, and how often it would be right.
+    """Play on rows of the attacker's own; return the same with a better cut-off, and how often it is right.
 
-    Its cut-off is halfway between the means without noise, unless the games show another.
+    Clients with the target and without have the same other rows and the same seed. Noise that is added to an
+    update is then the same in both and cancels, so that few games show what the target adds.
     """
-    inside, outside = _calibration_values(planted, knowledge, target, games, rng)
-    spread = float(np.sqrt((np.var(inside) + np.var(outside)) / 2)) or 1e-12
+    inside, outside = _paired_values(planted, knowledge, target, games, rng)
+    spread = float(np.sqrt((np.var(inside, ddof=1) + np.var(outside, ddof=1)) / 2)) or 1e-12
     middle = float(np.mean(inside) + np.mean(outside)) / 2
-    error = spread / np.sqrt(games)
+    error = spread / np.sqrt(games / 2)
     cut = planted.cut if abs(middle - planted.cut) < 2 * error else middle
-    away = float(np.mean(inside) - np.mean(outside)) / spread
+    away = float(np.mean(inside - outside)) / spread
     return replace(planted, cut=cut), float(ndtr(away / 2))
+
+
+def _paired_values(
+    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
+) -> tuple[Reals, Reals]:
+    """The scores of simulated clients with the target, and of the same clients without it."""
+    seed, arrays = int(rng.integers(2**62)), planted.layers.arrays
+    return tuple(  # type: ignore[return-value]
+        np.array(
+            [
+                planted.value(one.update)
+                for one, _ in knowledge.simulate(
+                    arrays, target, [bit] * (games // 2), np.random.default_rng(seed)
+                )
+            ]
+        )
+        for bit in (True, False)
+    )
 
 
 def _noiseless(knowledge: AppServerKnowledge) -> Protection:
@@ -162,10 +205,26 @@ def _noiseless(knowledge: AppServerKnowledge) -> Protection:
 def target_features(knowledge: AppServerKnowledge, target: int, rng: Generator) -> TargetFeatures:
     """What enters the crafted layers for the target and for the attacker's own rows, while the client trains.
 
-    The layers are silent meanwhile, so that the layers before them do not change.
+    The layers are silent meanwhile, so that the layers before them do not change. Where the target's features
+    vary, by noise or dropout, more of them are drawn.
     """
     wanted = min(len(knowledge.rows.reference), _MOST_FEATURE_ROWS)
     runs = max(4, -(-wanted // knowledge.rows.per_client))
+    own, others = _watched_features(knowledge, target, runs, rng)
+    if not len(own):
+        raise BadInput("challenger.app: the client never read the target's row in its games")
+    passes = max(1, round(len(own) / runs))
+    size = float(np.abs(own).max())
+    if len(own) < _FEW_DRAWS and float(np.ptp(own, axis=0).max()) > _VARIES * size:
+        more = _watched_features(knowledge, target, -(-(_FEW_DRAWS - len(own)) // passes), rng)
+        own, others = np.concatenate([own, more[0]]), np.concatenate([others, more[1]])
+    return TargetFeatures(own, others, knowledge.labels[target], passes)
+
+
+def _watched_features(
+    knowledge: AppServerKnowledge, target: int, runs: int, rng: Generator
+) -> tuple[Reals, Reals]:
+    """The features of the target and of other rows in some runs of a client with silent layers."""
     silent = silent_layers(knowledge.sent, knowledge.stack)
     own, others = [], []
     for answer, places in knowledge.simulate(silent, target, [True] * runs, rng, features=True):
@@ -174,13 +233,7 @@ def target_features(knowledge: AppServerKnowledge, target: int, rng: Generator) 
         is_target = np.isin(answer.positions, places)
         own.append(answer.features[is_target])
         others.append(answer.features[~is_target])
-    if not sum(map(len, own)):
-        raise BadInput("challenger.app: the client never read the target's row in its games")
-    return TargetFeatures(
-        np.concatenate(own).astype(np.float64),
-        np.concatenate(others).astype(np.float64),
-        knowledge.labels[target],
-    )
+    return np.concatenate(own).astype(np.float64), np.concatenate(others).astype(np.float64)
 
 
 def _calibrated(

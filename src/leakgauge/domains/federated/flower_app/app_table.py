@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.domains.federated.flower_app.client_games import AppSettings
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.support.target_choice import TargetChoice, expand_targets
+from leakgauge.theory.stated_promise import StatedPromise
 
 APP_KEY = "app"
 _TWO_TARGETS = TargetChoice(n=2)
@@ -18,23 +18,12 @@ _SOURCE_SUFFIXES = (".py", ".toml")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppPromise:
-    """What the app is said to promise to each row."""
-
-    epsilon: float
-    delta: float = 0.0
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(epsilon=self.epsilon, delta=self.delta, relation=Relation.REPLACE_ONE)
-
-
-@dataclass(frozen=True, kw_only=True)
 class AppTable:
     """Which Flower project is audited, where its rows come from, and what is promised.
 
     ``data_hook`` is the function of the app that loads a client's rows; ``inject`` a function of one's own
-    that does so in its place. Targets are rows of the client ``partition``. ``stateful`` accepts a client
+    that does so in its place. Targets are rows of the client ``partition``. The model is sent ``iterations``
+    times in a round; the promise to each row is for all of them together. ``stateful`` accepts a client
     whose answers to the same message differ. ``cross_check`` is how many games of the positive control are
     also played in Flower's simulation.
     """
@@ -47,7 +36,8 @@ class AppTable:
     partitions: int = 10
     partition: int = 0
     reference: float | int = 0.5
-    promise: AppPromise | None = None
+    iterations: int = 1
+    promise: StatedPromise | None = None
     timeout: float = 120.0
     stateful: bool = False
     cross_check: int = 0
@@ -60,6 +50,8 @@ class AppTable:
                 f"partition must be from 0 to {self.partitions - 1}, got {self.partition}; it is the client "
                 "that is audited"
             )
+        if not self.iterations >= 1:
+            raise BadInput(f"iterations must be >= 1, got {self.iterations}")
         if not 0 <= self.cross_check <= 100:
             raise BadInput(f"cross_check must be from 0 to 100 games, got {self.cross_check}")
         if not 0 < self.timeout < 1e6:

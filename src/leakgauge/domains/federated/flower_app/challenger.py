@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins
-from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
 from leakgauge.domains.federated.flower_app.client_games import (
@@ -53,24 +53,30 @@ class AppBlock:
     members: Bits
     seed: int
     protection: Protection
+    iterations: int = 1
     cross_check: int = 0
     _checked: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
-        """Yield for each round the updates of the clients, each of which got the arrays for its target."""
+        """Yield for each round the updates of the clients, each of which got the arrays for its target.
+
+        An update is the mean of those of all iterations.
+        """
         process = client_process(self.settings)
         if self.cross_check and not self._checked:
             self._checked.append(True)
             self._compare_with_flower(arrays[0])
         for row in range(len(self.members)):
-            games = [self._game(row, target, sent) for target, sent in enumerate(arrays)]
-            yield [answer.update for answer in process.play(games)]
+            yield [
+                mean_update([answer.update for answer in process.play(self.games(row, target, sent))])
+                for target, sent in enumerate(arrays)
+            ]
 
     def _compare_with_flower(self, arrays: Arrays) -> None:
         """Play the first games also in Flower's simulation, and refuse a client that answers differently."""
         from leakgauge.domains.federated.flower_app.transport_apps import simulate_games
 
-        games = [self._game(row, 0, arrays) for row in range(min(self.cross_check, len(self.members)))]
+        games = [self.games(row, 0, arrays)[0] for row in range(min(self.cross_check, len(self.members)))]
         here = client_process(self.settings).play(games)
         for one, other in zip(here, simulate_games(self.settings, games)):
             for name, array in one.update.items():
@@ -81,13 +87,22 @@ class AppBlock:
                         "client"
                     )
 
-    def _game(self, row: int, target: int, arrays: Arrays) -> ClientGame:
+    def games(self, row: int, target: int, arrays: Arrays) -> list[ClientGame]:
+        """Return the messages to one client, one for each iteration: the same rows, and noise of its own."""
         rng = np.random.default_rng([self.seed, row, target])
         member = self.rows.targets[target] if self.members[row, target] else None
         drawn = self.rows.draw(self.rows.pool, member, rng)
-        return ClientGame(
-            arrays=arrays, rows=drawn, seed=int(rng.integers(2**62)), protection=self.protection
-        )
+        return [
+            ClientGame(arrays=arrays, rows=drawn, seed=int(seed), protection=self.protection)
+            for seed in rng.integers(2**62, size=self.iterations)
+        ]
+
+
+def mean_update(updates: Sequence[Arrays]) -> Arrays:
+    """Average the answers of a client to several messages."""
+    if len(updates) == 1:
+        return updates[0]
+    return {name: np.mean([update[name] for update in updates], axis=0) for name in updates[0]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +133,7 @@ class AppChallenger(ChallengerDefaults):
     digest: str
     notes: tuple[str, ...] = ()
     protection: Protection = "on"
+    iterations: int = 1
     cross_check: int = 0  # games of the positive control that Flower's simulation plays too
 
     coins = Coins.FAIR
@@ -139,7 +155,7 @@ class AppChallenger(ChallengerDefaults):
     def release(self, members: Bits, rng: Generator) -> AppBlock:
         compared = self.cross_check if self.protection == "off" else 0
         seed = int(rng.integers(2**62))
-        return AppBlock(self.settings, self.rows, members, seed, self.protection, compared)
+        return AppBlock(self.settings, self.rows, members, seed, self.protection, self.iterations, compared)
 
     def control(self) -> "AppChallenger":
         """One target through the same client, without the noise and clipping that can be switched off."""
@@ -161,6 +177,7 @@ def build(
     settings = table.settings(folder)
     process = client_process(settings)
     about = process.description
+    guarantee = _guarantee(table, about)
     rows = split_app_rows(about, table, stream(seed, Role.DATA))
     path = check_path(process, rows.targets, rows.reference, rows.per_client, stateful=table.stateful)
     identity = repr((replace(settings, project=Path(), folder=Path()), table, rows.targets))
@@ -169,11 +186,26 @@ def build(
         description=about,
         rows=rows,
         labels=path.labels,
-        guarantee=None if table.promise is None else table.promise.guarantee,
+        guarantee=guarantee,
         digest=sha256(f"{identity}\n{project_sources(settings)}".encode()).hexdigest(),
         notes=(*_notes(about, rows, path, table), *about.notes),
+        iterations=table.iterations,
         cross_check=table.cross_check,
     )
+
+
+def _guarantee(table: AppTable, about: AppDescription) -> Guarantee | None:
+    """The claim of the plan; one about Gaussian noise needs a delta."""
+    if table.promise is None:
+        return None
+    promise = table.promise
+    if promise.delta == 0 and about.channels:
+        raise BadInput(
+            f"challenger.promise: epsilon = {promise.epsilon:g} is stated without delta, and the Gaussian "
+            f"noise of {about.channels[0].name} keeps no epsilon without one; add delta = 1e-5, or what you "
+            "claim"
+        )
+    return Guarantee(epsilon=promise.epsilon, delta=promise.delta, relation=Relation.REPLACE_ONE)
 
 
 def split_app_rows(about: AppDescription, table: AppTable, rng: Generator) -> AppRows:
@@ -221,6 +253,7 @@ def _notes(about: AppDescription, rows: AppRows, path: PathCheck, table: AppTabl
     if about.protections:
         off = ", ".join(about.protections)
         notes.append(f"the positive control leaves out {off}")
+    notes.extend(channel.note(table.iterations) for channel in about.channels)
     if path.own_noise:
         notes.append("the client adds noise of its own, which the positive control cannot leave out")
     if table.cross_check:

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
+
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]  # by their names in the app's messages
 RowKey: TypeAlias = tuple[int, int]  # partition, position in it
 
@@ -56,8 +58,8 @@ class ClientAnswer:
 class LinearStack:
     """Consecutive linear layers at the end of the user's network: names of their weights and biases.
 
-    Two layers with a ReLU between them, or three with two. ``dropout`` says whether values are dropped
-    between them.
+    Two layers with a ReLU between them, or three with two; ``smooth`` says that it is a GELU or SiLU, which
+    are the same for large numbers. ``dropout`` says whether values are dropped between them.
     """
 
     weights: tuple[str, ...]
@@ -65,6 +67,7 @@ class LinearStack:
     dropout: bool
     features: int  # that enter the first of them
     width: int  # outputs of the first layer
+    smooth: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +81,7 @@ class AppDescription:
     notes: tuple[str, ...]
     protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
     keeps_state: bool  # in ``context.state``
+    channels: tuple[NoisyChannel, ...] = ()  # clipping and Gaussian noise whose parameters are known
 
 
 @dataclass(frozen=True)

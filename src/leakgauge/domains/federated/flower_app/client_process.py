@@ -40,7 +40,11 @@ def client_process(settings: AppSettings) -> "ClientProcess":
 def require_libraries() -> None:
     """Refuse where Flower or PyTorch is missing."""
     for module in ("flwr", "torch"):
-        if find_spec(module) is None:
+        try:
+            installed = find_spec(module) is not None
+        except ImportError:
+            installed = False
+        if not installed:
             raise BadInput(
                 f"challenger.app: {module} is not installed; run: pip install 'leakgauge[federated,ml]'"
             )

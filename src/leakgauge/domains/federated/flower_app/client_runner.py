@@ -3,6 +3,7 @@
 import random
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ from leakgauge.domains.federated.flower_app.linear_stack import (
     distinct_arrays,
     find_linear_stack,
 )
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.support.user_code import error_with_location
 
 _LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
@@ -51,6 +53,9 @@ class AppRunner:
         sys.path.insert(0, str(settings.project))
         self._hook = self._install_hook(components["clientapp"])
         self._client = self._load(components["clientapp"], "ClientApp")
+        self._mods.require_single_updates()
+        self._strategies = internals.StrategyRecord()
+        self._strategies.install()
         self._template = self._first_message(components["serverapp"])
         self._sent = internals.arrays_of(self._template.content, "the message of the ServerApp")
         self._stack: LinearStack | None = None
@@ -107,6 +112,7 @@ class AppRunner:
         with recorder.watching():
             self.play(game)
         self._stack = find_linear_stack(recorder.calls, probe)
+        channels = self._channels(replace(game, protection="on"))
         return AppDescription(
             sent=self._sent,
             n_rows=tuple(counts),
@@ -115,7 +121,19 @@ class AppRunner:
             notes=self._notes(),
             protections=self._protections(),
             keeps_state=self._keeps_state,
+            channels=channels,
         )
+
+    def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
+        """Play a game with the app's protection, and return what is known of its noise."""
+        if not self._protections():
+            return ()
+        record = internals.OpacusRecord()
+        with record.recording():
+            self.play(game)
+        fetched = Counter(self._hook.current.fetched if self._hook.current else ())
+        opacus = record.channel([fetched[row] for row in range(len(game.rows))])
+        return (*self._mods.channels, *([opacus] if opacus else []))
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
         sources = self._hook.sources
@@ -151,6 +169,10 @@ class AppRunner:
             notes.append(
                 f"the app's loader has {workers} worker processes; here the client loads rows itself"
             )
+        notes.extend(
+            f"{name}: its noise is added by the server itself, and does not protect from a dishonest server"
+            for name in sorted(self._strategies.names)
+        )
         if self._keeps_state:
             notes.append("the client keeps state between messages; in every round it starts without any")
         return tuple(notes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
 FLOWER_VERSION = "1.41"
 RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
@@ -91,6 +92,8 @@ class ModSwitch:
     def __init__(self) -> None:
         self.protection: Protection = "on"
         self.names: set[str] = set()
+        self.channels: list[NoisyChannel] = []
+        self._others: set[str] = set()
 
     def install(self) -> None:
         """Let every ClientApp ask this switch which mods to apply."""
@@ -99,9 +102,19 @@ class ModSwitch:
 
         def make_switched(function: Callable[..., Any], mods: list[Any]) -> Callable[..., Any]:
             self.names |= {name for mod in mods if (name := _protection_name(mod))}
+            self._others |= {getattr(mod, "__name__", "") for mod in mods}
+            self.channels = [channel for mod in mods if (channel := _local_channel(mod))]
             return lambda message, context: make_ffn(function, self._applied(mods))(message, context)
 
         client_app.make_ffn = make_switched
+
+    def require_single_updates(self) -> None:
+        """Refuse an app whose updates are hidden in a sum by secure aggregation."""
+        for name in self._others & {"secagg_mod", "secaggplus_mod"}:
+            raise BadInput(
+                f"{name}: with secure aggregation a server sees only sums of updates, and this audit reads "
+                "single ones; audit a copy of the app without the mod for what one update reveals"
+            )
 
     def _applied(self, mods: list[Any]) -> list[Any]:
         if self.protection == "on":
@@ -120,6 +133,18 @@ def _protection_name(mod: Any) -> str | None:
     return mod.__name__ if mod in (adaptiveclipping_mod, fixedclipping_mod) else None
 
 
+def _local_channel(mod: Any) -> NoisyChannel | None:
+    """What Flower's local noise allows: clipping of a whole update, and noise by the classic formula."""
+    from flwr.clientapp.mod import LocalDpMod
+
+    if not isinstance(mod, LocalDpMod) or not (0 < mod.delta < 1.25 and mod.epsilon > 0):
+        return None
+    noise = mod.sensitivity * np.sqrt(2 * np.log(1.25 / mod.delta)) / mod.epsilon
+    if not noise > 0:
+        return None
+    return NoisyChannel(name="LocalDpMod", clipped="update", multiplier=float(noise / mod.clipping_norm))
+
+
 def _without_noise(mod: Any) -> Any:
     """The same mod, with an infinite epsilon if it is Flower's local noise: it then only clips."""
     from flwr.clientapp.mod import LocalDpMod
@@ -127,6 +152,32 @@ def _without_noise(mod: Any) -> Any:
     if not isinstance(mod, LocalDpMod):
         return mod
     return LocalDpMod(mod.clipping_norm, mod.sensitivity, np.inf, mod.delta)
+
+
+class StrategyRecord:
+    """Records which of Flower's strategies with noise a ServerApp uses; install it before it is imported."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def install(self) -> None:
+        """Watch the strategies whose server adds noise to what it aggregates."""
+        import flwr.server.strategy
+        import flwr.serverapp.strategy
+
+        for module in (flwr.server.strategy, flwr.serverapp.strategy):
+            for name in vars(module):
+                if name.startswith("DifferentialPrivacy"):
+                    self._watch(getattr(module, name))
+
+    def _watch(self, kind: Any) -> None:
+        original, names = kind.__init__, self.names
+
+        def recorded(strategy: Any, *arguments: Any, **said: Any) -> None:
+            names.add(kind.__name__)
+            original(strategy, *arguments, **said)
+
+        kind.__init__ = recorded
 
 
 class _FirstTrainMessage(BaseException):
@@ -267,6 +318,58 @@ def opacus_switched(protection: Protection) -> Iterator[None]:
         yield
     finally:
         DPOptimizer.__init__ = original
+
+
+class OpacusRecord:
+    """Records the steps of optimisers of Opacus within its context, if the app has loaded it."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[float, float, bool]] = []  # noise multiplier, learning rate, plain SGD
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record within the context."""
+        import sys
+
+        if "opacus" not in sys.modules:
+            yield
+            return
+        from opacus.optimizers import DPOptimizer
+
+        original, steps = DPOptimizer.step, self._steps
+
+        def recorded(optimizer: Any, *arguments: Any, **said: Any) -> Any:
+            steps.append(_step_parameters(optimizer))
+            return original(optimizer, *arguments, **said)
+
+        DPOptimizer.step = recorded
+        try:
+            yield
+        finally:
+            DPOptimizer.step = original
+
+    def channel(self, reads: list[int]) -> NoisyChannel | None:
+        """Return what the recorded noise allows, where rows were read so many times each."""
+        noises, rates, plain = (set(part) for part in zip(*self._steps)) if self._steps else ((), (), ())
+        if len(noises) != 1 or not (noise := next(iter(noises))) > 0:
+            return None
+        return NoisyChannel(
+            name="Opacus",
+            clipped="example",
+            multiplier=noise,
+            steps=len(self._steps),
+            reads=min(float(np.mean(reads)), len(self._steps)),
+            random_reads=len(set(reads)) > 1,
+            sums=plain == {True} and len(rates) == 1,
+        )
+
+
+def _step_parameters(optimizer: Any) -> tuple[float, float, bool]:
+    import torch
+
+    inner, groups = optimizer.original_optimizer, optimizer.param_groups
+    is_plain = isinstance(inner, torch.optim.SGD) and not any(group["momentum"] for group in groups)
+    return float(optimizer.noise_multiplier), float(groups[0]["lr"]), is_plain and len(groups) == 1
 
 
 def _one_line(error: BaseException) -> str:

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.domains.federated.flower_app.challenger import AppBlock, AppChallenger, AppRows, AppView
+from leakgauge.domains.federated.flower_app.challenger import (
+    AppBlock,
+    AppChallenger,
+    AppRows,
+    AppView,
+    mean_update,
+)
 from leakgauge.domains.federated.flower_app.client_games import (
     AppSettings,
     Arrays,
@@ -16,6 +22,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     Protection,
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
+from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,8 @@ class AppServerKnowledge:
     sent: Arrays  # by an honest server
     stack: LinearStack
     protection: Protection
+    iterations: int = 1
+    channels: tuple[NoisyChannel, ...] = ()
 
     @property
     def n_others(self) -> int:
@@ -52,23 +61,28 @@ class AppServerKnowledge:
     ) -> list[tuple[ClientAnswer, Sequence[int]]]:
         """Run the app's client on rows of the server's own, with the target or without.
 
-        With each answer come the positions of the target among the rows.
+        With each answer come the positions of the target among the rows. Its update is the mean of those of
+        all iterations.
         """
-        games, places = [], []
+        process, answers = client_process(self.settings), []
         for member in members:
             key = self.rows.targets[target]
             drawn = self.rows.draw(self.rows.reference, key if member else None, rng)
-            places.append([place for place, row in enumerate(drawn) if row == key])
-            games.append(
+            games = [
                 ClientGame(
                     arrays=arrays,
                     rows=drawn,
-                    seed=int(rng.integers(2**62)),
+                    seed=int(game_seed),
                     protection=self.protection if protection is None else protection,
                     features=features,
                 )
-            )
-        return list(zip(client_process(self.settings).play(games), places))
+                for game_seed in rng.integers(2**62, size=self.iterations)
+            ]
+            played = list(process.play(games))
+            update = mean_update([answer.update for answer in played])
+            places = [place for place, row in enumerate(drawn) if row == key]
+            answers.append((replace(played[0], update=update), places))
+        return answers
 
 
 def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
@@ -80,4 +94,6 @@ def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
         sent={name: np.asarray(array) for name, array in challenger.description.sent.items()},
         stack=challenger.description.stack,
         protection=challenger.protection,
+        iterations=challenger.iterations,
+        channels=challenger.description.channels if challenger.protection == "on" else (),
     )

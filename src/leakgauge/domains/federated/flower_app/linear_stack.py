@@ -80,7 +80,7 @@ def _copied(value: Any) -> Any:
 
 
 def find_linear_stack(calls: list[_Call], sent: Arrays) -> LinearStack:
-    """Return the last two or three linear layers with ReLUs between them; refuse a network without them."""
+    """Return the last two or three linear layers with ReLUs, GELUs or SiLUs between them; refuse others."""
     import torch
 
     if not calls:
@@ -96,8 +96,9 @@ def find_linear_stack(calls: list[_Call], sent: Arrays) -> LinearStack:
     if len(tail) < 2:
         raise BadInput(
             f"the network has no place for crafted weights: it ends in {_ending(calls)}, and two linear "
-            "layers with a ReLU between them are needed (Linear-ReLU-Linear)"
+            "layers with a ReLU, GELU or SiLU between them are needed (Linear-ReLU-Linear)"
         )
+    links = [link for pair in pairwise(tail) if (link := _link(*pair))]
     weights = tuple(_array_name(call.weights["weight"], sent) for call in tail)
     biases = tuple(
         _array_name(call.weights["bias"], sent) if "bias" in call.weights else None for call in tail
@@ -110,26 +111,51 @@ def find_linear_stack(calls: list[_Call], sent: Arrays) -> LinearStack:
     return LinearStack(
         weights=weights,
         biases=biases,
-        dropout=any(_link(a, b) == "dropout" for a, b in pairwise(tail)),
+        dropout=any(link.dropout for link in links),
+        smooth=any(link.smooth for link in links),
         features=int(tail[0].given.shape[1]),
         width=int(tail[0].returned.shape[1]),
     )
 
 
-def _link(first: _Call, second: _Call) -> str | None:
-    """How a layer's output becomes the next one's input: by a ReLU, by one with dropout, or neither."""
-    import torch
+@dataclass(frozen=True)
+class _Link:
+    """How a layer's output becomes the next one's input."""
+
+    smooth: bool  # by a GELU or SiLU, otherwise by a ReLU
+    dropout: bool
+
+
+def _link(first: _Call, second: _Call) -> _Link | None:
+    """Recognise the function between two layers by its values; None if it is none of those that are known."""
+    from torch.nn import functional
 
     if first.returned is None or first.returned.shape != second.given.shape:
         return None
-    positive, given = torch.relu(first.returned), second.given
-    if torch.equal(positive, given):
-        return "relu"
-    kept = given != 0
-    if not kept.any() or not kept.logical_and(positive == 0).logical_not().all():
-        return None
-    ratio = given[kept] / positive[kept]
-    return "dropout" if torch.allclose(ratio, ratio[0].expand_as(ratio), rtol=1e-4) else None
+    given = second.given
+    for number, function in enumerate((functional.relu, functional.gelu, _tanh_gelu, functional.silu)):
+        expected, smooth = function(first.returned), number > 0
+        if _is_close(expected, given):
+            return _Link(smooth, dropout=False)
+        kept = given != 0
+        if not kept.any() or not kept.logical_and(expected == 0).logical_not().all():
+            continue
+        ratio = given[kept] / expected[kept]
+        if _is_close(ratio, ratio[0].expand_as(ratio)):
+            return _Link(smooth, dropout=True)
+    return None
+
+
+def _tanh_gelu(values: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.gelu(values, approximate="tanh")
+
+
+def _is_close(expected: Any, given: Any) -> bool:
+    import torch
+
+    return bool(torch.allclose(expected, given, rtol=1e-4, atol=1e-7))
 
 
 def _ending(calls: list[_Call]) -> str:

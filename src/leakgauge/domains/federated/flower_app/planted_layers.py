@@ -14,16 +14,21 @@ from leakgauge.domains.federated.neurons.stealth import compare_weights
 COPIES = 4  # of the neuron, so that dropout does not lose it
 UNLIKELY = 5.0  # nats by which the target's class is less likely than others, so that these push nothing
 _DEAD = -1.0  # bias of a unit that is never active
+_SHARP = 100.0  # factor that makes a GELU or SiLU as sharp as a ReLU
 _RIDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class TargetFeatures:
-    """What enters the first crafted layer: for the target, several times, and for the attacker's own rows."""
+    """What enters the first crafted layer: for the target, several times, and for the attacker's own rows.
+
+    ``passes`` is how often a client reads each of its rows for one message.
+    """
 
     target: Reals
     others: Reals
     label: int
+    passes: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +48,16 @@ class PlantedLayers:
 class Plant:
     """How layers are crafted.
 
-    ``gain`` multiplies the gradient of an active neuron. A stealthy plant leaves all other units as the app's
-    server sent them, and gives the crafted ones the size of honest ones.
+    The gradient of an active neuron is proportional to ``constant``, the output of units that are active for
+    every row, and to ``head``, the neuron's weight in the last layer. With ``loud`` rows, every row moves
+    weights of the last layer that the target does not need: where a whole update is clipped, updates without
+    the target then fill the bound too, in another direction. A stealthy plant leaves all other units as the
+    app's server sent them, and gives the crafted ones the size of honest ones.
     """
 
-    gain: float = 1.0
+    constant: float = 1.0
+    head: float = 1.0
+    loud: bool = False
     stealthy: bool = False
 
     def craft(
@@ -58,7 +68,10 @@ class Plant:
         arrays = {name: sent[name].astype(np.float64) for name in _names(stack)}
         if not self.stealthy:
             arrays = silent_layers(sent, stack)
+        n_others *= features.passes
         watched = (self._craft_peak if deep else self._craft_direction)(arrays, stack, features, n_others)
+        if self.loud:
+            self._set_loud(arrays, stack, features.label)
         typed = {name: array.astype(sent[name].dtype) for name, array in arrays.items()}
         return PlantedLayers(typed, watched)
 
@@ -76,21 +89,25 @@ class Plant:
         own, others = (np.abs((rows - centre) @ axes.T).sum(1) for rows in (features.target, features.others))
         cut, _ = best_batch_threshold(-own, -others, n_others)
         height = max(-cut - float(np.median(own)), 1e-12)
-        size = self._unit_size(first, axes)
+        sharpness = self._sharpness(stack)
+        size = sharpness * self._unit_size(first, axes)
         first[: 2 * pairs] = size * np.concatenate([axes, -axes])
         first_bias[: 2 * pairs] = -first[: 2 * pairs] @ centre
-        drive = np.sqrt(self.gain)
         if not self.stealthy:
-            first_bias[2 * pairs : 2 * pairs + constants] = drive
+            first_bias[2 * pairs : 2 * pairs + constants] = self.constant
         chosen = slice(0, min(COPIES, max(1, len(second) // 2)))
-        scale = self._neuron_scale(second, pairs, size * height)
+        scale = sharpness * self._neuron_scale(second, pairs, height)
         second[chosen] = 0.0
         second[chosen, : 2 * pairs] = -scale / size
         second_bias[chosen] = scale * -cut
-        self._set_head(arrays, stack, features.label, chosen, drive, scale * height)
+        self._set_head(arrays, stack, features.label, chosen, scale * -cut)
         watched = np.zeros(second.shape, bool)
         watched[chosen, 2 * pairs :] = True
         return {stack.weights[1]: watched}
+
+    def _sharpness(self, stack: LinearStack) -> float:
+        """The factor that makes rows beside the target as good as inactive behind a smooth function."""
+        return _SHARP if stack.smooth and not self.stealthy else 1.0
 
     def _unit_size(self, first: Reals, axes: Reals) -> float:
         """The factor that gives crafted units the size of honest ones, where they are to look like them."""
@@ -120,11 +137,11 @@ class Plant:
         cut, _ = best_batch_threshold(own, others, n_others)
         height = max(float(np.median(own)) - cut, 1e-12)
         chosen = slice(0, min(COPIES, max(1, len(first) // 2)))
-        drive, scale = np.sqrt(self.gain), 1.0 / height
+        scale = self._sharpness(stack) * self.constant / height
         if self.stealthy:
-            drive, scale = 1.0, float(np.linalg.norm(first, axis=1).mean() / np.linalg.norm(weights))
-        first[chosen], bias[chosen] = scale * drive * weights, -scale * drive * cut
-        self._set_head(arrays, stack, features.label, chosen, drive, scale * drive * height)
+            scale = float(np.linalg.norm(first, axis=1).mean() / np.linalg.norm(weights))
+        first[chosen], bias[chosen] = scale * weights, -scale * cut
+        self._set_head(arrays, stack, features.label, chosen, scale * (float(own.max()) - cut))
         if self.stealthy:
             head[:, chosen] = 0.0
             head[features.label, chosen] = np.abs(head).mean()
@@ -134,25 +151,39 @@ class Plant:
         return {stack.weights[-1]: watched}
 
     def _set_head(
-        self, arrays: Arrays, stack: LinearStack, label: int, chosen: slice, drive: float, value: float
+        self, arrays: Arrays, stack: LinearStack, label: int, chosen: slice, largest: float
     ) -> None:
-        """Let an active neuron speak for the target's class, which is unlikely otherwise."""
+        """Let an active neuron speak for the target's class, which stays unlikely: its error is then 1.
+
+        ``largest`` is the largest value of the neuron; noise and training may move it to twice as much.
+        """
         if self.stealthy:
             return
         head, bias = arrays[stack.weights[-1]], stack.biases[-1]
         sign = -1.0 if len(head) == 1 and label == 0 else 1.0
         place = 0 if len(head) == 1 else label
-        head[place, chosen] = sign * drive
+        head[place, chosen] = sign * self.head
         if bias is not None:
             copies = chosen.stop - chosen.start
-            arrays[bias][place] = -sign * (drive * value * copies + UNLIKELY)
+            arrays[bias][place] = -sign * (2 * self.head * max(largest, 0.0) * copies + UNLIKELY)
+
+    def _set_loud(self, arrays: Arrays, stack: LinearStack, label: int) -> None:
+        """Let a unit before the last layer be active for all rows, and speak for another class.
+
+        Rows are taken for that class, and all that have another label move the unit in the same way.
+        """
+        hidden, head = arrays[stack.biases[-2] or ""], arrays[stack.weights[-1]]
+        other = (label + 1) % len(head)
+        arrays[stack.weights[-2]][-1], hidden[-1], head[:, -1] = 0.0, self.constant, 0.0
+        head[other, -1] = 1.0
+        arrays[stack.biases[-1] or ""][other] = 10 * self.constant**2
 
 
 def silent_layers(sent: Arrays, stack: LinearStack) -> Arrays:
     """Return layers through which nothing flows: no weight before them moves, whatever the rows are."""
     arrays = {name: np.zeros(sent[name].shape) for name in _names(stack)}
     for name in stack.biases[:-1]:
-        arrays[name or ""][:] = _DEAD
+        arrays[name or ""][:] = _DEAD * (_SHARP if stack.smooth else 1.0)
     return arrays
 
 
@@ -164,7 +195,7 @@ def separating_axes(features: TargetFeatures, count: int) -> tuple[Reals, Reals]
     """Return the directions in which other rows differ most from the target, compared with its own noise.
 
     They solve a generalised eigenvalue problem: second moments of the others' distance from the target,
-    against the covariance of the target's features with a small ridge.
+    against the covariance of the target's features, drawn towards its diagonal, with a small ridge.
     """
     from scipy.linalg import eigh
 
@@ -174,7 +205,7 @@ def separating_axes(features: TargetFeatures, count: int) -> tuple[Reals, Reals]
     level = float(np.trace(between)) / len(between) or 1.0
     within = noise.T @ noise / max(len(noise) - 1, 1)
     share = len(within) / (len(within) + len(noise))  # few draws say little of the covariance
-    shrunk = (1 - share) * within + share * np.eye(len(within)) * np.trace(within) / len(within)
+    shrunk = (1 - share) * within + share * np.diag(np.diag(within))
     _, vectors = eigh(between, shrunk + _RIDGE * level * np.eye(len(within)))
     axes = vectors[:, ::-1][:, :count].T
     return axes / np.abs(away @ axes.T).mean(), centre

@@ -1,0 +1,137 @@
+"""Apps that cannot be audited, from the command line: one line, exit code 2, and nothing is written."""
+
+import json
+import re
+import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from app_variants import VARIANTS, copy_app
+from forked_app import ForkedPopen
+
+from leakgauge.cli.main import main
+from leakgauge.domains.federated.flower_app import client_process
+
+PLAN = """
+seed = 7
+[[audit]]
+name = "app"
+domain = "federated"
+rounds = 40
+challenger = {{ app = "project", data_hook = "task:load_data", {said} }}
+attacks = [{{ name = "planted_layers", games = 8 }}]
+[limits]
+accuracy = 0.6
+"""
+ANSWER = "ArrayRecord(net.state_dict())"
+CLIPPED_AND_NOISY = """ArrayRecord({
+        k: w + (net.state_dict()[k] - w).clamp(-0.001, 0.001) + 10.0 * torch.randn(w.shape)
+        for k, w in msg.content["arrays"].to_torch_state_dict().items()
+    })"""
+LEARN = "    loss = train_fn("
+LOADED = "    return DataLoader(parts[0], "
+DOWNLOAD = "    from urllib.request import urlopen\n    urlopen('http://images.example.org/mnist')\n"
+INJECT = """
+from flower_example.task import images
+from torch.utils.data import DataLoader
+
+
+def rows_for(rows, partition_id, num_partitions, batch_size):
+    if rows is None:
+        return images(partition_id)
+    return DataLoader(rows, batch_size=batch_size, shuffle=True), None
+"""
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Run a plan about the project in tmp_path; return the exit code and what was said."""
+    monkeypatch.setattr(client_process.subprocess, "Popen", ForkedPopen)
+
+    def call(said="targets = 1"):
+        client_process.client_process.cache_clear()
+        (tmp_path / "plan.toml").write_text(PLAN.format(said=said))
+        code = main(["run", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "run")])
+        client_process.client_process.cache_clear()
+        return code, capsys.readouterr()
+
+    return call
+
+
+def refused(found, tmp_path, pattern):
+    """Whether a run was refused in one line that says so, and nothing was written."""
+    code, told = found
+    assert code == 2
+    assert len(told.err.strip().splitlines()) == 1, told.err
+    assert re.search(pattern, told.err), told.err
+    assert not (tmp_path / "run").exists()
+
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "flwr":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_flower_that_is_not_installed(tmp_path, run, monkeypatch):
+    copy_app(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "flwr"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Blocked(), *sys.meta_path])
+    refused(run(), tmp_path, r"flwr is not installed; run: pip install 'leakgauge\[federated,ml\]'")
+
+
+def test_client_that_hangs(tmp_path, run):
+    """However slow the machine is, the answer is the same: a message is not answered within a second."""
+    copy_app(tmp_path, client=[(LEARN, f"    import time; time.sleep(600)\n{LEARN}")])
+    refused(run("targets = 1, timeout = 1"), tmp_path, "no answer to a message within 1 seconds; the client")
+
+
+def test_project_without_a_client(tmp_path, run):
+    copy_app(tmp_path, config=[('clientapp = "flower_example.client_app:app"\n', "")])
+    refused(run(), tmp_path, 'Property "clientapp" missing')
+
+
+def test_app_that_downloads(tmp_path, run):
+    copy_app(tmp_path, task=[(LOADED, DOWNLOAD + LOADED)])
+    refused(
+        run(), tmp_path, r"asked the network for images\.example\.org.* no network access: .*write inject ="
+    )
+
+
+def test_claim_without_delta_about_gaussian_noise(tmp_path, run):
+    VARIANTS["local dp 8"](tmp_path)
+    refused(
+        run("targets = 1, promise = { epsilon = 8.0 }"),
+        tmp_path,
+        "epsilon = 8 is stated without delta, and the Gaussian noise of LocalDpMod .* add delta = 1e-5",
+    )
+
+
+def test_target_outside_the_injected_partition(tmp_path, run):
+    copy_app(tmp_path, task=[(LOADED, "    raise OSError('no data here')\n" + LOADED)])
+    (tmp_path / "mine.py").write_text(INJECT)
+    refused(
+        run('inject = "mine:rows_for", targets = { names = [60] }'),
+        tmp_path,
+        "60 is outside the client's partition, which has the rows 0 to 59",
+    )
+
+
+def test_client_of_another_shape(tmp_path, run):
+    copy_app(tmp_path, client=[(ANSWER, "ArrayRecord({k: v[:1] for k, v in net.state_dict().items()})")])
+    refused(run(), tmp_path, r"the shape \(1, 1, 3, 3\) for 'conv1.weight'; \(4, 1, 3, 3\) was sent")
+
+
+def test_noise_that_hides_the_control_leaves_the_promise_untestable(tmp_path, run):
+    torch = ("from flwr.clientapp import ClientApp\n", "from flwr.clientapp import ClientApp\nimport torch\n")
+    copy_app(tmp_path, client=[torch, (ANSWER, CLIPPED_AND_NOISY)])
+    config = "run_config = { local-epochs = 1, batch-size = 48 }"
+    code, told = run(f"targets = 1, {config}, promise = {{ epsilon = 1.0, delta = 1e-5 }}")
+    (verdict,) = json.loads((tmp_path / "run" / "verdicts.json").read_text())["verdicts"]
+    assert (code, verdict["finding"], verdict["risk"]["status"]) == (3, "untestable", "undecided")
+    assert verdict["instrument"]["control"]["status"] != "passed"
+    assert "the client adds noise of its own, which the positive control cannot leave out" in told.out
