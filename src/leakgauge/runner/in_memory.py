@@ -91,7 +91,11 @@ def audit_mechanism(
         _audit_pair(release, one, promise, whole, seed, workers, metrics, {"pair": number})
         for number, one in enumerate(pair)
     ]
-    return replace(max(verdicts, key=_epsilon_bound), corrected_for=len(pair))
+    largest = max(verdicts, key=_epsilon_bound)
+    return verdict.keep_trials(
+        replace(largest, corrected_for=len(pair)),
+        lambda limits: replace(largest.judged_again(limits), corrected_for=len(pair)),
+    )
 
 
 def _refuse_useless_pairs(
@@ -195,7 +199,7 @@ def play_function_audit(
         conformance=_conformance(domain, trials, challenger, mechanism),
     )
     (found,) = verdict.mark_untestable([found], [label])
-    return _with_risk(found, trials, NO_LIMITS, metrics.confidence)
+    return _with_limits(found, trials, NO_LIMITS, metrics.confidence)
 
 
 def _conformance(
@@ -279,12 +283,20 @@ def judge(
         found = replace(found, metrics={**found.metrics, "accuracy_worst": _without_targets(confidence)})
         if "accuracy_worst" in limits.metrics:
             raise BadInput("limits.accuracy_worst: needs to know which trials are of the same target")
-    return _with_risk(found, trials, limits, confidence)
+    return _with_limits(found, trials, limits, confidence)
 
 
 def _without_targets(confidence: float) -> Estimate:
     reason = "it is not known which trials are of the same target"
     return Estimate(value=None, confidence=confidence, method="none", reason=reason)
+
+
+def _with_limits(
+    found: verdict.Verdict, trials: Trials, limits: Limits, confidence: float
+) -> verdict.Verdict:
+    """Add how the attacker compares with limits; the verdict can be judged by others again."""
+    judged = _with_risk(found, trials, limits, confidence)
+    return verdict.keep_trials(judged, lambda other: _with_limits(found, trials, other, confidence))
 
 
 def _with_risk(found: verdict.Verdict, trials: Trials, limits: Limits, confidence: float) -> verdict.Verdict:

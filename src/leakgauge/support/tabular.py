@@ -21,18 +21,21 @@ _CELL = re.compile(r"""\b(string|value) (?:"(?:[^"]|"(?! to\b))*"|'(?:[^']|'(?! 
 _LONGEST_ERROR = 300  # characters of a message
 
 
-def open_database() -> Connection:
-    """Open an empty database; it may read files until it is closed to them."""
+def open_database(**settings: str | int) -> Connection:
+    """Open an empty database, with one thread unless told; it may read files until it is closed to them.
+
+    Every database of leakgauge is opened here. DuckDB's own progress bar is off: in a notebook it needs
+    ipywidgets, and fails in the middle of a query without them.
+    """
     import duckdb
 
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "threads": 1,
-        },
-    )
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        **(settings or {"threads": 1}),
+    }
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET enable_progress_bar = false")
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 
