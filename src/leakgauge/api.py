@@ -1,7 +1,7 @@
 """The public functions ``run``, ``expose`` and ``expose_log``, and the report they write."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,8 +131,7 @@ def run_frame_audit(
     """Carry out the audit of a data frame; ``settings`` are the other entries of its table in a plan."""
     stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
     table = {**settings, "domain": domain.name, "challenger": audit.challenger}
-    held = nullcontext({}) if audit.frame is None else _held(audit.frame)
-    with held as source:
+    with _held(audit.frame) as source:
         plan = plan_of({"seed": seed, "audit": [{**table, "data": {**audit.data, **source}}]})
         plan = replace(plan, limits=stated)
         if out is not None:
@@ -143,6 +142,10 @@ def run_frame_audit(
 
 @contextmanager
 def _held(frame: Any) -> Iterator[dict[str, str]]:
+    """Hold a frame while a plan reads it; nothing to hold where a file is named."""
+    if frame is None:
+        yield {}
+        return
     with hold_frame(frame, "frame") as name:
         yield {"source": name}
 

@@ -18,7 +18,7 @@ from leakgauge.report import static_svg
 from leakgauge.report.decision import decision_of
 from leakgauge.report.metric_text import describe_metric, interval_text, metrics_in, table_metrics, value_text
 from leakgauge.report.opening import decision_chart
-from leakgauge.report.page import Chart, render_html
+from leakgauge.report.page import Chart, LegendEntry, Stroke, render_html
 from leakgauge.report.run_report import JudgedRun, write_run_report
 from leakgauge.report.sections.exposure import (
     exposure_answer,
@@ -36,6 +36,8 @@ COLUMNS = ("audit", "attacker", "metric", "value", "low", "high", "bound", "find
 TONES = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#b3261e", "neutral": "#545d68"}
 MOST_ROWS = 12  # attackers in the table of a notebook
 _LIBRARIES = ("pandas", "polars")
+_LISTED = ("epsilon", "accuracy_own", "accuracy", "auc", "auc_mean")
+_LINES = {Stroke.LINE: "solid", Stroke.DASHED: "dashed", Stroke.DOTTED: "dotted"}
 
 _STYLE = (
     "background:#fff;color:#1c2127;border:1px solid #d8dbdf;border-radius:6px;padding:12px 16px;"
@@ -54,9 +56,14 @@ _RUN = """
 {% if chart %}
 <p style="margin:8px 0 0;color:#545d68">{{ chart.caption }}</p>
 <div style="max-width:640px" role="img" aria-label="{{ chart.alternative }}">{{ svg }}</div>
+<p style="margin:0 0 8px;color:#545d68">
+{% for label, mark in legend %}
+<span style="white-space:nowrap;margin-right:14px"><span style="{{ mark }}"></span> {{ label }}</span>
+{% endfor %}
+</p>
 {% endif %}
 {% if rows %}
-<table style="border-collapse:collapse;margin-top:4px">
+<table style="border-collapse:collapse;margin-top:4px;font-size:13px;color:#1c2127;background:#fff">
 <thead><tr><th style="text-align:left">Attacker</th>
 {% for title in titles %}<th style="text-align:left;padding-left:14px">{{ title }}</th>{% endfor %}
 </tr></thead><tbody>
@@ -80,7 +87,7 @@ def result_html(verdicts: Sequence[Verdict], shown: Mapping[str, Any]) -> str:
     run = JudgedRun(verdicts, shown)
     decision, chart = decision_of(run), decision_chart(run)
     listed = verdicts[:MOST_ROWS]
-    names = table_metrics(metrics_in(listed))
+    names = [name for name in table_metrics(metrics_in(listed)) if name in _LISTED]
     return render_html(
         _RUN,
         style=_STYLE,
@@ -89,6 +96,7 @@ def result_html(verdicts: Sequence[Verdict], shown: Mapping[str, Any]) -> str:
         alerts=decision.alerts,
         chart=chart,
         svg=None if chart is None else _light_svg(chart),
+        legend=[] if chart is None else [(key.label, _mark(key)) for key in chart.keys],
         titles=[describe_metric(name).title for name in names],
         rows=[(found.label, [_cell(found, name) for name in names]) for found in listed],
         omitted=f"{len(verdicts) - MOST_ROWS} more attackers: see to_frame()"
@@ -105,6 +113,14 @@ def _cell(found: Verdict, name: str) -> str:
     if estimate.value is None or describe_metric(name).is_lower_bound:
         return interval
     return f"{value_text(name, estimate.value)} ({interval})"
+
+
+def _mark(key: LegendEntry) -> str:
+    """The style of the mark of a legend entry: a line as it is drawn, or else a square."""
+    colour = static_svg.light_colours(key.colour)
+    if (line := _LINES.get(key.stroke)) is None:
+        return f"display:inline-block;width:9px;height:9px;border-radius:5px;background:{colour}"
+    return f"display:inline-block;width:18px;vertical-align:middle;border-top:3px {line} {colour}"
 
 
 def _light_svg(chart: Chart) -> Markup:
