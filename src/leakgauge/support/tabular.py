@@ -24,8 +24,7 @@ _LONGEST_ERROR = 300  # characters of a message
 def open_database(**settings: str | int) -> Connection:
     """Open an empty database, with one thread unless told; it may read files until it is closed to them.
 
-    Every database of leakgauge is opened here. DuckDB's own progress bar is off: in a notebook it needs
-    ipywidgets, and fails in the middle of a query without them.
+    Every database of leakgauge is opened here.
     """
     import duckdb
 
@@ -35,9 +34,20 @@ def open_database(**settings: str | int) -> Connection:
         **(settings or {"threads": 1}),
     }
     connection = duckdb.connect(":memory:", config=config)
-    connection.execute("SET enable_progress_bar = false")
+    _turn_progress_bar_off(connection)
     connection.execute("SET TimeZone = 'UTC'")
     return connection
+
+
+def _turn_progress_bar_off(connection: Connection) -> None:
+    """Turn DuckDB's own progress bar off where it is on.
+
+    In a notebook without ipywidgets it is off, and DuckDB 1.4 and 2.0 refuse every change of the setting,
+    also that to off, with an error about the missing package.
+    """
+    ((is_on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if is_on:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def duckdb_error_line(error: Exception) -> str:
