@@ -4,13 +4,13 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from inner_pytest import run_inner_tests
 from leakgauge.catalog import PreparedAudit
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.blackbox.function_audit import prepare_function_audit
@@ -42,16 +42,12 @@ def float_laplace(count, rng):
 
 
 @pytest.fixture
-def run(pytester):
-    """Run a test file with the plugin, which an environment may not have as an entry point yet."""
-    installed = "leakgauge" in {one.name for one in entry_points(group="pytest11")}
-    given = () if installed else ("-p", "leakgauge.pytest_plugin")
+def run(pytester, monkeypatch):
+    """Run a test file with the plugin."""
 
-    def run_tests(code, *arguments, apart=False):
-        """``apart`` is for libraries that a process can load only once."""
+    def run_tests(code, *arguments):
         pytester.makepyfile(HEAD + code)
-        start = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
-        return start(*given, "-p", "no:cacheprovider", *arguments)
+        return run_inner_tests(pytester, monkeypatch, *arguments)
 
     return run_tests
 
@@ -301,7 +297,7 @@ def test_opendp_keeps_its_promise_and_half_of_its_noise_does_not(kind, inputs, r
 @pytest.mark.nightly
 def test_opendp_keeps_its_promise_in_all_rounds(run):
     pytest.importorskip("opendp")
-    run(OPENDP, apart=True).assert_outcomes(passed=2, failed=1)
+    run(OPENDP).assert_outcomes(passed=2, failed=1)
 
 
 DIFFPRIVLIB = """
