@@ -9,8 +9,8 @@ import _pytest.pytester
 class SysModulesSnapshot:
     """Forgets the test files of an inner run, and nothing else.
 
-    The snapshot of pytester forgets every module. A library that is imported a second time has other classes of
-    the same names, which fail later tests of the same process.
+    The snapshot of pytester forgets every module. A library that is imported a second time has other classes
+    of the same names, which fail later tests of the same process.
     """
 
     def __init__(self, preserve=None):

@@ -1,8 +1,8 @@
 """Run the notebooks of this folder and write a page for each: ``python docs/notebooks/run_notebooks.py``.
 
 Names of notebooks may follow. Needs nbclient and ipykernel. Each notebook is written back with its outputs,
-and beside it a Markdown page with the same outputs, which the documentation shows. The tests run the notebooks
-every night and compare the outputs.
+and beside it a Markdown page with the same outputs, which the documentation shows. The tests run the
+notebooks every night and compare the outputs.
 """
 
 import json
