@@ -19,7 +19,7 @@ EXTRAS = {
     "opendp": "mechanisms",
     **dict.fromkeys(("dask", "distributed", "ray"), "distributed"),
     **dict.fromkeys(("mkdocs", "mkdocstrings"), "docs"),
-    **dict.fromkeys(("playwright", "mpmath", "onnx", "opacus", "hypothesis"), "dev"),
+    **dict.fromkeys(("playwright", "mpmath", "onnx", "opacus", "hypothesis", "nbclient"), "dev"),
 }
 
 

@@ -1,6 +1,7 @@
 """Measure how much a privacy-protected release really leaks about each person in it.
 
 - ``run`` carries out a plan: it simulates releases, attacks them and judges the result.
+- ``audit_counts`` and ``audit_queries`` audit data frames: counts of people, and answers about records.
 - ``audit_model`` audits a finished model, ``audit_training`` a DP training.
 - ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
@@ -17,6 +18,7 @@ from leakgauge.version import VERSION
 if TYPE_CHECKING:
     from leakgauge.api import bundle, expose, expose_log, run, verify
     from leakgauge.core.errors import BadInput
+    from leakgauge.frame_audits import audit_counts, audit_queries
     from leakgauge.limits import Limits
     from leakgauge.papers.reproduction import reproduce
     from leakgauge.plan import Plan
@@ -34,8 +36,10 @@ __all__ = [
     "Plan",
     "Verdict",
     "__version__",
+    "audit_counts",
     "audit_mechanism",
     "audit_model",
+    "audit_queries",
     "audit_training",
     "bundle",
     "expose",
@@ -57,8 +61,10 @@ _MODULES = {
     "Limits": "leakgauge.limits",
     "Plan": "leakgauge.plan",
     "Verdict": "leakgauge.verdict",
+    "audit_counts": "leakgauge.frame_audits",
     "audit_mechanism": "leakgauge.runner.in_memory",
     "audit_model": "leakgauge.runner.model_audit",
+    "audit_queries": "leakgauge.frame_audits",
     "audit_training": "leakgauge.runner.training_audit",
     "bundle": "leakgauge.api",
     "expose": "leakgauge.api",

@@ -1,14 +1,18 @@
 """The public functions ``run``, ``expose``, ``expose_log``, ``bundle`` and ``verify``, and their reports."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
+from leakgauge.core.domain import Domain, FrameAudit
 from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 from leakgauge.exposure import (
     AuditExposure,
@@ -19,6 +23,7 @@ from leakgauge.exposure import (
     refuse_run,
     save_exposure,
 )
+from leakgauge.limits import Limits, read_limits
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner import bundle_zip, run_bundle
 from leakgauge.runner.dry_run import cost_line
@@ -28,9 +33,16 @@ from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, without_charts
-from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, VERDICTS_FILE, judge_folder, read_exposure_summary
+from leakgauge.runner.run_verdicts import (
+    CONFORMANCE_FILE,
+    VERDICTS_FILE,
+    gate_folder,
+    judge_folder,
+    read_exposure_summary,
+)
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument
+from leakgauge.support.frame_source import hold_frame
 from leakgauge.support.progress import announce
 from leakgauge.support.table_reader import convert_value
 
@@ -81,7 +93,73 @@ def run(
         announce(f"{line}; trainings that are finished are kept in the cache")
     verdicts = run_plan(plan, folder, options, fresh=fresh)
     write_report(folder, verdicts)
-    return verdicts
+    return RunFolder(folder).attach(verdicts)
+
+
+@dataclass(frozen=True, eq=False)
+class RunFolder:
+    """The folder of a run, from which its result is judged by other limits and its report is written."""
+
+    path: Path
+
+    def attach(self, result: RunResult) -> RunResult:
+        """The same result with access to the folder."""
+        return replace(result, judge_again=self.judge, manifest=self.manifest)
+
+    def judge(self, limits: Limits) -> RunResult:
+        """Judge the trials in the folder; nothing is written."""
+        return self.attach(gate_folder(self.path, limits))
+
+    def manifest(self, result: RunResult) -> Mapping[str, Any]:
+        """What a report shows besides the verdicts."""
+        return judged_run(self.path, result).manifest
+
+
+def run_without_folder(plan: Plan, *, workers: int = 1) -> RunResult:
+    """Carry out a plan in a temporary folder for the owner alone, which is removed with the result.
+
+    It holds trials and no data: scores, and which targets were members, by number.
+    """
+    top = Path(mkdtemp(prefix="leakgauge-"))
+    kept = RunFolder(top / "run")
+    finalize(kept, rmtree, top, ignore_errors=True)
+    try:
+        return kept.attach(run_plan(plan, kept.path, EngineOptions(workers=workers)))
+    except BaseException:
+        rmtree(top, ignore_errors=True)
+        raise
+
+
+def run_frame_audit(
+    domain: Domain,
+    audit: FrameAudit,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    limits: Limits | Mapping[str, Any],
+    workers: int,
+    out: str | Path | None,
+) -> RunResult:
+    """Carry out the audit of a data frame; ``settings`` are the other entries of its table in a plan."""
+    stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
+    table = {**settings, "domain": domain.name, "challenger": audit.challenger}
+    with _held(audit.frame) as source:
+        plan = plan_of({"seed": seed, "audit": [{**table, "data": {**audit.data, **source}}]})
+        plan = replace(plan, limits=stated)
+        if out is not None:
+            return run(plan, out=out, workers=workers)
+        check_engine("local", workers, None)
+        return run_without_folder(plan, workers=workers)
+
+
+@contextmanager
+def _held(frame: Any) -> Iterator[dict[str, str]]:
+    """Hold a frame while a plan reads it; nothing to hold where a file is named."""
+    if frame is None:
+        yield {}
+        return
+    with hold_frame(frame, "frame") as name:
+        yield {"source": name}
 
 
 def expose(

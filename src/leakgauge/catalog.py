@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol
 
-from leakgauge.core.domain import Domain, ExposureSpec, FunctionAudit, Term
+from leakgauge.core.domain import Domain, ExposureSpec, FrameAudit, FunctionAudit, Place, Term
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import read_dataclass, require_known
 
@@ -141,32 +141,40 @@ def domain_with_log_exposure() -> tuple[Domain, ExposureSpec]:
 
 def domain_with_function_audit() -> tuple[Domain, Callable[..., FunctionAudit]]:
     """Return the domain that can audit a Python function, and what sets up such an audit."""
-    for domain in all_domains():
-        if domain.function_audit is not None:
-            return domain, domain.load(domain.function_audit)
-    raise BadInput("no domain here can audit a function")
+    return _domain_with(lambda domain: domain.function_audit, "a function")
 
 
 def domain_with_model_audit() -> tuple[Domain, Callable[..., Any]]:
     """Return the domain that can audit a finished model, and what sets up such an audit."""
+    return _domain_with(lambda domain: domain.model_audit, "a finished model")
+
+
+def domain_with_training_audit() -> tuple[Domain, Callable[..., FunctionAudit]]:
+    """Return the domain that can audit a training, given as a function, and what sets up such an audit."""
+    return _domain_with(lambda domain: domain.training_audit, "a training")
+
+
+def domain_with_count_audit() -> tuple[Domain, Callable[..., FrameAudit]]:
+    """Return the domain that can audit counts of people in a data frame, and what sets up such an audit."""
+    return _domain_with(lambda domain: domain.count_audit, "counts of a data frame")
+
+
+def domain_with_query_audit() -> tuple[Domain, Callable[..., FrameAudit]]:
+    """Return the domain that can audit answers about a data frame, and what sets up such an audit."""
+    return _domain_with(lambda domain: domain.query_audit, "answers about a data frame")
+
+
+def _domain_with(place_of: Callable[[Domain], Place | None], what: str) -> tuple[Domain, Callable[..., Any]]:
     for domain in all_domains():
-        if domain.model_audit is not None:
-            return domain, domain.load(domain.model_audit)
-    raise BadInput("no domain here can audit a finished model")
+        if (place := place_of(domain)) is not None:
+            return domain, domain.load(place)
+    raise BadInput(f"no domain here can audit {what}")
 
 
 def announces_cost(audit: "AuditLike") -> bool:
     """Whether a run of this audit says what it will cost before it starts."""
     domain = get_domain(audit.domain)
     return domain.announces_cost is not None and bool(domain.load(domain.announces_cost)(audit.challenger))
-
-
-def domain_with_training_audit() -> tuple[Domain, Callable[..., FunctionAudit]]:
-    """Return the domain that can audit a training, given as a function, and what sets up such an audit."""
-    for domain in all_domains():
-        if domain.training_audit is not None:
-            return domain, domain.load(domain.training_audit)
-    raise BadInput("no domain here can audit a training")
 
 
 def attacks_package(domain: str) -> str:

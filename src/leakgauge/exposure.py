@@ -1,6 +1,6 @@
 """How exposed each person is, computed from a plan or a query log without simulating any release."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,7 +20,9 @@ from leakgauge.core.exposure import (
     PersonalGuarantees,
 )
 from leakgauge.core.game import Reals
+from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Plan, plan_without_rounds
+from leakgauge.risk import Risk
 from leakgauge.runner import manifest
 from leakgauge.runner.code_digest import library_versions
 from leakgauge.runner.engines import Engine, open_engine
@@ -32,6 +34,7 @@ from leakgauge.support import files as support_files
 from leakgauge.support.exposure_rows import exposure_csv
 from leakgauge.support.parallel import use_parallel_map
 from leakgauge.support.progress import Advance, progress_bar
+from leakgauge.support.result_views import result_views
 from leakgauge.support.threads import single_threaded
 
 PEOPLE_FILE = "exposure.csv"
@@ -56,6 +59,28 @@ class AuditExposure:
     domain: str
     exposure: Exposure
     data: str = ""
+
+    def to_frame(self) -> Any:
+        """One row for each person or record, the most exposed first: keep it private.
+
+        It is a frame of pandas or polars, or a dict of columns.
+        """
+        return result_views().exposure_frame(self)
+
+    def plot(self) -> Any:
+        """Draw how exposed everybody is to the strongest attacker: a chart of Altair, which names nobody."""
+        return result_views().exposure_plot(self)
+
+    def check(self, limits: "Limits | Mapping[str, Any]") -> Risk:
+        """Compare the share of people recognised with a limit, such as {"recognised": 0.01}."""
+        return result_views().check_exposure(self, limits)
+
+    def save_report(self, path: str | Path) -> Path:
+        """Write the page of this exposure as one HTML file, which names nobody."""
+        return result_views().save_exposure_report(self, path)
+
+    def _repr_html_(self) -> str:
+        return result_views().exposure_html(self)
 
 
 def expose_plan(plan: Plan, options: EngineOptions | None = None) -> list[AuditExposure]:

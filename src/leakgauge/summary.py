@@ -130,13 +130,17 @@ class RunResult(Sequence[Verdict]):
         verdicts: The verdicts, in the order of the plan.
         summary: The two answers of the run: promise and risk.
         notes: How the data were read and what the numbers assume, where there is no run folder.
-        judge_again: Judges the same trials by other limits, where there is no run folder.
+        judge_again: Judges the same trials by other limits.
+        manifest: Returns what a report shows besides the verdicts, where there is a run folder.
     """
 
     verdicts: tuple[Verdict, ...]
     summary: RunSummary
     notes: tuple[str, ...] = field(default=(), compare=False)
     judge_again: "Callable[[Limits], RunResult] | None" = field(default=None, compare=False, repr=False)
+    manifest: "Callable[[RunResult], Mapping[str, Any]] | None" = field(
+        default=None, compare=False, repr=False
+    )
 
     def check(self, limits: "Limits | Mapping[str, Any]") -> RunSummary:
         """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""
@@ -152,12 +156,26 @@ class RunResult(Sequence[Verdict]):
         """One row for each metric of each attacker: a frame of pandas or polars, or a dict of columns."""
         return result_views().result_frame(self.verdicts)
 
+    def plot(self) -> Any:
+        """Draw how often each attacker is right, beside limit and promise: a chart of Altair."""
+        return result_views().result_chart(self.verdicts, self._shown())
+
     def save_report(self, path: str | Path) -> Path:
         """Write the report as one HTML file."""
-        return result_views().save_result(self.verdicts, path, self.summary, self.notes)
+        return result_views().save_result(self.verdicts, path, self._shown())
 
     def _repr_html_(self) -> str:
-        return result_views().result_html(self.verdicts, self.summary)
+        return result_views().result_html(self.verdicts, self._shown())
+
+    @property
+    def _audits(self) -> list[str]:
+        return list(dict.fromkeys(found.audit for found in self.verdicts))
+
+    def _shown(self) -> dict[str, Any]:
+        """What a report shows besides the verdicts."""
+        known = {} if self.manifest is None else self.manifest(self)
+        notes = {} if not self.notes else {"notes": dict.fromkeys(self.notes, self._audits)}
+        return {**known, **notes, "summary": self.summary}
 
     def __getitem__(self, place: Any) -> Any:
         return self.verdicts[place]

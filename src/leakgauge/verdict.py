@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from leakgauge import promise_tests
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
+from leakgauge.limits import Limits
 from leakgauge.plan import MetricsTable
 from leakgauge.referee import conformance as conformance_tests
 from leakgauge.referee import instrument_check
@@ -29,6 +31,7 @@ from leakgauge.support.result_views import result_views
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
+_JUDGE = "_judge_again"  # no field of a verdict: a function that holds its trials
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
     "release; if a fair coin decided each of them, say so (coins fair)"
@@ -147,12 +150,39 @@ class Verdict:
         """One row for each metric: a frame of pandas or polars, or a dict of columns."""
         return result_views().result_frame([self])
 
+    def plot(self) -> Any:
+        """Draw how often the attacker is right, beside what the promise allows: a chart of Altair."""
+        return result_views().result_chart([self], {})
+
     def save_report(self, path: str | Path) -> Path:
         """Write the report as one HTML file."""
-        return result_views().save_result([self], path)
+        return result_views().save_result([self], path, {})
+
+    def check(self, limits: "Limits | Mapping[str, Any]") -> Any:
+        """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""
+        return result_views().check_verdict(self, limits)
+
+    def judged_again(self, limits: "Limits") -> "Verdict":
+        """Return this verdict with the risk by other limits; only one that still has its trials can."""
+        judge: Callable[[Limits], Verdict] | None = vars(self).get(_JUDGE)
+        if judge is None:
+            raise BadInput(
+                "check: this verdict has no trials; take the one that the audit returned, or call check of "
+                "the whole result"
+            )
+        return judge(limits)
 
     def _repr_html_(self) -> str:
-        return result_views().result_html([self])
+        return result_views().result_html([self], {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != _JUDGE}
+
+
+def keep_trials(found: Verdict, judge: "Callable[[Limits], Verdict]") -> Verdict:
+    """Let a verdict be judged by other limits: ``judge`` holds its trials, which no file of it has."""
+    object.__setattr__(found, _JUDGE, judge)
+    return found
 
 
 def judge_trials(

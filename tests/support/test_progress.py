@@ -1,6 +1,9 @@
 """News of long work reaches whoever listens, and nobody else."""
 
 import sys
+from types import SimpleNamespace
+
+import pytest
 
 from leakgauge.runner.engines import ProcessEngine, map_in_order
 from leakgauge.support import progress
@@ -79,3 +82,50 @@ def test_uneven_steps_have_no_rate(monkeypatch, capsys):
     assert "2/5" in err
     assert "steps" in err
     assert "/s" not in err.replace("/5", "")
+
+
+class Display:
+    """Stands for IPython's display with an id, of which a notebook shows the last content only."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, content, *, display_id):
+        assert display_id is True
+        self.update(content)
+        return self
+
+    def update(self, content):
+        self.shown.append(content)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """The modules of IPython in a kernel, without ipywidgets."""
+    display = Display()
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    inside = SimpleNamespace(HTML=str, display=display.display)
+    monkeypatch.setitem(sys.modules, "IPython.display", inside)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    return SimpleNamespace(display=display, shell=shell)
+
+
+def test_a_notebook_shows_a_bar_in_one_place_and_removes_it(notebook, monkeypatch):
+    clock = iter([0.0, 0.0, 0.1, 0.7, 0.8])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    with progress_bar(10, done=2) as advance:
+        for _ in range(3):
+            advance("<city>", 1)
+    first, second, last = notebook.display.shown
+    assert 'value="2" max="10"' in first
+    assert "&lt;city&gt;: 4 of 10 rounds, 1 s" in second
+    assert last == ""
+
+
+def test_ipython_in_a_terminal_is_no_notebook(notebook, monkeypatch):
+    assert progress.in_notebook()
+    notebook.shell.kernel = None
+    assert not progress.in_notebook()
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert not progress.in_notebook()

@@ -1,9 +1,12 @@
 import gzip
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.tabular import open_table_file
+from leakgauge.support import tabular
+from leakgauge.support.tabular import open_database, open_table_file
 
 
 def rows(path):
@@ -53,3 +56,31 @@ def test_file_without_header_is_called_empty(tmp_path, text):
     path.write_text(text)
     with pytest.raises(BadInput, match=r"data.source: a.csv is empty"):
         rows(path)
+
+
+def test_every_database_is_opened_in_one_place():
+    source = Path(str(files("leakgauge")))
+    opened = [path.name for path in source.rglob("*.py") if "duckdb.connect(" in path.read_text("utf-8")]
+    assert opened == ["tabular.py"]
+
+
+def test_duckdb_shows_no_progress_bar_of_its_own():
+    with open_database() as connection:
+        connection.execute("SET enable_progress_bar = true")
+        tabular._turn_progress_bar_off(connection)
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+
+
+def test_the_setting_is_left_alone_where_it_is_off():
+    """In a notebook without ipywidgets every change of it fails, also that to off."""
+
+    class Notebook:
+        def execute(self, sql):
+            if sql.startswith("SET"):
+                raise AssertionError("required package 'ipywidgets' is missing")
+            return self
+
+        def fetchall(self):
+            return [(False,)]
+
+    tabular._turn_progress_bar_off(Notebook())

@@ -76,6 +76,18 @@ class FunctionAudit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FrameAudit:
+    """The audit of a data frame in memory: the frame, and the tables of a plan about it.
+
+    Where the data are a file, ``data`` names it as ``source`` and there is no frame.
+    """
+
+    frame: Any
+    data: dict[str, Any]
+    challenger: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Domain:
     """A kind of release: what it is made of, and the words for what the report shows of it."""
 
@@ -108,6 +120,10 @@ class Domain:
     model_audit: Place | None = None
     """(model, members, others, *, reference, train, shadows, seed, options) -> the challenger of a finished
     model, and its default attacks."""
+    count_audit: Place | None = None
+    """(visits, *, columns, data, challenger) -> FrameAudit: for counts of people in a data frame."""
+    query_audit: Place | None = None
+    """(records, *, service, data, challenger) -> FrameAudit: for a service that answers about a frame."""
     announces_cost: Place | None = None
     """(challenger table) -> bool: whether a run says what it will cost before it starts, because code of the
     user may take long; nothing where none does."""

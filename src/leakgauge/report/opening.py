@@ -74,12 +74,13 @@ _TEMPLATE = """
 
 def opening(run: JudgedRun) -> Section:
     """The first screen."""
-    decision, chart = decision_of(run), _chart(run)
+    decision, chart = decision_of(run), decision_chart(run)
     html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart)
     return Section("The decision", html, (chart,) if chart else ())
 
 
-def _chart(run: JudgedRun) -> Chart | None:
+def decision_chart(run: JudgedRun) -> Chart | None:
+    """How often each attacker of the leading audit is right; nothing where no number is known."""
     leading = leading_verdict(run)
     if leading is None:
         return None

@@ -61,7 +61,7 @@ def _jpeg(spec: dict[str, Any]) -> str:
     import vl_convert
 
     still = json.dumps(_without_pointer(spec) | {"width": WIDTH, "padding": PADDING})
-    light, config = (_THEME_COLOUR.sub(r"\1", text) for text in (still, json.dumps(CONFIG)))
+    light, config = (light_colours(text) for text in (still, json.dumps(CONFIG)))
     image = vl_convert.vegalite_to_jpeg(
         light,
         vl_version=VEGA_LITE,
@@ -70,6 +70,22 @@ def _jpeg(spec: dict[str, Any]) -> str:
         quality=75,
     )
     return b64encode(image).decode()
+
+
+def light_colours(text: str) -> str:
+    """The same drawing in the colours of the light theme, for pages without the styles of a report.
+
+    >>> light_colours('fill="var(--soft, #545d68)"')
+    'fill="#545d68"'
+    """
+    return _THEME_COLOUR.sub(r"\1", text)
+
+
+def light_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """A chart that can be drawn by itself: with a width, and with the colours and fonts of a report."""
+    sized = {key: value for key, value in spec.items() if key != "autosize"} | {"width": WIDTH}
+    light: dict[str, Any] = json.loads(light_colours(json.dumps({**sized, "config": CONFIG})))
+    return light | {"config": light["config"] | {"background": "white"}}
 
 
 def _without_pointer(spec: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import MOST_ROUNDS, MetricsTable
+from leakgauge.promise_tests import rounds_needed
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.instrument_check import no_positive_control
@@ -91,7 +92,23 @@ def audit_mechanism(
         _audit_pair(release, one, promise, whole, seed, workers, metrics, {"pair": number})
         for number, one in enumerate(pair)
     ]
-    return replace(max(verdicts, key=_epsilon_bound), corrected_for=len(pair))
+    largest = max(verdicts, key=_epsilon_bound)
+    return verdict.keep_trials(
+        replace(largest, corrected_for=len(pair)),
+        lambda limits: replace(largest.judged_again(limits), corrected_for=len(pair)),
+    )
+
+
+def rounds_to_decide(
+    pair: Any, *, epsilon: float, delta: float = 0.0, confidence: float = 0.95
+) -> int | None:
+    """In how many rounds for each pair an attack without errors would break a promise; None if in none.
+
+    With fewer of them `audit_mechanism` finds `undecided` whatever the mechanism does.
+    """
+    promise, metrics = _promise(epsilon, delta), MetricsTable(confidence=_confidence(confidence))
+    n_pairs = max(len(pair), 1) if _several_pairs(pair) else 1
+    return rounds_needed(metrics, promise, n_pairs, None, trials_per_round=1.0)
 
 
 def _refuse_useless_pairs(
@@ -195,7 +212,7 @@ def play_function_audit(
         conformance=_conformance(domain, trials, challenger, mechanism),
     )
     (found,) = verdict.mark_untestable([found], [label])
-    return _with_risk(found, trials, NO_LIMITS, metrics.confidence)
+    return _with_limits(found, trials, NO_LIMITS, metrics.confidence)
 
 
 def _conformance(
@@ -279,12 +296,20 @@ def judge(
         found = replace(found, metrics={**found.metrics, "accuracy_worst": _without_targets(confidence)})
         if "accuracy_worst" in limits.metrics:
             raise BadInput("limits.accuracy_worst: needs to know which trials are of the same target")
-    return _with_risk(found, trials, limits, confidence)
+    return _with_limits(found, trials, limits, confidence)
 
 
 def _without_targets(confidence: float) -> Estimate:
     reason = "it is not known which trials are of the same target"
     return Estimate(value=None, confidence=confidence, method="none", reason=reason)
+
+
+def _with_limits(
+    found: verdict.Verdict, trials: Trials, limits: Limits, confidence: float
+) -> verdict.Verdict:
+    """Add how the attacker compares with limits; the verdict can be judged by others again."""
+    judged = _with_risk(found, trials, limits, confidence)
+    return verdict.keep_trials(judged, lambda other: _with_limits(found, trials, other, confidence))
 
 
 def _with_risk(found: verdict.Verdict, trials: Trials, limits: Limits, confidence: float) -> verdict.Verdict:

@@ -1,9 +1,10 @@
-"""Progress of long work: messages, also from worker processes, and a progress bar on the terminal."""
+"""Progress of long work: messages, also from worker processes, and a bar on the terminal or in a notebook."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -92,11 +93,15 @@ def _latest_message(path: Path) -> str:
 
 @contextmanager
 def progress_bar(total: int, *, done: int = 0, unit: str = "rounds") -> Iterator[Advance]:
-    """Show rounds done, rounds per second and time left, if standard error is a terminal.
+    """Show rounds done, rounds per second and time left, if standard error is a terminal or in a notebook.
 
     The yielded function takes the name of the audit and the number of rounds just done. For another ``unit``,
     such as a few uneven steps, the elapsed time is shown instead of the time left.
     """
+    if in_notebook():
+        with _notebook_bar(total, done, unit) as advance:
+            yield advance
+        return
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -137,3 +142,50 @@ def _rate_column() -> "ProgressColumn":
             return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
 
     return Rate()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook; IPython is not imported to find out."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def _notebook_bar(total: int, done: int, unit: str) -> Iterator[Advance]:
+    """A bar as HTML that is updated in its place, at most twice a second; it needs no widgets.
+
+    That of rich needs ipywidgets in a notebook, and shows only a warning without them.
+    """
+    from IPython.display import HTML, display
+
+    so_far, shown_at, start = done, monotonic(), monotonic()
+    bar = display(HTML(bar_html("starting", done, total, unit, 0.0)), display_id=True)
+
+    def advance(name: str, rounds: int) -> None:
+        nonlocal so_far, shown_at
+        so_far += rounds
+        if bar is not None and (now := monotonic()) - shown_at >= _PAUSE:
+            shown_at = now
+            bar.update(HTML(bar_html(name, so_far, total, unit, now - start)))
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.update(HTML(""))
+
+
+def bar_html(name: str, done: int, total: int, unit: str, seconds: float) -> str:
+    """A progress bar for a notebook.
+
+    >>> bar_html("<city>", 1, 2, "rounds", 3.2)
+    '<progress value="1" max="2"></progress> &lt;city&gt;: 1 of 2 rounds, 3 s'
+    """
+    return (
+        f'<progress value="{done}" max="{total}"></progress> {escape(name)}: {done:,} of {total:,} '
+        f"{escape(unit)}, {seconds:.0f} s"
+    )

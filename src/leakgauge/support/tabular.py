@@ -21,20 +21,33 @@ _CELL = re.compile(r"""\b(string|value) (?:"(?:[^"]|"(?! to\b))*"|'(?:[^']|'(?! 
 _LONGEST_ERROR = 300  # characters of a message
 
 
-def open_database() -> Connection:
-    """Open an empty database; it may read files until it is closed to them."""
+def open_database(**settings: str | int) -> Connection:
+    """Open an empty database, with one thread unless told; it may read files until it is closed to them.
+
+    Every database of leakgauge is opened here.
+    """
     import duckdb
 
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "threads": 1,
-        },
-    )
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        **(settings or {"threads": 1}),
+    }
+    connection = duckdb.connect(":memory:", config=config)
+    _turn_progress_bar_off(connection)
     connection.execute("SET TimeZone = 'UTC'")
     return connection
+
+
+def _turn_progress_bar_off(connection: Connection) -> None:
+    """Turn DuckDB's own progress bar off where it is on.
+
+    In a notebook without ipywidgets it is off, and DuckDB 1.4 and 2.0 refuse every change of the setting,
+    also that to off, with an error about the missing package.
+    """
+    ((is_on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if is_on:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def duckdb_error_line(error: Exception) -> str:

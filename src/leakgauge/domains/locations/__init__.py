@@ -44,6 +44,7 @@ DOMAIN = Domain(
     },
     mechanisms="plan_tables:mechanism_lines",
     complete_challenger="default_splits:complete_challenger",
+    count_audit="frame_audit:prepare_count_audit",
     utility=UTILITY_TERMS,
     main_utility=("mean_absolute_error",),
     private_keys=("names",),

@@ -57,6 +57,7 @@ DOMAIN = Domain(
         part="answer",
     ),
     conformance="conformance:compare_transcripts",
+    query_audit="frame_audit:prepare_query_audit",
     server=ServerSpec(
         function="service.server:serve_challenger",
         check_libraries="service.server:require_fastapi",

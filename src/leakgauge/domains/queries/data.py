@@ -15,9 +15,10 @@ from leakgauge.domains.queries.plan_tables import QueriesFileTable, QueriesSynth
 from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.domains.queries.sql.conditions import ColumnType, quote_identifier
 from leakgauge.support.cache import RecentCache, file_identity
+from leakgauge.support.frame_source import FrameSource, find_frame, open_frame
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import read_dataclass
-from leakgauge.support.tabular import open_table_file
+from leakgauge.support.tabular import Connection, open_table_file
 
 # Blocks of the data stream, independent of one another.
 TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
@@ -77,6 +78,8 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
     file = read_dataclass(QueriesFileTable, {"source": source, **parameters}, "data")
+    if (frame := find_frame(source)) is not None:
+        return _loaded.once((file, frame.digest), lambda: read_frame(file, frame))
     path = folder / file.source
     if not path.is_file():
         raise BadInput(f"data.source: there is no file {file.source!r} in {folder}; check the path")
@@ -86,18 +89,42 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
     with open_table_file(path) as (connection, kinds):
-        types = {name: _type(kind) for name, kind in kinds.items()}
-        typed = ", ".join(
-            f"CAST({quote_identifier(name)} AS {kind}) AS {quote_identifier(name)}"
-            for name, kind in types.items()
-        )
-        columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
+        columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
-        identity = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
+        return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())
+
+
+def read_frame(table: QueriesFileTable, frame: FrameSource) -> OracleRecords:
+    """Read a data frame in memory, through the same database as a file."""
+    with open_frame(frame) as (connection, kinds):
+        columns, types = _typed_columns(connection, kinds)
+    return _as_records(table, columns, types, frame.name, frame.digest)
+
+
+def _typed_columns(
+    connection: Connection, kinds: Mapping[str, str]
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, ColumnType]]:
+    types = {name: _type(kind) for name, kind in kinds.items()}
+    typed = ", ".join(
+        f"CAST({quote_identifier(name)} AS {kind}) AS {quote_identifier(name)}"
+        for name, kind in types.items()
+    )
+    return connection.execute(f"SELECT {typed} FROM given").fetchnumpy(), types
+
+
+def _as_records(
+    table: QueriesFileTable,
+    columns: dict[str, npt.NDArray[Any]],
+    types: dict[str, ColumnType],
+    name: str,
+    content: str,
+) -> OracleRecords:
+    """The records of the columns of ``name``; ``content`` is a digest of all values."""
+    identity = f"{content}\n{table.id}"
     if table.person is not None and table.rows_per_person is not None:
-        require_columns({"person": table.person}, list(types), path.name, "data.person")
+        require_columns({"person": table.person}, list(types), name, "data.person")
         kept = _first_rows(columns[table.person], table.rows_per_person)
-        columns = {name: column[kept] for name, column in columns.items()}
+        columns = {key: column[kept] for key, column in columns.items()}
         identity = f"{identity}\n{table.person}\n{table.rows_per_person}"
         digest = sha256(identity.encode()).hexdigest()
         return OracleRecords(types, columns, table.person, digest, table.rows_per_person)
@@ -105,7 +132,7 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
         types = {ID: ColumnType.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
     id_column = ID if table.id is None else table.id
-    require_columns({"id": id_column}, list(types), path.name, "data.id")
+    require_columns({"id": id_column}, list(types), name, "data.id")
     return OracleRecords(types, columns, id_column, sha256(identity.encode()).hexdigest())
 
 

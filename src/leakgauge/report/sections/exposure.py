@@ -195,6 +195,15 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 
 
+def strongest_chart(audit: Mapping[str, Any]) -> page.Chart | None:
+    """The histogram of the attacker who recognises most, or of the first one; nothing without attackers."""
+    charts = _charts(1, audit)
+    if not charts:
+        return None
+    people = [attacker.get("recognised", {}).get("people", 0) for attacker in audit["attackers"]]
+    return charts[people.index(max(people))]
+
+
 def _charts(place: int, audit: Mapping[str, Any]) -> list[page.Chart]:
     """One histogram for each attacker, all on the same scale."""
     against, people = audit["attackers"], max(audit["people"], 1)

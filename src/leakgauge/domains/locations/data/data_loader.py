@@ -20,6 +20,7 @@ from leakgauge.domains.locations.data.visit_data import VisitData, read_friends
 from leakgauge.domains.locations.data.visit_files.file_formats import digest_files, find_files
 from leakgauge.domains.locations.plan_tables import LocationsDataTable, LocationsPlacesTable
 from leakgauge.support.cache import RecentCache, file_identity
+from leakgauge.support.frame_source import find_frame
 from leakgauge.support.table_reader import read_dataclass
 
 SYNTHETIC = "synthetic"
@@ -72,7 +73,7 @@ def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
     files = find_files(table.source, folder, table.format, "data.source")
     if places is not None:
         files += find_files(places, folder, None, "data.places")
-    key = (repr(table), *(file_identity(file) for file in files))
+    key = (repr(table), _frame_digest(table.source), *(file_identity(file) for file in files))
     return _cache.once(key, lambda: read_visits(table, folder))
 
 
@@ -80,8 +81,13 @@ def _read_cells(table: CellDataTable, folder: Path) -> VisitData:
     from leakgauge.domains.locations.data.cell_files.cell_reader import read_cells
 
     files = find_files(table.source, folder, None, "data.source")
-    key = (repr(table), *(file_identity(file) for file in files))
+    key = (repr(table), _frame_digest(table.source), *(file_identity(file) for file in files))
     return _cache.once(key, lambda: read_cells(table, folder))
+
+
+def _frame_digest(source: str) -> str | None:
+    frame = find_frame(source)
+    return None if frame is None else frame.digest
 
 
 def _with_friends(visits: VisitData, path: Path) -> VisitData:

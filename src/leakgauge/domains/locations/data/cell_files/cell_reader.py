@@ -17,12 +17,13 @@ from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
 from leakgauge.domains.locations.data.visit_files import duckdb_reader
 from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connection, NumberedRows, SqlField
 from leakgauge.domains.locations.data.visit_files.file_formats import (
-    digest_files,
+    digest_source,
     find_files,
     format_of_files,
 )
 from leakgauge.domains.locations.data.visit_files.trace_matrix import MOST_CELLS, natural_order_sql
 from leakgauge.domains.locations.data.visit_files.visit_parser import MAX_BAD_ROWS_NAMED, number_sql, text_sql
+from leakgauge.support.frame_source import find_frame
 from leakgauge.support.required_columns import require_columns
 
 WHERE = "data.source"
@@ -79,16 +80,26 @@ def read_cells(table: CellDataTable, folder: Path) -> VisitData:
     return VisitData(
         traces=traces,
         tally=tally,
-        digest=digest_files(files, VERSION, json.dumps(asdict(table) | {"source": None}, sort_keys=True)),
+        digest=digest_source(
+            table.source, files, VERSION, json.dumps(asdict(table) | {"source": None}, sort_keys=True)
+        ),
         places=names,
     )
 
 
 def _open_rows(connection: Connection, table: CellDataTable, files: tuple[Path, ...]) -> _CellRows:
-    kind, columns = format_of_files(files, WHERE), table.columns
+    frame, columns = find_frame(table.source, WHERE), table.columns
+    kind = "frame" if frame is not None else format_of_files(files, WHERE)
     named = {"user": columns.user, "cell": columns.cells if len(columns.cells) > 1 else columns.cells[0]}
     wanted = named | ({} if columns.value is None else {"value": columns.value})
-    if kind == "csv":
+    if frame is not None:
+        if table.header is not None:
+            raise BadInput("data.header is for CSV files; leave it out for a data frame")
+        require_columns(wanted, list(frame.columns), frame.name, WHERE, "columns = { {} }")
+        rows = duckdb_reader.open_frame_rows(connection, frame)
+        names = [columns.user, *columns.cells, *([columns.value] if columns.value else [])]
+        fields, relation, chunks = {name: rows.field(name) for name in names}, rows.relation, rows.chunks
+    elif kind == "csv":
         names = [columns.user, *columns.cells, *([columns.value] if columns.value else [])]
         dialect = duckdb_reader.detect_dialect(files, names, table.header, table.encoding, WHERE)
         require_columns(wanted, dialect.names, files[0].name, WHERE, "columns = { {} }")

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 import numpy as np
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.frame_source import FrameSource
 from leakgauge.support.table_reader import require_known
-from leakgauge.support.tabular import duckdb_error_line
+from leakgauge.support.tabular import duckdb_error_line, open_database
 from leakgauge.support.text_encoding import refuse_other_encoding
 
 if TYPE_CHECKING:
@@ -100,26 +101,21 @@ def open_visit_database(source: str) -> Iterator[Connection]:
         duckdb.CatalogException,
         duckdb.InternalException,
     )
-    with TemporaryDirectory(prefix="leakgauge-") as folder:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY,
-            "temp_directory": folder,
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        }
-        with duckdb.connect(":memory:", config=config) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")
-            try:
-                yield connection
-            except query_errors:
-                raise
-            except duckdb.Error as error:
-                reason = duckdb_error_line(error)
-                raise BadInput(
-                    f"data.source: {source} cannot be read: {reason}; check that it is complete"
-                ) from None
+    with (
+        TemporaryDirectory(prefix="leakgauge-") as folder,
+        open_database(
+            memory_limit=MEMORY, temp_directory=folder, preserve_insertion_order="false"
+        ) as connection,
+    ):
+        try:
+            yield connection
+        except query_errors:
+            raise
+        except duckdb.Error as error:
+            reason = duckdb_error_line(error)
+            raise BadInput(
+                f"data.source: {source} cannot be read: {reason}; check that it is complete"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -336,3 +332,25 @@ def open_parquet(connection: Connection, files: tuple[Path, ...]) -> ParquetFile
     return ParquetFiles(
         files, tuple(_ParquetColumn(name, row[0], row[1]) for name, row in zip(names, described, strict=True))
     )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRows:
+    """A data frame in memory, as a relation with numbered rows."""
+
+    frame: FrameSource
+    relation: str
+
+    def field(self, name: str) -> SqlField:
+        """A column that the frame has."""
+        return SqlField(f"c{list(self.frame.columns).index(name)}", self.frame.sql_types[name])
+
+    @property
+    def chunks(self) -> Callable[[Connection], Iterator[NumberedRows]]:
+        """All rows with their numbers."""
+        return lambda _: iter([NumberedRows(f"{self.frame.name}: row", self.relation)])
+
+
+def open_frame_rows(connection: Connection, frame: FrameSource) -> FrameRows:
+    """Let the database read a frame."""
+    return FrameRows(frame, frame.register(connection))

@@ -9,6 +9,7 @@ from pathlib import Path
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files import duckdb_reader, geojson_reader
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
+from leakgauge.support.frame_source import FrameSource, find_frame
 from leakgauge.support.required_columns import require_columns
 
 FORMAT_SUFFIXES = {
@@ -33,7 +34,12 @@ _CABSPOTTING_DIALECT = duckdb_reader.CsvDialect(
 
 
 def find_files(source: str, folder: Path, published: PublishedFormat | None, where: str) -> tuple[Path, ...]:
-    """The files of ``source``: one file, those that match a pattern with ``*``, or a Cabspotting folder."""
+    """The files of ``source``: one file, those that match a pattern with ``*``, or a Cabspotting folder.
+
+    A data frame in memory has none.
+    """
+    if find_frame(source, where) is not None:
+        return ()
     path = folder / source
     if published is PublishedFormat.CABSPOTTING:
         return _cabspotting_files(path, where)
@@ -61,6 +67,12 @@ def format_of_files(files: tuple[Path, ...], where: str) -> str:
             f"{where}: files of different kinds ({', '.join(sorted(kinds))}); name those of one kind"
         )
     return kinds.pop()
+
+
+def digest_source(source: str, files: tuple[Path, ...], *settings: str) -> str:
+    """Hash the content of files, or of the data frame in memory that ``source`` names, and how it is read."""
+    frame = find_frame(source)
+    return digest_files(files, *settings, *(() if frame is None else (frame.digest,)))
 
 
 def digest_files(files: tuple[Path, ...], *settings: str) -> str:
@@ -129,7 +141,10 @@ def cabspotting_rows(files: tuple[Path, ...]) -> duckdb_reader.VisitRows:
 def open_visit_rows(
     connection: duckdb_reader.Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
 ) -> duckdb_reader.VisitRows:
-    """Open files as rows of visits."""
+    """Open files, or a data frame in memory, as rows of visits."""
+    if (frame := find_frame(table.source, where)) is not None:
+        with _suggest_grid(table):
+            return _open_frame(connection, table, frame, where)
     match table.format:
         case PublishedFormat.FOURSQUARE:
             return foursquare_rows(files, gridded=table.gridded)
@@ -175,6 +190,18 @@ def _open_named(
             rows = _geojson_rows(connection, columns, files, where)
             _require_properties(connection, columns, files, where)
             return rows
+
+
+def _open_frame(
+    connection: duckdb_reader.Connection, table: LocationsDataTable, frame: FrameSource, where: str
+) -> duckdb_reader.VisitRows:
+    if table.format is not None or table.header is not None:
+        raise BadInput(f"{where}: format and header are for files; leave them out for a data frame")
+    columns = _columns(table)
+    wanted = {part: name for part, name in vars(columns).items() if name is not None}
+    require_columns(wanted, list(frame.columns), frame.name, where, "columns = { {} }")
+    rows = duckdb_reader.open_frame_rows(connection, frame)
+    return _rows(_parts(columns, rows.field), rows.relation, rows.chunks)
 
 
 @contextmanager

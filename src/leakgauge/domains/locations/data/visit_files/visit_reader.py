@@ -33,7 +33,7 @@ from leakgauge.domains.locations.data.visit_files.epochs import (
 from leakgauge.domains.locations.data.visit_files.file_formats import (
     TIME_FORMATS,
     ZONES,
-    digest_files,
+    digest_source,
     find_files,
     open_visit_rows,
 )
@@ -294,7 +294,7 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
     return VisitData(
         traces=traces,
         tally=replace(tally, kept=int(kept) - few, outside_map=outside, few_visits=few),
-        digest=digest_files((*files, *known), VERSION, _table_without_paths(table)),
+        digest=digest_source(table.source, (*files, *known), VERSION, _table_without_paths(table)),
         places=places,
         first=format_wall_time(clock.first),
         epoch_seconds=clock.length,
