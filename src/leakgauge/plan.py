@@ -197,12 +197,20 @@ def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     """Read a plan file; ``seed`` overrides the one in it."""
     path = path_argument(path, "plan")
     text = _read_text(path)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
-    plan = _checked_plan(table, path.resolve().parent, seed, str(path))
+    plan = _checked_plan(_parse(text, str(path)), path.resolve().parent, seed, str(path))
     return replace(plan, path=path, text=text)
+
+
+def plan_of_text(text: str, folder: Path) -> Plan:
+    """Build a plan from the text of a plan file that is to be written to a folder."""
+    return replace(_checked_plan(_parse(text, "plan"), folder.resolve(), None, "plan"), text=text)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: not valid TOML: {error}; fix the file there") from None
 
 
 def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed: int | None = None) -> Plan:

@@ -72,8 +72,12 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"leakgauge {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in _command_modules((name or "").replace("-", "_")) or _command_modules():
+    one = _command_modules((name or "").replace("-", "_"))
+    for module in one or _command_modules():
         module.add_to(commands)
+    for module in one:
+        if hasattr(module, "complete"):  # flags that need the domains, which are not loaded for others
+            module.complete(commands.choices[name])
     return top
 
 

@@ -6,6 +6,7 @@ DOMAIN = Domain(
     package=__name__,
     default_attacks=("learned_event",),
     lower_risk="Add more noise, or release fewer values.",
+    drafts="plan_draft:DRAFTS",
     knowledge_terms={
         "simulator": Term(
             title="attacker who can run the release",

@@ -16,6 +16,7 @@ DOMAIN = Domain(
         "larger or fewer cells or longer periods (grid, top, epoch in the plan): they help little against an "
         "attacker who knows everyone else's data."
     ),
+    drafts="plan_draft:DRAFTS",
     knowledge_terms={
         "informed": Term(
             title="attacker who knows everyone else's data",
