@@ -7,6 +7,7 @@ DOMAIN = Domain(
     default_attacks=("learned_event",),
     lower_risk="Add more noise, or release fewer values.",
     drafts="plan_draft:DRAFTS",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "simulator": Term(
             title="attacker who can run the release",

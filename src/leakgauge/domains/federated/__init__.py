@@ -16,6 +16,7 @@ DOMAIN = Domain(
         "larger batches."
     ),
     drafts="plan_draft:DRAFTS",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "server": Term(
             title="server that holds the target's record",

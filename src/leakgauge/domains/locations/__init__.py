@@ -17,6 +17,7 @@ DOMAIN = Domain(
         "attacker who knows everyone else's data."
     ),
     drafts="plan_draft:DRAFTS",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "informed": Term(
             title="attacker who knows everyone else's data",

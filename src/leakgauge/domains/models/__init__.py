@@ -13,6 +13,7 @@ DOMAIN = Domain(
         "such as one hospital, train on members who do not."
     ),
     drafts="plan_draft:DRAFTS",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "black_box": Term(
             title="attacker who can query the model",

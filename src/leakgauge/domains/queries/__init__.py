@@ -14,6 +14,7 @@ DOMAIN = Domain(
         "an answer."
     ),
     drafts="plan_draft:DRAFTS",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "known": Term(
             title="attacker who knows other records",

@@ -1,0 +1,205 @@
+"""The forms that a table of a plan may have, for the schema of plans and the list of their keys.
+
+A form names the dataclasses that check a table when it is read, so that neither can differ from the reader.
+"""
+
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from enum import Enum
+from inspect import cleandoc, getdoc
+from typing import Any, Literal, Union, get_args, get_origin
+
+# Keys that mean the same in every table, where a dataclass does not describe them.
+COMMON_KEYS = {
+    "delta": "The delta that is promised.",
+    "epsilon": "The epsilon that is promised.",
+    "label": "The column of the true class.",
+    "n": "How many targets there are.",
+    "name": "Which of them.",
+    "names": "The targets by name, instead of a number of them.",
+    "relation": "What the two worlds differ by: a target is added or removed, or replaced.",
+    "scale": "The scale of the noise; epsilon is then only what is claimed.",
+    "sensitivity": "The distance that one protected unit can move the values.",
+    "sigma": "The standard deviation of the noise; epsilon is then only what is claimed.",
+    "source": "The file; a relative path starts in the folder of the plan.",
+    "targets": "Whose membership is in question: a number of them, or a table.",
+    "unit": "What is protected: an event, a day of a person, a person, a record or a client.",
+}
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples?):$")
+_ENTRY = re.compile(r"^    (\w+): (.*)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableForm:
+    """One form of a table: the dataclasses whose keys it takes, and what sets it apart from other forms.
+
+    ``chosen_by`` gives the values of a key that choose this form; with ``needs_choice`` the key must be
+    there. ``extra`` are keys that are read by hand: a type and one line each. Keys that are ``omitted``
+    follow from other tables.
+    """
+
+    kinds: tuple[type, ...] = ()
+    chosen_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs_choice: bool = False
+    extra: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    omitted: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None  # of the keys, where not all are accepted
+
+    @property
+    def title(self) -> str:
+        """What chooses this form, for people."""
+        return ", ".join(" or ".join(values) for values in self.chosen_by.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanForms:
+    """The forms of the tables of a domain; those of ``knowledge`` by its name."""
+
+    data: tuple[TableForm, ...] = ()
+    challenger: tuple[TableForm, ...] = ()
+    mechanism: tuple[TableForm, ...] = ()
+    knowledge: Mapping[str, TableForm] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyDescription:
+    """One key: its type hint, its default (``MISSING`` if it has none) and a line about it."""
+
+    name: str
+    hint: Any
+    default: Any
+    about: str
+
+
+def form_keys(form: TableForm) -> dict[str, KeyDescription]:
+    """Return the keys that a form takes, by name."""
+    found = {key.name: key for kind in form.kinds for key in dataclass_keys(kind)}
+    for name, (hint, about) in form.extra.items():
+        found[name] = KeyDescription(name=name, hint=hint, default=None, about=about)
+    for name, values in form.chosen_by.items():
+        if name not in found:
+            about = COMMON_KEYS.get(name, "")
+            found[name] = KeyDescription(name=name, hint=Literal[values], default=MISSING, about=about)
+    return {
+        name: key
+        for name, key in found.items()
+        if name not in form.omitted and (form.only is None or name in form.only or name in form.chosen_by)
+    }
+
+
+def dataclass_keys(kind: type) -> Iterator[KeyDescription]:
+    """Describe the fields of a dataclass that a table may set."""
+    hints, lines = typing.get_type_hints(kind), field_lines(kind)
+    for entry in fields(kind):
+        if entry.init:
+            default = entry.default if entry.default_factory is MISSING else entry.default_factory()
+            yield KeyDescription(
+                name=entry.name, hint=hints[entry.name], default=default, about=lines.get(entry.name, "")
+            )
+
+
+def field_lines(kind: type) -> dict[str, str]:
+    """Return what the docstrings of a dataclass and of those it extends say about each field.
+
+    A section ``Attributes:`` is used first, then the first sentence that has the name between two
+    backquotes.
+
+    >>> class Noise:
+    ...     '''Noise on counts.
+    ...
+    ...     The ``scale`` is in people.
+    ...     '''
+    >>> field_lines(Noise)["scale"]
+    'The scale is in people.'
+    """
+    lines: dict[str, str] = dict(COMMON_KEYS)
+    for base in reversed(kind.__mro__[:-1]):
+        text = cleandoc(base.__doc__ or "") if "__doc__" in vars(base) else ""
+        if is_dataclass(base) and text.startswith(f"{base.__name__}("):  # generated
+            continue
+        lines |= {**_sentence_lines(text), **_attribute_lines(text)}
+    return lines
+
+
+def _attribute_lines(text: str) -> dict[str, str]:
+    lines: dict[str, str] = {}
+    section = current = ""
+    for line in text.splitlines():
+        if match := _SECTION.match(line):
+            section = match[1]
+        elif section == "Attributes" and (match := _ENTRY.match(line)):
+            current = match[1]
+            lines[current] = match[2]
+        elif section == "Attributes" and current and line.startswith("        "):
+            lines[current] += f" {line.strip()}"
+        elif line and not line.startswith(" "):
+            section = ""
+    return {name: _plain(about) for name, about in lines.items()}
+
+
+def _sentence_lines(text: str) -> dict[str, str]:
+    prose = " ".join(line for line in text.partition("\n>>>")[0].splitlines())
+    found: dict[str, str] = {}
+    for sentence in re.split(r"(?<=[.:]) +(?=[A-Z`])|\s{2,}", prose):
+        for name in re.findall(r"``(\w+)``", sentence):
+            found.setdefault(name, _plain(sentence.strip()))
+    return found
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "").replace("`", "")
+
+
+def type_text(hint: Any) -> str:
+    """A type hint in words, as a plan's author would say it.
+
+    >>> type_text(float | None), type_text(tuple[str, ...]), type_text(Literal["a", "b"])
+    ('number', 'list of texts', '"a" or "b"')
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(type_text(one) for one in arguments if one is not type(None)))
+    if origin is Literal:
+        return " or ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in arguments)
+    if origin is tuple or hint is tuple:
+        return _list_text(arguments)
+    if origin in (dict, Mapping) or hint is dict or (isinstance(hint, type) and is_dataclass(hint)):
+        return "table"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return " or ".join(f'"{member.value}"' for member in hint)
+    names = {float: "number", int: "whole number", bool: "true or false", str: "text"}
+    return names.get(hint, "any value")
+
+
+def _list_text(arguments: Sequence[Any]) -> str:
+    if not arguments or arguments[-1] is not Ellipsis:
+        return f"list of {len(arguments)} values" if arguments else "list"
+    each = type_text(arguments[0])
+    return f"list of {each if ' ' in each else each + 's'}"
+
+
+def default_text(default: Any) -> str:
+    """A default as a plan writes it; empty where there is none.
+
+    >>> default_text(0.5), default_text(None), default_text(MISSING)
+    ('0.5', '', 'required')
+    """
+    if default is MISSING:
+        return "required"
+    if default is None or default in ((), {}):
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, Enum):
+        return f'"{default.value}"'
+    if is_dataclass(default):
+        return ""
+    return f'"{default}"' if isinstance(default, str) else str(list(default) if isinstance(default, tuple) else default)
+
+
+def first_line(kind: type) -> str:
+    """The first line of a docstring."""
+    return (getdoc(kind) or "").partition("\n")[0]
