@@ -20,6 +20,7 @@ from leakgauge.summary import RunResult
 from leakgauge.support.file_description import FileDescription, describe_file
 from leakgauge.support.files import write_file
 from leakgauge.support.plan_draft import (
+    FOLDER,
     MOST_QUESTIONS,
     DraftContext,
     DraftedPlan,
@@ -32,7 +33,10 @@ from leakgauge.support.table_reader import require_known
 PLAN_FILE, SCHEMA_FILE = "plan.toml", "plan.schema.json"
 PREVIEW_SECONDS = 15.0  # of estimated work; estimates are right within a factor of about two
 _FEWEST_ROUNDS = 20  # of a preview; fewer say nothing
+_ENOUGH_ROUNDS = 80  # from which on intervals are known; a preview may take a little longer for them,
+_STRETCH = 1.4  # up to so many times as long
 _CONTROL_SHARE = 0.6  # of the preview that positive controls may take
+_FAR = 0.4  # kinds that fit so much worse than the best are not named
 _CLEAR_LEAD = 0.2  # by which the best kind must fit better than the next one to be taken without a question
 _LEFT_OUT = NoControl(reason="it was left out of the preview to save time")
 
@@ -56,12 +60,7 @@ class Preview:
 
 def draft_kinds() -> dict[str, DraftKind]:
     """Return all kinds of files and things that a plan can be drafted for, by name."""
-    return {
-        name: kind
-        for domain in catalog.all_domains()
-        if domain.drafts is not None
-        for name, kind in domain.load(domain.drafts).items()
-    }
+    return {name: kind for name, (_, kind) in catalog.draft_kinds().items()}
 
 
 def question_flags() -> dict[str, str]:
@@ -70,10 +69,12 @@ def question_flags() -> dict[str, str]:
 
 
 def match_kinds(file: FileDescription) -> list[Match]:
-    """Return the kinds that a file may be of, the best first."""
+    """Return the kinds that a file may be of, the best first; those that fit far worse are left out."""
     found = {name: kind.recognise(file) for name, kind in draft_kinds().items()}
     matches = [Match(name, fit) for name, fit in found.items() if fit is not None]
-    return sorted(matches, key=lambda match: -match.found.score)
+    best = max((match.found.score for match in matches), default=0.0)
+    near = [match for match in matches if match.found.score > best - _FAR]
+    return sorted(near, key=lambda match: -match.found.score)
 
 
 def is_clear(matches: Sequence[Match]) -> bool:
@@ -134,6 +135,14 @@ def answer_questions(
     return answers
 
 
+def assumed_answers(
+    questions: Sequence[Question], given: Mapping[str, str], answers: Mapping[str, object]
+) -> dict[str, str]:
+    """Return the questions that were answered by their defaults, because nobody was asked."""
+    open_ones = [question for question in questions if question.key not in given and question.asked(answers)]
+    return {question.key: question.default for question in open_ones if question.default is not None}
+
+
 def _flag_value(question: Question, answer: str) -> object:
     try:
         return question.value(answer)
@@ -174,7 +183,7 @@ def draft_plan(
         DraftContext(file=file, source=source, answers=_with_paths(answers, folder), name=name)
     )
     if drafted.command:
-        return drafted
+        return replace(drafted, command=tuple(word.replace(FOLDER, str(folder)) for word in drafted.command))
     text = f"#:schema ./{SCHEMA_FILE}\n{drafted.text}"
     plan_of_text(text, folder)
     return replace(drafted, text=text)
@@ -207,7 +216,8 @@ def _safe_name(path: Path) -> str:
 
 def write_draft(drafted: DraftedPlan, folder: Path, schema: str, *, force: bool = False) -> Path:
     """Write a plan, its schema and the files beside it; nothing is replaced unless ``force`` is set."""
-    files = {**drafted.files, SCHEMA_FILE: schema, PLAN_FILE: drafted.text}
+    plan = {SCHEMA_FILE: schema, PLAN_FILE: drafted.text} if drafted.text else {}
+    files = {**drafted.files, **plan}
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; choose another folder (--out)")
     there = [name for name in files if name != SCHEMA_FILE and (folder / name).exists()]
@@ -247,5 +257,8 @@ def preview_rounds(plan: Plan, cost: RunCost, seconds: float, *, with_control: b
     if not with_control:
         fixed -= cost.control_seconds
     affordable = most if cost.round_seconds <= 0 else int((seconds - fixed) / cost.round_seconds)
+    enough = min(_ENOUGH_ROUNDS, most)
+    if affordable < enough and fixed + enough * cost.round_seconds <= _STRETCH * seconds:
+        affordable = enough
     rounds = min(most, affordable)
     return rounds if rounds >= min(_FEWEST_ROUNDS, most) else 0

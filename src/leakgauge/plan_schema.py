@@ -18,6 +18,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.limits import LIMIT_SETTINGS, limited_metrics
 from leakgauge.plan import AuditTable, MetricsTable, PlanFile
 from leakgauge.support.plan_forms import (
+    NO_LINES,
     KeyDescription,
     PlanForms,
     TableForm,
@@ -46,8 +47,8 @@ _LIMIT_LINES = {
 
 
 def schema_text() -> str:
-    """Return the schema of plans as the text of a file."""
-    return json.dumps(plan_schema(), indent=1, ensure_ascii=False) + "\n"
+    """Return the schema of plans as the text of a file, without line breaks: it is for machines."""
+    return json.dumps(plan_schema(), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def plan_schema() -> dict[str, Any]:
@@ -137,7 +138,9 @@ def _define_domain(domain: Domain, definitions: dict[str, Any]) -> None:
     for table in TABLES:
         written: tuple[TableForm, ...] = getattr(forms, table)
         for i, form in enumerate(written):
-            definitions[f"{domain.name}-{table}-{i}"] = _table_schema(form, _taken_choices(form, written))
+            definitions[f"{domain.name}-{table}-{i}"] = _table_schema(
+                form, _taken_choices(form, written), forms.lines
+            )
         names = [f"{domain.name}-{table}-{i}" for i in range(len(written))]
         loose[table] = {"anyOf": [{"$ref": f"#/definitions/{name}"} for name in names]}
         strict[table] = {
@@ -146,7 +149,12 @@ def _define_domain(domain: Domain, definitions: dict[str, Any]) -> None:
                 for name, form in zip(names, written)
             ]
         }
-    attacks = {"attacks": {"type": "array", "minItems": 1, "items": _attacks_schema(domain, forms)}}
+    definitions[f"{domain.name}-knowledge"] = {
+        "anyOf": [{"enum": list(forms.knowledge)}, *_knowledge_tables(forms)]
+    }
+    definitions[f"{domain.name}-attack"] = _attacks_schema(domain, forms)
+    one = {"$ref": f"#/definitions/{domain.name}-attack"}
+    attacks = {"attacks": {"type": "array", "minItems": 1, "items": one}}
     definitions[domain.name] = {"properties": {**strict, **attacks}}
     definitions[f"{domain.name}-swept"] = {"properties": {**loose, **attacks}}
 
@@ -168,8 +176,10 @@ def _required(form: TableForm) -> list[str]:
     return sorted({*chosen, *(name for name in missing if name not in form.chosen_by)})
 
 
-def _table_schema(form: TableForm, taken: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
-    properties = {name: _key_schema(key) for name, key in form_keys(form).items()}
+def _table_schema(
+    form: TableForm, taken: Mapping[str, list[str]] | None = None, lines: Mapping[str, str] = NO_LINES
+) -> dict[str, Any]:
+    properties = {name: _key_schema(key, lines) for name, key in form_keys(form, lines).items()}
     for name, values in form.chosen_by.items():
         properties[name] = {"enum": list(values), "description": properties[name].get("description", "")}
     for name, values in (taken or {}).items():
@@ -186,14 +196,14 @@ def _table_schema(form: TableForm, taken: Mapping[str, list[str]] | None = None)
 
 def _attacks_schema(domain: Domain, forms: PlanForms) -> dict[str, Any]:
     """One attacker: the name of an attack, or a table with its parameters."""
-    knowledge = {"anyOf": [{"enum": list(forms.knowledge)}, *_knowledge_tables(forms)]}
+    knowledge = {"$ref": f"#/definitions/{domain.name}-knowledge"}
     tables = []
     for name in catalog.module_names(domain.attacks_package):
         kind = import_module(f"{domain.attacks_package}.{name}").Attack
-        table = _table_schema(TableForm(kinds=(kind,) if is_dataclass(kind) else ()))
+        table = _table_schema(TableForm(kinds=(kind,) if is_dataclass(kind) else ()), lines=forms.lines)
         table["properties"] |= {
             "name": {"const": name, "description": catalog.attack_term(domain.name, name).title},
-            "knowledge": {**knowledge, "description": "What the attacker knows before the release."},
+            "knowledge": {"allOf": [knowledge], "description": "What the attacker knows before the release."},
             "label": {"type": "string", "description": "The name of this attacker in results."},
         }
         tables.append({**table, "required": ["name"]})
@@ -204,14 +214,14 @@ def _attacks_schema(domain: Domain, forms: PlanForms) -> dict[str, Any]:
 def _knowledge_tables(forms: PlanForms) -> list[dict[str, Any]]:
     found = []
     for name, form in forms.knowledge.items():
-        table = _table_schema(form)
+        table = _table_schema(form, lines=forms.lines)
         table["properties"] = {"name": {"const": name}, **table["properties"]}
         found.append({**table, "required": ["name"]})
     return found
 
 
-def _key_schema(key: KeyDescription) -> dict[str, Any]:
-    schema = schema_of_hint(key.hint)
+def _key_schema(key: KeyDescription, lines: Mapping[str, str] = NO_LINES) -> dict[str, Any]:
+    schema = schema_of_hint(key.hint, lines)
     if key.about:
         schema = {**schema, "description": key.about}
     if isinstance(key.default, bool | int | float | str) and not isinstance(key.default, Enum):
@@ -221,7 +231,7 @@ def _key_schema(key: KeyDescription) -> dict[str, Any]:
     return schema
 
 
-def schema_of_hint(hint: Any) -> dict[str, Any]:
+def schema_of_hint(hint: Any, lines: Mapping[str, str] = NO_LINES) -> dict[str, Any]:
     """Return the schema of a type hint, as ``support.table_reader`` checks it.
 
     >>> schema_of_hint(tuple[int, int])
@@ -231,28 +241,28 @@ def schema_of_hint(hint: Any) -> dict[str, Any]:
     if hint in _SIMPLE:
         return dict(_SIMPLE[hint])
     if origin in (Union, types.UnionType):
-        kinds = [schema_of_hint(one) for one in arguments if one is not type(None)]
+        kinds = [schema_of_hint(one, lines) for one in arguments if one is not type(None)]
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin is tuple or hint is tuple:
-        return _array_schema(arguments)
+        return _array_schema(arguments, lines)
     if origin in (dict, Mapping) or hint is dict:
         return {"type": "object"}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [member.value for member in hint]}
     if isinstance(hint, type) and is_dataclass(hint):
-        table = _table_schema(TableForm(kinds=(hint,)))
+        table = _table_schema(TableForm(kinds=(hint,)), lines=lines)
         return {"anyOf": [{"type": "integer"}, table]} if issubclass(hint, TargetChoice) else table
     return {}
 
 
-def _array_schema(arguments: Sequence[Any]) -> dict[str, Any]:
+def _array_schema(arguments: Sequence[Any], lines: Mapping[str, str]) -> dict[str, Any]:
     if not arguments:
         return {"type": "array"}
     if arguments[-1] is Ellipsis:
-        return {"type": "array", "items": schema_of_hint(arguments[0])}
-    items = [schema_of_hint(one) for one in arguments]
+        return {"type": "array", "items": schema_of_hint(arguments[0], lines)}
+    items = [schema_of_hint(one, lines) for one in arguments]
     return {"type": "array", "items": items, "minItems": len(items), "maxItems": len(items)}
 
 
@@ -276,7 +286,9 @@ def describe_keys(domain: str | None = None) -> list[dict[str, str]]:
 def _limit_keys() -> list[KeyDescription]:
     metrics = [
         KeyDescription(name=f'"{name}"' if "." in name else name, hint=float, default=None, about=title)
-        for name, title in ((name, f"The largest value of {name} that you allow.") for name in limited_metrics())
+        for name, title in (
+            (name, f"The largest value of {name} that you allow.") for name in limited_metrics()
+        )
     ]
     settings = [
         KeyDescription(name=name, hint=hint, default=None, about=_LIMIT_LINES[name])
@@ -290,31 +302,37 @@ def _domain_keys(domain: Domain) -> list[dict[str, str]]:
     rows = []
     for table in TABLES:
         for form in getattr(forms, table):
-            for key in form_keys(form).values():
-                rows += _nested_rows(table, form.title, key)
+            for key in form_keys(form, forms.lines).values():
+                rows += _nested_rows(table, form.title, key, forms.lines)
     for name in catalog.module_names(domain.attacks_package):
         kind = import_module(f"{domain.attacks_package}.{name}").Attack
         if is_dataclass(kind):
-            rows += [_row("attacks", name, key) for key in dataclass_keys(kind)]
+            rows += [_row("attacks", name, key) for key in dataclass_keys(kind, forms.lines)]
     for name, form in forms.knowledge.items():
-        rows += [_row("attacks.knowledge", name, key) for key in form_keys(form).values()]
+        rows += [_row("attacks.knowledge", name, key) for key in form_keys(form, forms.lines).values()]
     return rows
 
 
-def _nested_rows(table: str, title: str, key: KeyDescription) -> list[dict[str, str]]:
+def _nested_rows(
+    table: str, title: str, key: KeyDescription, lines: Mapping[str, str]
+) -> list[dict[str, str]]:
     """The row of a key, and those of the keys of a table below it."""
     rows = [_row(table, title, key)]
     kinds = [one for one in (key.hint, *get_args(key.hint)) if isinstance(one, type) and is_dataclass(one)]
     for kind in kinds:
-        for nested in dataclass_keys(kind):
-            rows += _nested_rows(f"{table}.{key.name}", title, nested)
+        for nested in dataclass_keys(kind, lines):
+            rows += _nested_rows(f"{table}.{key.name}", title, nested, lines)
     return rows
 
 
 def _row(table: str, title: str, key: KeyDescription) -> dict[str, str]:
+    return {**key_row(key), "name": f"{table}.{key.name}" if table else key.name, "with": title}
+
+
+def key_row(key: KeyDescription) -> dict[str, str]:
+    """A key in words: name, type, default and a line about it."""
     return {
-        "name": f"{table}.{key.name}" if table else key.name,
-        "with": title,
+        "name": key.name,
         "type": type_text(key.hint),
         "default": default_text(key.default),
         "about": key.about,

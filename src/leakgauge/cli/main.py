@@ -27,6 +27,8 @@ BUG, INTERRUPTED = 70, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, call the command, and return its exit code."""
     print_any_text()
+    if "_ARGCOMPLETE" in os.environ:
+        complete_words()
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = parser(argv[0] if argv else None).parse_args(argv)
     try:
@@ -79,6 +81,16 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
         if hasattr(module, "complete"):  # flags that need the domains, which are not loaded for others
             module.complete(commands.choices[name])
     return top
+
+
+def complete_words() -> None:
+    """Answer the shell that completes a command, where argcomplete is installed; this ends the process."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    words = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(parser(words[1] if len(words) > 1 else None))
 
 
 def _command_modules(name: str | None = None) -> list[ModuleType]:

@@ -25,7 +25,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="start here: write a plan for a file, and preview its answer",
         description="Look at a file, ask at most six questions, write a commented plan, and preview its answer "
         "in about 20 seconds. Enter accepts the answer in brackets. Without a terminal, or with --yes, answers "
-        "come from the flags and the defaults. Exit code: 0 done, 2 bad input; a preview decides nothing.",
+        "come from the flags and the defaults. Exit code: 0 done, 2 bad input; a preview decides nothing. "
+        "Where a command answers without a plan, its exit code.",
     )
     parser.add_argument(
         "file",
@@ -35,11 +36,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="a table (CSV, Parquet), a query log, a table of scores or losses, a Python file, an ONNX model, "
         "or the folder of a Flower app",
     )
-    parser.add_argument("--kind", metavar="K", help="what the file is, or what there is: leakgauge show kinds")
     parser.add_argument(
-        "--example", metavar="NAME", help="copy an example instead: leakgauge show examples"
+        "--kind", metavar="K", help="what the file is, or what there is: leakgauge show kinds"
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="the folder of the plan (default: <FILE>-audit)")
+    parser.add_argument("--example", metavar="NAME", help="copy an example instead: leakgauge show examples")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="the folder of the plan (default: <FILE>-audit)"
+    )
     parser.add_argument("--yes", action="store_true", help="ask nothing: take flags and defaults")
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parser.add_argument("--no-preview", action="store_true", help="write the plan and stop")
@@ -77,9 +80,7 @@ def _copy_example(arguments: argparse.Namespace, given: Mapping[str, str]) -> in
 
     if arguments.file is not None or arguments.kind is not None or given:
         raise BadInput("--example copies an example as it is; leave out FILE, --kind and answers")
-    folder = copy_example(
-        arguments.example, arguments.out or Path(arguments.example), force=arguments.force
-    )
+    folder = copy_example(arguments.example, arguments.out or Path(arguments.example), force=arguments.force)
     print(f"Copied to {folder}")
     if (folder / "plan.toml").exists():
         _print_next([("run", folder / "plan.toml", "simulates releases and writes a report")])
@@ -91,24 +92,26 @@ def _copy_example(arguments: argparse.Namespace, given: Mapping[str, str]) -> in
 
 def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
     from leakgauge import draft
+    from leakgauge.plan_schema import schema_text
 
     file = draft.open_file(arguments.file, arguments.kind)
     interactive = not arguments.yes and sys.stdin.isatty() and sys.stdout.isatty()
     kind, most = _kind(file, arguments.kind, interactive=interactive)
     folder = arguments.out or draft.draft_folder(kind, arguments.file)
+    questions = draft.draft_kinds()[kind].questions(file)
     answers = draft.answer_questions(
-        draft.draft_kinds()[kind].questions(file),
+        questions,
         given,
         _prompt if interactive else None,
         most=most,
         complain=lambda line: print(f"  {line}"),
     )
     drafted = draft.draft_plan(kind, file, answers, folder)
+    path = draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
+    if not interactive:
+        _print_assumed(draft.assumed_answers(questions, given, answers))
     if drafted.command:
         return _run_command(drafted.command)
-    from leakgauge.plan_schema import schema_text
-
-    path = draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
     print(f"Wrote {path}")
     for note in drafted.notes:
         print(f"Assumed: {note}")
@@ -150,6 +153,12 @@ def _print_file(file: "FileDescription", matches: "Sequence[Match]") -> None:
         print(f"It could also be {' or '.join(others)}; choose with --kind.")
 
 
+def _print_assumed(answers: Mapping[str, str]) -> None:
+    if answers:
+        listed = ", ".join(f"{key} = {answer}" for key, answer in answers.items())
+        print(f"Answers assumed: {listed} (each is a flag: --{next(iter(answers))} X)")
+
+
 def _prompt(question: "Question") -> str:
     for word, meaning in question.choices.items():
         print(f"  {word}: {meaning}" if meaning else f"  {word}")
@@ -163,8 +172,7 @@ def _run_command(words: Sequence[str]) -> int:
 
     print(f"No plan is needed: {shlex.join(['leakgauge', *words])}\n")
     arguments = parser(words[0]).parse_args(words)
-    arguments.command(arguments)
-    return 0
+    return int(arguments.command(arguments))
 
 
 def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
@@ -180,7 +188,9 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
     try:
         preview = draft.preview_plan(plan)
     except BadInput as error:
-        raise BadInput(f"{error} (the plan is written: change it there, then: leakgauge run {path})") from None
+        raise BadInput(
+            f"{error} (the plan is written: change it there, then: leakgauge run {path})"
+        ) from None
     _print_preview(preview, plan)
     _print_next_steps(plan, path, preview)
     return 0

@@ -1,6 +1,8 @@
 """The examples that come with leakgauge: in an installed package, or beside the source tree."""
 
+import re
 import shutil
+from itertools import takewhile
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
@@ -29,8 +31,9 @@ def _first_line(folder: Path) -> str:
     plan = folder / "plan.toml"
     if not plan.is_file():
         return f"A file to begin with: {', '.join(sorted(path.name for path in folder.iterdir()))}"
-    text = plan.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
-    return text
+    comment = takewhile(lambda line: line.startswith("# "), plan.read_text(encoding="utf-8").splitlines())
+    text = " ".join(line.removeprefix("# ") for line in comment if not line.startswith("#  "))
+    return re.split(r"(?<=[.?]) ", text, maxsplit=1)[0]
 
 
 def copy_example(name: str, target: Path, *, force: bool = False) -> Path:

@@ -13,6 +13,7 @@ from leakgauge.support.toml_values import toml_text
 Answers: TypeAlias = Mapping[str, Any]  # by the key of the question
 MOST_QUESTIONS = 6
 NONE = "none"
+FOLDER = "{folder}"  # in a command: where the files of a draft are written
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -29,7 +30,7 @@ class Question:
     default: str | None = None  # none: it must be answered
     choices: Mapping[str, str] = field(default_factory=dict)  # words that can be typed, and their meanings
     read: Callable[[str], Any] = str
-    asked: Callable[[Answers], bool] = lambda answers: True
+    asked: Callable[[Answers], bool] = lambda _: True
 
     def value(self, answer: str) -> Any:
         """Check an answer."""
@@ -49,7 +50,7 @@ class Recognised:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftedPlan:
-    """A plan as commented TOML and the files beside it; or, where none is needed, the command that answers."""
+    """A plan as commented TOML and the files beside it; or, where none is needed, a command that answers."""
 
     text: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class DraftContext:
         return self.answers[key]
 
 
-def _recognise_nothing(file: FileDescription) -> Recognised | None:
+def _recognise_nothing(_: FileDescription) -> Recognised | None:
     return None
 
 
@@ -139,9 +140,7 @@ def column_question(
 ) -> Question:
     """Return a question about a column; where one was found it is asked only if ``asked`` is set."""
     is_asked = asked or found is None
-    return Question(
-        key=key, text=text, default=found, read=read_column(file), asked=lambda answers: is_asked
-    )
+    return Question(key=key, text=text, default=found, read=read_column(file), asked=lambda _: is_asked)
 
 
 def limit_question(person: str = "a person is in the data") -> Question:
@@ -164,8 +163,7 @@ def limits_text(limit: float | None) -> str:
     """The table of limits, as the end of a plan."""
     if limit is None:
         return (
-            "\n[limits]\n"
-            "none = true  # no limit was wanted; write accuracy = 0.6 to have the risk judged\n"
+            "\n[limits]\nnone = true  # no limit was wanted; write accuracy = 0.6 to have the risk judged\n"
         )
     return (
         "\n[limits]  # what you allow; `leakgauge gate` uses it too\n"

@@ -9,25 +9,34 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
-from inspect import cleandoc, getdoc
+from inspect import cleandoc, getdoc, getsource
 from typing import Any, Literal, Union, get_args, get_origin
 
 # Keys that mean the same in every table, where a dataclass does not describe them.
 COMMON_KEYS = {
+    "alpha": "The odds with which bits that are 1 are kept.",
+    "bound": "Values are clipped to -bound .. bound.",
+    "calibrate": "Whether the noise follows the published formula, or the epsilon that it achieves is exact.",
     "delta": "The delta that is promised.",
     "epsilon": "The epsilon that is promised.",
     "label": "The column of the true class.",
+    "law": "The noise distribution as your own function: module:function.",
     "n": "How many targets there are.",
     "name": "Which of them.",
     "names": "The targets by name, instead of a number of them.",
+    "noise": "Which noise the scores get.",
     "relation": "What the two worlds differ by: a target is added or removed, or replaced.",
+    "saturate": "Values beyond the bound are cut off without a warning.",
     "scale": "The scale of the noise; epsilon is then only what is claimed.",
     "sensitivity": "The distance that one protected unit can move the values.",
     "sigma": "The standard deviation of the noise; epsilon is then only what is claimed.",
     "source": "The file; a relative path starts in the folder of the plan.",
     "targets": "Whose membership is in question: a number of them, or a table.",
+    "threshold": "What answers are compared with.",
     "unit": "What is protected: an event, a day of a person, a person, a record or a client.",
+    "variant": "Which published variant is used.",
 }
+NO_LINES: Mapping[str, str] = {}
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples?):$")
 _ENTRY = re.compile(r"^    (\w+): (.*)$")
 
@@ -56,12 +65,17 @@ class TableForm:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanForms:
-    """The forms of the tables of a domain; those of ``knowledge`` by its name."""
+    """The forms of the tables of a domain; those of ``knowledge`` by its name.
+
+    ``lines`` describes keys about which the dataclasses say nothing, by the name of the key; where the same
+    key means different things, by the names of dataclass and key: "QueriesServiceTable.url".
+    """
 
     data: tuple[TableForm, ...] = ()
     challenger: tuple[TableForm, ...] = ()
     mechanism: tuple[TableForm, ...] = ()
     knowledge: Mapping[str, TableForm] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +88,16 @@ class KeyDescription:
     about: str
 
 
-def form_keys(form: TableForm) -> dict[str, KeyDescription]:
-    """Return the keys that a form takes, by name."""
-    found = {key.name: key for kind in form.kinds for key in dataclass_keys(kind)}
+def form_keys(form: TableForm, lines: Mapping[str, str] = NO_LINES) -> dict[str, KeyDescription]:
+    """Return the keys that a form takes, by name; ``lines`` are those of ``PlanForms``."""
+    found = {key.name: key for kind in form.kinds for key in dataclass_keys(kind, lines)}
     for name, (hint, about) in form.extra.items():
         found[name] = KeyDescription(name=name, hint=hint, default=None, about=about)
     for name, values in form.chosen_by.items():
         if name not in found:
-            about = COMMON_KEYS.get(name, "")
-            found[name] = KeyDescription(name=name, hint=Literal[values], default=MISSING, about=about)
+            default = MISSING if form.needs_choice else values[0]
+            about = "Chooses this form of the table."
+            found[name] = KeyDescription(name=name, hint=Literal[values], default=default, about=about)
     return {
         name: key
         for name, key in found.items()
@@ -90,22 +105,30 @@ def form_keys(form: TableForm) -> dict[str, KeyDescription]:
     }
 
 
-def dataclass_keys(kind: type) -> Iterator[KeyDescription]:
+def dataclass_keys(kind: type, lines: Mapping[str, str] = NO_LINES) -> Iterator[KeyDescription]:
     """Describe the fields of a dataclass that a table may set."""
-    hints, lines = typing.get_type_hints(kind), field_lines(kind)
+    hints, own = typing.get_type_hints(kind), field_lines(kind)
     for entry in fields(kind):
         if entry.init:
+            name = entry.name
             default = entry.default if entry.default_factory is MISSING else entry.default_factory()
-            yield KeyDescription(
-                name=entry.name, hint=hints[entry.name], default=default, about=lines.get(entry.name, "")
+            stated = next(
+                (
+                    lines[f"{base.__name__}.{name}"]
+                    for base in kind.__mro__
+                    if f"{base.__name__}.{name}" in lines
+                ),
+                "",
             )
+            about = stated or own.get(name) or lines.get(name) or COMMON_KEYS.get(name, "")
+            yield KeyDescription(name=name, hint=hints[name], default=default, about=about)
 
 
 def field_lines(kind: type) -> dict[str, str]:
     """Return what the docstrings of a dataclass and of those it extends say about each field.
 
     A section ``Attributes:`` is used first, then the first sentence that has the name between two
-    backquotes.
+    backquotes, then the comment behind the field.
 
     >>> class Noise:
     ...     '''Noise on counts.
@@ -115,13 +138,23 @@ def field_lines(kind: type) -> dict[str, str]:
     >>> field_lines(Noise)["scale"]
     'The scale is in people.'
     """
-    lines: dict[str, str] = dict(COMMON_KEYS)
+    lines: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         text = cleandoc(base.__doc__ or "") if "__doc__" in vars(base) else ""
         if is_dataclass(base) and text.startswith(f"{base.__name__}("):  # generated
             continue
-        lines |= {**_sentence_lines(text), **_attribute_lines(text)}
+        lines |= {**_comment_lines(base), **_sentence_lines(text), **_attribute_lines(text)}
     return lines
+
+
+def _comment_lines(kind: type) -> dict[str, str]:
+    """The comments behind fields, as sentences."""
+    try:
+        source = getsource(kind)
+    except (OSError, TypeError):  # a class without a file
+        return {}
+    found = re.findall(r"^    (\w+): [^#\n]*?  # (.+)$", source, re.MULTILINE)
+    return {name: f"{comment[0].upper()}{comment[1:]}." for name, comment in found if len(comment) > 8}
 
 
 def _attribute_lines(text: str) -> dict[str, str]:
@@ -146,7 +179,7 @@ def _sentence_lines(text: str) -> dict[str, str]:
     for sentence in re.split(r"(?<=[.:]) +(?=[A-Z`])|\s{2,}", prose):
         for name in re.findall(r"``(\w+)``", sentence):
             found.setdefault(name, _plain(sentence.strip()))
-    return found
+    return {name: line[:1].upper() + line[1:] for name, line in found.items()}
 
 
 def _plain(text: str) -> str:
@@ -197,7 +230,11 @@ def default_text(default: Any) -> str:
         return f'"{default.value}"'
     if is_dataclass(default):
         return ""
-    return f'"{default}"' if isinstance(default, str) else str(list(default) if isinstance(default, tuple) else default)
+    return (
+        f'"{default}"'
+        if isinstance(default, str)
+        else str(list(default) if isinstance(default, tuple) else default)
+    )
 
 
 def first_line(kind: type) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import CODE, FileDescription
 from leakgauge.support.plan_draft import (
+    FOLDER,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -84,18 +85,21 @@ def _function_questions(file: FileDescription | None) -> Sequence[Question]:
                     name: (ast.get_docstring(function) or "").partition("\n")[0]
                     for name, function in functions.items()
                 },
-                asked=lambda answers: several,
+                asked=lambda _: several,
             ),
             Question(
                 key="pair",
                 text="What in the file holds two inputs that differ by one person, (without, with)",
                 default=pairs[0] if pairs else None,
-                asked=lambda answers: len(pairs) != 1,
+                asked=lambda _: len(pairs) != 1,
             ),
         ]
     return [
         *questions,
-        epsilon_question('Which epsilon does the release promise? "none" states no promise'),
+        epsilon_question(
+            'Which epsilon does the release promise? "none" states no promise',
+            default="1" if file is None else "none",
+        ),
         Question(
             key="delta",
             text="Which delta does it promise",
@@ -161,6 +165,7 @@ def _score_questions(file: FileDescription | None) -> Sequence[Question]:
             read=optional(read_number()),
             asked=lambda answers: answers.get("assignment") == "random",
         ),
+        limit_question("somebody is a member"),
     ]
 
 
@@ -171,7 +176,8 @@ def _draft_scores(context: DraftContext) -> DraftedPlan:
         command += ["--coins", "fair"]
     if context.answers.get("epsilon") is not None:
         command += ["--epsilon", repr(context["epsilon"])]
-    return DraftedPlan(command=tuple(command))
+    command += ["--policy", f"{FOLDER}/policy.toml"]
+    return DraftedPlan(command=tuple(command), files={"policy.toml": limits_text(context["limit"]).lstrip()})
 
 
 DRAFTS = {
@@ -193,6 +199,7 @@ DRAFTS = {
     "scores": DraftKind(
         about="A table of scores of any attack, with the columns member and score.",
         keys={
+            "limit": "how often an attacker may be right, such as 0.6, or none",
             "assignment": "how members were chosen: given or random",
             "epsilon": "the epsilon that is promised, or none",
         },

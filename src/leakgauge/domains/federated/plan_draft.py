@@ -15,7 +15,6 @@ from leakgauge.support.plan_draft import (
     Question,
     Recognised,
     column_question,
-    inline_table,
     limit_question,
     limits_text,
     optional,
@@ -55,9 +54,11 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
     label = None if file is None else file.find(_LABEL)
     arrays = file is not None and not file.columns
     asks_label = (
-        Question(key="label", text="The array of classes", default="label", asked=lambda answers: False)
+        Question(key="label", text="The array of classes", default="label", asked=lambda _: False)
         if arrays
-        else column_question(file, "label", "Which column is the class of a row", label.name if label else None)
+        else column_question(
+            file, "label", "Which column is the class of a row", label.name if label else None
+        )
     )
     return [
         asks_label,
@@ -109,14 +110,22 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
         "[audit.data]",
         table_lines(
             data,
-            {"source": "the rows; a relative path starts in this folder", "keys": "what the column of classes is called"},
+            {
+                "source": "the rows; a relative path starts in this folder",
+                "keys": "what the column of classes is called",
+            },
         ),
         "[audit.mechanism]",
-        table_lines(mechanism, {"epsilon": "as it is labelled; the report also states what the noise achieves"}),
+        table_lines(
+            mechanism, {"epsilon": "as it is labelled; the report also states what the noise achieves"}
+        ),
         "[audit.challenger]",
         table_lines(
             {"targets": 8, "batch": context["batch"]},
-            {"targets": "rows looked for, each with a client of its own", "batch": "rows that a client trains on"},
+            {
+                "targets": "rows looked for, each with a client of its own",
+                "batch": "rows that a client trains on",
+            },
         ),
     ]
     text = "\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"])
@@ -163,14 +172,16 @@ def _recognise_app(file: FileDescription) -> Recognised | None:
 def _app_questions(file: FileDescription | None) -> Sequence[Question]:
     if file is None or not file.path.is_dir() or _project(file) is None:
         where = "" if file is None else f"{file.path}: "
-        raise BadInput(f"{where}name the folder of a Flower app, whose pyproject.toml has a table [tool.flwr]")
+        raise BadInput(
+            f"{where}name the folder of a Flower app, whose pyproject.toml has a table [tool.flwr]"
+        )
     hooks = _data_functions(file.path)
     return [
         Question(
             key="data-hook",
             text="Which function of the app loads a client's rows, as module:function",
             default=hooks[0] if hooks else None,
-            asked=lambda answers: len(hooks) != 1,
+            asked=lambda _: len(hooks) != 1,
         ),
         Question(
             key="epsilon",
@@ -196,7 +207,10 @@ def _draft_app(context: DraftContext) -> DraftedPlan:
         "[audit.challenger]",
         table_lines(
             {"app": ".", "data_hook": context["data-hook"], "targets": 1, "promise": promise},
-            {"app": "the folder of the app", "data_hook": "the function of the app that loads a client's rows"},
+            {
+                "app": "the folder of the app",
+                "data_hook": "the function of the app that loads a client's rows",
+            },
         ),
     ]
     return DraftedPlan(text="\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"]))

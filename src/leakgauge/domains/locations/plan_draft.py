@@ -16,21 +16,55 @@ from leakgauge.support.plan_draft import (
     Recognised,
     column_question,
     epsilon_question,
-    inline_table,
     limit_question,
     limits_text,
-    optional,
     read_whole,
     table_lines,
 )
 
-_PERSON = ("user", "person", "uid", "userid", "device", "imei", "msisdn", "subscriber", "cab", "taxi", "vehicle")
+_PERSON = (
+    "user",
+    "person",
+    "uid",
+    "userid",
+    "device",
+    "imei",
+    "msisdn",
+    "subscriber",
+    "cab",
+    "taxi",
+    "vehicle",
+)
 _PERSON_TOO = ("rider", "customer", "patient", "card", "participant", "sample", "individual", "id")
 _TIME = ("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour")
 _LAT = ("lat", "latitude", "y")
 _LON = ("lon", "lng", "long", "longitude", "x")
-_PLACE = ("place", "venue", "poi", "zone", "cell", "region", "station", "tower", "antenna", "site", "location")
-_CELL = ("cell", "snp", "variant", "allele", "item", "product", "category", "code", "diagnosis", "origin", "place")
+_PLACE = (
+    "place",
+    "venue",
+    "poi",
+    "zone",
+    "cell",
+    "region",
+    "station",
+    "tower",
+    "antenna",
+    "site",
+    "location",
+)
+_CELL = (
+    "cell",
+    "snp",
+    "variant",
+    "allele",
+    "item",
+    "product",
+    "category",
+    "code",
+    "diagnosis",
+    "origin",
+    "place",
+)
 _VALUE = ("value", "alleles", "genotype", "dosage")
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800  # 1990 and 2100, in seconds since 1970
 _LONGEST_DAYS = 28  # of a first plan; a longer file is cut to this window
@@ -121,7 +155,7 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
     """The questions about noise, and about what is withheld where there is none."""
     return [
         epsilon_question(
-            "Which epsilon does the Laplace noise of the counts have? \"none\" means that true counts are "
+            'Which epsilon does the Laplace noise of the counts have? "none" means that true counts are '
             "published"
         ),
         Question(
@@ -158,7 +192,9 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
         "user-day": "all visits of a person in a day",
         "user": "all visits of a person",
     }
-    never = Question(key="place", text="The column of places", default=columns.get("place"), asked=lambda _: False)
+    never = Question(
+        key="place", text="The column of places", default=columns.get("place"), asked=lambda _: False
+    )
     return [
         column_question(file, "person", "Which column says who it was", columns.get("user")),
         column_question(file, "time", "Which column says when it was", columns.get("time")),
@@ -167,14 +203,14 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
             text='In which time zone are the places, such as "Europe/Rome"',
             default=zone or "UTC",
             read=lambda answer: find_time_zone(answer).key,
-            asked=lambda answers: zone is None,
+            asked=lambda _: zone is None,
         ),
         Question(
             key="grid",
             text="Into how many rows and columns is the map divided",
             default="10x10",
             read=_read_grid,
-            asked=lambda answers: gridded,
+            asked=lambda _: gridded,
         ),
         *([] if gridded else [never]),
         Question(key="epoch", text='How long is the period of one count, such as "1h" or "1d"', default="1h"),
@@ -228,7 +264,9 @@ def _visit_data(
     data["epoch"] = context["epoch"]
     if (window := _window(time, unit)) is not None:
         data["window"] = window
-        notes.append(f"of a longer file, the days from {window[0]} to {window[1]} are used (window in the plan)")
+        notes.append(
+            f"of a longer file, the days from {window[0]} to {window[1]} are used (window in the plan)"
+        )
     return data, notes
 
 
@@ -281,9 +319,7 @@ def _draft_cells(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(text=_plan_text(context, data, comments, "Counts of people per cell"))
 
 
-def _plan_text(
-    context: DraftContext, data: dict[str, object], comments: dict[str, str], title: str
-) -> str:
+def _plan_text(context: DraftContext, data: dict[str, object], comments: dict[str, str], title: str) -> str:
     mechanism = _mechanism(context.answers)
     cap = {"user": "per_user", "user-day": "per_day"}.get(context.answers.get("unit") or "")
     lines = [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from leakgauge.support.file_description import CODE, MODELS, ColumnDescription, FileDescription
+from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
 from leakgauge.support.plan_draft import (
     Answers,
     DraftContext,
@@ -12,14 +12,12 @@ from leakgauge.support.plan_draft import (
     Question,
     Recognised,
     column_question,
-    epsilon_question,
     limit_question,
     limits_text,
     optional,
     read_number,
     table_lines,
 )
-from leakgauge.support.toml_values import toml_text
 
 _LABEL = ("label", "class", "target", "outcome", "y", "income", "diagnosis", "survived", "default", "churn")
 _MEMBER = ("member", "is_member", "is_train", "in_training", "train", "trained_on")
@@ -176,7 +174,7 @@ def _draft_rows(context: DraftContext) -> DraftedPlan:
                 {
                     "members": "rows of one training; use the number of yours, as few rows are memorised more",
                     "targets": "rows looked for",
-                    "trainer": "the kind of model: `leakgauge show trainers`; or train = \"module:fit\", your own code",
+                    "trainer": 'the kind of model: `leakgauge show trainers`; or train = "module:fit", your own code',
                     "hidden": "sizes of the hidden layers",
                 },
             ),
@@ -220,7 +218,9 @@ def _recognise_losses(file: FileDescription) -> Recognised | None:
     member, answer = _member(file), _answer_column(file)
     if member is None or answer is None:
         return None
-    return Recognised(score=0.95, because=f"columns {member.name} (member) and {answer[1].name} ({answer[0]})")
+    return Recognised(
+        score=0.95, because=f"columns {member.name} (member) and {answer[1].name} ({answer[0]})"
+    )
 
 
 def _given_questions(person: str = "a row was used for training") -> list[Question]:
@@ -249,7 +249,9 @@ def _loss_questions(file: FileDescription | None) -> Sequence[Question]:
     member = _member(file) if file is not None else None
     answer = _answer_column(file) if file is not None else None
     return [
-        column_question(file, "member", "Which column says who was a member", member.name if member else None),
+        column_question(
+            file, "member", "Which column says who was a member", member.name if member else None
+        ),
         column_question(
             file, "loss", "Which column is the loss of a row", answer[1].name if answer else None
         ),
@@ -268,7 +270,7 @@ def _given_challenger(answers: Answers, **more: Any) -> str:
     comments = {
         "game": "the model is finished; it is not trained again",
         "randomised": "a fair coin decided for each row whether it was used",
-        "model": "an ONNX file, or \"module:name\" of a model in Python",
+        "model": 'an ONNX file, or "module:name" of a model in Python',
         "epsilon": "what was promised to a row",
     }
     return table_lines(table, comments)
@@ -312,7 +314,7 @@ def _model_questions(file: FileDescription | None) -> Sequence[Question]:
             key="member",
             text="Which of its columns says who was a member",
             default="member",
-            asked=lambda answers: False,
+            asked=lambda _: False,
         ),
         *_given_questions(),
     ]

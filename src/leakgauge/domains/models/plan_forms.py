@@ -11,6 +11,40 @@ from leakgauge.mechanisms import mechanism_class
 from leakgauge.support.plan_forms import PlanForms, TableForm
 
 _FEATURE = {"feature": (str, "The feature whose noisy mean is released.")}
+_LINES = {
+    "adult": "The folder with the files of Adult.",
+    "at_least": "The label says whether the number is at least this.",
+    "calibration": "How the noise follows from epsilon.",
+    "claim": "What is claimed: epsilon, delta, sample_rate, steps.",
+    "coin": "Whether the canary is there is decided for each step, or for a training.",
+    "column": "A column of numbers.",
+    "components": "How many components the rows come from.",
+    "control": "Mixes the same rows at random, for comparison.",
+    "course": "Which of the two courses.",
+    "dependence": 'What members have in common: { name = "clusters" }, "source" or "bias".',
+    "drop": "Columns that are neither features, label nor group.",
+    "duplicates": "What happens to rows that occur more than once.",
+    "exposure_shadows": "How many shadow models leakgauge expose trains.",
+    "features": "How many features rows have, or which are used.",
+    "folder": "The folder with the files as they were published.",
+    "game": 'How members are chosen; "given" is for a finished model.',
+    "group": "A column, or columns, that say which group a row belongs to; they are no features.",
+    "impute": "How missing values are filled in.",
+    "mapping": "How the columns of the two data sets are matched.",
+    "member": "The column that says who was a member: 1 or 0.",
+    "missing": "Words that mean that a value is missing.",
+    "mode": "Whether shadow models are trained with and without each target, or only without.",
+    "model": 'The model: an ONNX file, or "module:name" of one in Python.',
+    "optimizer": "How weights are updated.",
+    "others": "How many non-members there are.",
+    "output": "What the model returns.",
+    "private": "Whether shadow models are trained with noise too.",
+    "procedures": "How many of the most frequent procedures are classes.",
+    "rows": "How many rows are generated.",
+    "shadows": "How many shadow models are trained.",
+    "threshold": "The mean loss of members, or the best one on rows of the attacker.",
+    "validation": "Rows set aside to see how well the model does.",
+}
 
 
 def plan_forms() -> PlanForms:
@@ -33,6 +67,7 @@ def plan_forms() -> PlanForms:
         kinds=(plan_tables.NoNoiseTable,), chosen_by={"name": (plan_tables.NO_NOISE,)}, needs_choice=True
     )
     return PlanForms(
+        lines=_LINES,
         data=(*_data_forms(), TableForm(kinds=(UserModelDataTable,))),
         challenger=(
             TableForm(kinds=(plan_tables.ModelsChallengerTable,)),
@@ -47,9 +82,7 @@ def plan_forms() -> PlanForms:
 def _data_forms() -> list[TableForm]:
     code = {"source": (str, 'Code of your own that makes the records, as "module:name".')}
     return [
-        TableForm(
-            kinds=(plan_tables.ModelsSyntheticDataTable,), chosen_by={"source": (sources.SYNTHETIC,)}
-        ),
+        TableForm(kinds=(plan_tables.ModelsSyntheticDataTable,), chosen_by={"source": (sources.SYNTHETIC,)}),
         TableForm(
             kinds=(plan_tables.ModelsConstantsDataTable,),
             chosen_by={"source": (sources.CONSTANTS_SOURCE,)},

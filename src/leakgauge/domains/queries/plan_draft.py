@@ -33,7 +33,9 @@ def _id_column(file: FileDescription) -> ColumnDescription | None:
 
 def _attributes(file: FileDescription) -> list[str]:
     """Columns by which people can be selected: few values, or numbers; not those that name each person."""
-    unique = {column.name for column in file.columns if column.n_distinct == file.n_rows and not column.is_number}
+    unique = {
+        column.name for column in file.columns if column.n_distinct == file.n_rows and not column.is_number
+    }
     own = _id_column(file)
     able = [
         column
@@ -41,7 +43,7 @@ def _attributes(file: FileDescription) -> list[str]:
         if column.kind in ("whole", "real", "text", "truth") and column.name not in unique and column != own
     ]
     coarse = sorted(able, key=lambda column: column.n_missing)
-    return [column.name for column in coarse if 2 <= column.n_distinct][:_MOST_KNOWN]
+    return [column.name for column in coarse if column.n_distinct >= 2][:_MOST_KNOWN]
 
 
 def _recognise_records(file: FileDescription) -> Recognised | None:
@@ -129,7 +131,7 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
                     "budget": "the total epsilon after which nothing is answered: the promise",
                     "accountant": "charges every answer; `leakgauge show accountants` lists others",
                     "at_least": "smaller counts are withheld",
-                    "suppress_by": "by the noisy count; \"records\" withholds by the true one, which noise does not protect",
+                    "suppress_by": 'by the noisy count; "records" withholds by the true one, which noise does not protect',
                 },
             ),
         ],
@@ -158,7 +160,9 @@ def _plan_text(context: DraftContext, *, title: str, attacks: list[str], tables:
 def _recognise_log(file: FileDescription) -> Recognised | None:
     query = file.find(_QUERY, whole_name=True)
     noise = [column.name for word in _NOISE if (column := file.find((word,), whole_name=True)) is not None]
-    records = [column.name for word in _RECORDS if (column := file.find((word,), whole_name=True)) is not None]
+    records = [
+        column.name for word in _RECORDS if (column := file.find((word,), whole_name=True)) is not None
+    ]
     if query is None or not noise:
         return None
     shown = ", ".join([query.name, *noise, *records])
@@ -174,14 +178,14 @@ def _log_questions(file: FileDescription | None) -> Sequence[Question]:
             text='Which file holds the table that the queries are about? "none" if the log lists the records',
             default="none" if not needs_table else None,
             read=optional(str),
-            asked=lambda answers: needs_table,
+            asked=lambda _: needs_table,
         ),
         Question(
             key="contains",
             text='Which file says which records each query contains (query, record)? "none" if the log does',
             default="none" if needs_table or listed else None,
             read=optional(str),
-            asked=lambda answers: not (needs_table or listed),
+            asked=lambda _: not (needs_table or listed),
         ),
     ]
 
