@@ -1,6 +1,6 @@
 """What ``leakgauge show`` lists: things that a plan may name, with the parameters that each of them takes."""
 
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
@@ -74,8 +74,9 @@ def _parameters(what: str, name: str, domain: str | None) -> tuple[dict[str, str
     if what == "mechanisms" and owner is not None and described:
         return _mechanism_parameters(owner, name)
     place = _class_place(what, name, owner)
-    if place is None or not is_dataclass(kind := vars(import_module(place[0]))[place[1]]):
+    if place is None:
         return ()
+    kind: type = vars(import_module(place[0]))[place[1]]
     lines = forms_of(owner).lines if owner is not None and described else NO_LINES
     return tuple(key_row(key) for key in dataclass_keys(kind, lines))
 

@@ -89,8 +89,8 @@ def choose_kind(file: FileDescription, matches: Sequence[Match]) -> str:
     known = ", ".join(draft_kinds())
     columns = ", ".join(file.names[:20]) or "no columns that can be read"
     raise BadInput(
-        f"{file.path}: what it is cannot be recognised (it has {columns}); say it with --kind, one of {known} "
-        "(leakgauge show kinds explains them)"
+        f"{file.path}: what it is cannot be recognised (it has {columns}); say it with --kind, one of {known}"
+        " (leakgauge show kinds explains them)"
     )
 
 
@@ -109,7 +109,7 @@ def answer_questions(
     prompt: Callable[[Question], str] | None,
     *,
     most: int = MOST_QUESTIONS,
-    complain: Callable[[str], None] = lambda line: None,
+    complain: Callable[[str], None] = lambda _: None,
 ) -> dict[str, object]:
     """Answer questions by flags, by the user (``prompt``) or by defaults, in this order.
 
@@ -223,7 +223,7 @@ def write_draft(drafted: DraftedPlan, folder: Path, schema: str, *, force: bool 
     there = [name for name in files if name != SCHEMA_FILE and (folder / name).exists()]
     if there and not force:
         raise BadInput(
-            f"{folder / there[0]}: exists already; choose another folder (--out), or add --force to replace it"
+            f"{folder / there[0]}: exists already; choose another folder (--out), or replace it (--force)"
         )
     for name, text in files.items():  # the plan is the last
         write_file(folder / name, text.encode())

@@ -182,9 +182,9 @@ def _table_schema(
     properties = {name: _key_schema(key, lines) for name, key in form_keys(form, lines).items()}
     for name, values in form.chosen_by.items():
         properties[name] = {"enum": list(values), "description": properties[name].get("description", "")}
-    for name, values in (taken or {}).items():
+    for name, others in (taken or {}).items():
         if name in properties:
-            properties[name] = {**properties[name], "not": {"enum": values}}
+            properties[name] = {**properties[name], "not": {"enum": others}}
     about = " ".join(filter(None, (first_line(kind) for kind in form.kinds)))
     return {
         "type": "object",
@@ -199,8 +199,8 @@ def _attacks_schema(domain: Domain, forms: PlanForms) -> dict[str, Any]:
     knowledge = {"$ref": f"#/definitions/{domain.name}-knowledge"}
     tables = []
     for name in catalog.module_names(domain.attacks_package):
-        kind = import_module(f"{domain.attacks_package}.{name}").Attack
-        table = _table_schema(TableForm(kinds=(kind,) if is_dataclass(kind) else ()), lines=forms.lines)
+        kind: type = import_module(f"{domain.attacks_package}.{name}").Attack
+        table = _table_schema(TableForm(kinds=(kind,)), lines=forms.lines)
         table["properties"] |= {
             "name": {"const": name, "description": catalog.attack_term(domain.name, name).title},
             "knowledge": {"allOf": [knowledge], "description": "What the attacker knows before the release."},
@@ -305,9 +305,8 @@ def _domain_keys(domain: Domain) -> list[dict[str, str]]:
             for key in form_keys(form, forms.lines).values():
                 rows += _nested_rows(table, form.title, key, forms.lines)
     for name in catalog.module_names(domain.attacks_package):
-        kind = import_module(f"{domain.attacks_package}.{name}").Attack
-        if is_dataclass(kind):
-            rows += [_row("attacks", name, key) for key in dataclass_keys(kind, forms.lines)]
+        kind: type = import_module(f"{domain.attacks_package}.{name}").Attack
+        rows += [_row("attacks", name, key) for key in dataclass_keys(kind, forms.lines)]
     for name, form in forms.knowledge.items():
         rows += [_row("attacks.knowledge", name, key) for key in form_keys(form, forms.lines).values()]
     return rows

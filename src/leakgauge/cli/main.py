@@ -78,7 +78,7 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
     for module in one or _command_modules():
         module.add_to(commands)
     for module in one:
-        if hasattr(module, "complete"):  # flags that need the domains, which are not loaded for others
+        if name is not None and hasattr(module, "complete"):  # flags that need the domains: not for others
             module.complete(commands.choices[name])
     return top
 

@@ -23,18 +23,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "new",
         help="start here: write a plan for a file, and preview its answer",
-        description="Look at a file, ask at most six questions, write a commented plan, and preview its answer "
-        "in about 20 seconds. Enter accepts the answer in brackets. Without a terminal, or with --yes, answers "
-        "come from the flags and the defaults. Exit code: 0 done, 2 bad input; a preview decides nothing. "
-        "Where a command answers without a plan, its exit code.",
+        description="Look at a file, ask at most six questions, write a commented plan, and preview its "
+        "answer in about 20 seconds. Enter accepts the answer in brackets. Without a terminal, or with "
+        "--yes, answers come from the flags and the defaults. Exit code: 0 done, 2 bad input (a preview "
+        "decides nothing); where a command answers without a plan, its exit code.",
     )
     parser.add_argument(
         "file",
         metavar="FILE",
         type=Path,
         nargs="?",
-        help="a table (CSV, Parquet), a query log, a table of scores or losses, a Python file, an ONNX model, "
-        "or the folder of a Flower app",
+        help="a table (CSV, Parquet), a query log, a table of scores or losses, a Python file, an ONNX "
+        "model, or the folder of a Flower app",
     )
     parser.add_argument(
         "--kind", metavar="K", help="what the file is, or what there is: leakgauge show kinds"

@@ -1,4 +1,4 @@
-"""What a file of the user holds, as far as a first plan needs to know: its columns, and their types and ranges.
+"""What a file of the user holds, as far as a first plan needs it: columns, and their types and ranges.
 
 A description holds names of columns and ranges of numbers and times. No other value of the file is in it.
 """

@@ -1,4 +1,4 @@
-"""How a domain drafts a plan from a file of the user: what it recognises, what it asks, and what it writes."""
+"""How a domain drafts a plan from a file of the user: what it recognises, asks and writes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

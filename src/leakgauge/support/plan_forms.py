@@ -106,7 +106,9 @@ def form_keys(form: TableForm, lines: Mapping[str, str] = NO_LINES) -> dict[str,
 
 
 def dataclass_keys(kind: type, lines: Mapping[str, str] = NO_LINES) -> Iterator[KeyDescription]:
-    """Describe the fields of a dataclass that a table may set."""
+    """Describe the fields of a dataclass that a table may set; none of a class that is no dataclass."""
+    if not is_dataclass(kind):
+        return
     hints, own = typing.get_type_hints(kind), field_lines(kind)
     for entry in fields(kind):
         if entry.init:

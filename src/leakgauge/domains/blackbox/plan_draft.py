@@ -21,7 +21,7 @@ from leakgauge.support.plan_draft import (
 
 _MEMBER = ("member", "is_member", "in", "is_train", "train")
 _SCORE = ("score",)
-_RELEASE = '''"""The release to audit: replace the body of `release` with your own code, and `pair` with your own inputs."""
+_RELEASE = '''"""The release to audit: put your own code into `release`, and your own inputs into `pair`."""
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def _draft_function(context: DraftContext) -> DraftedPlan:
         if context.answers.get("delta"):
             promise.append(f"delta = {context['delta']!r}")
     lines = [
-        "# A Python function that makes a release: does it keep its promise, and how well is one person hidden?",
+        "# A Python function that makes a release: does it keep its promise, does it hide a person?",
         "seed = 20240501  # of all random numbers: the same seed gives the same result",
         "",
         "[[audit]]",
@@ -132,7 +132,7 @@ def _draft_function(context: DraftContext) -> DraftedPlan:
         "",
         "[audit.challenger]",
         f'release = "{module}:{function}"  # module:function, in this folder',
-        f'pair = "{module}:{pair}"  # two inputs, without and with the person; or a function that returns them',
+        f'pair = "{module}:{pair}"  # two inputs, without and with the person, or a function',
         *promise,
     ]
     files = {} if context.file is not None else {"release.py": _RELEASE}
@@ -147,7 +147,7 @@ def _recognise_scores(file: FileDescription) -> Recognised | None:
     return Recognised(score=0.97, because=f"columns {member.name} and {score.name}")
 
 
-def _score_questions(file: FileDescription | None) -> Sequence[Question]:
+def _score_questions(_: FileDescription | None) -> Sequence[Question]:
     return [
         Question(
             key="assignment",

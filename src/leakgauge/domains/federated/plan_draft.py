@@ -97,7 +97,7 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
     if perturbation != "none":
         mechanism["epsilon"] = context["epsilon"]
     lines = [
-        "# Clients perturb their rows and train on them: can a dishonest server tell that a row is among them?",
+        "# Clients perturb their rows and train on them: can a dishonest server recognise a row?",
         "seed = 20240501  # of all random numbers: the same seed gives the same result",
         "",
         "[[audit]]",

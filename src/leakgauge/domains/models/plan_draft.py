@@ -1,4 +1,4 @@
-"""Draft a plan for a trained model: from training rows, from what a model said, from a model, or from code."""
+"""Draft a plan for a trained model: from training rows, from its losses, from the model, or from code."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -172,9 +172,9 @@ def _draft_rows(context: DraftContext) -> DraftedPlan:
             table_lines(
                 challenger,
                 {
-                    "members": "rows of one training; use the number of yours, as few rows are memorised more",
+                    "members": "rows of one training: use your number; few rows are memorised more",
                     "targets": "rows looked for",
-                    "trainer": 'the kind of model: `leakgauge show trainers`; or train = "module:fit", your own code',
+                    "trainer": 'see `leakgauge show trainers`; or train = "module:fit", your own code',
                     "hidden": "sizes of the hidden layers",
                 },
             ),
@@ -306,7 +306,7 @@ def _recognise_model(file: FileDescription) -> Recognised | None:
     return Recognised(score=0.95, because="an ONNX file") if file.suffix in MODELS else None
 
 
-def _model_questions(file: FileDescription | None) -> Sequence[Question]:
+def _model_questions(_: FileDescription | None) -> Sequence[Question]:
     return [
         Question(key="data", text="Which file holds rows with features, a class, and who was a member"),
         Question(key="label", text="Which of its columns is the class", default="label"),
@@ -368,7 +368,7 @@ def _draft_training(context: DraftContext) -> DraftedPlan:
             table_lines(
                 {"members": members, "targets": min(50, members // 2), "train": "training:fit"},
                 {
-                    "members": "rows of one training; use the number of yours, as few rows are memorised more",
+                    "members": "rows of one training: use your number; few rows are memorised more",
                     "targets": "rows looked for",
                     "train": "module:function, in this folder",
                 },
@@ -393,7 +393,7 @@ DRAFTS = {
         recognise=_recognise_rows,
     ),
     "losses": DraftKind(
-        about="A table of what a finished model said: the loss or probability of each row, and who was a member.",
+        about="What a finished model said: the loss or probability of each row, and who was a member.",
         keys={
             "member": "the column of members",
             "loss": "the column of losses",

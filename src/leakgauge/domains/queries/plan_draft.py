@@ -100,8 +100,8 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
     knows = "" if by_ids else f', knowledge = {{ name = "attributes", columns = {toml_text(columns)} }}'
     most = min(200, max(10, 2 * round(context["budget"] / context["epsilon"])))
     attacks = [
-        f'  {{ name = "split_likelihood", queries = {most}{knows} }},  # many questions about the same person',
-        f'  {{ name = "repeat", queries = {most}, wording = "equivalent"{knows} }},  # one question, in other words',
+        f'  {{ name = "split_likelihood", queries = {most}{knows} }},  # many questions about a person',
+        f'  {{ name = "repeat", queries = {most}, wording = "equivalent"{knows} }},  # one question again',
     ]
     if context["smallest"] is not None:
         attacks.append(f'  {{ name = "refusal", queries = {most}{knows} }},  # what refused answers reveal')
@@ -131,7 +131,7 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
                     "budget": "the total epsilon after which nothing is answered: the promise",
                     "accountant": "charges every answer; `leakgauge show accountants` lists others",
                     "at_least": "smaller counts are withheld",
-                    "suppress_by": 'by the noisy count; "records" withholds by the true one, which noise does not protect',
+                    "suppress_by": "by the noisy count: the true one is not protected by noise",
                 },
             ),
         ],
@@ -199,7 +199,7 @@ def _draft_log(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(command=tuple(command))
 
 
-def _service_questions(file: FileDescription | None) -> Sequence[Question]:
+def _service_questions(_: FileDescription | None) -> Sequence[Question]:
     return [
         Question(
             key="url",
