@@ -177,7 +177,7 @@ def draft_kinds() -> "dict[str, tuple[Domain, DraftKind]]":
         name: (domain, kind)
         for domain in all_domains()
         if domain.drafts is not None
-        for name, kind in domain.load(domain.drafts).items()
+        for name, kind in domain.load(domain.drafts)().items()
     }
 
 

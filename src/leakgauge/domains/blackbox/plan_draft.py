@@ -180,31 +180,33 @@ def _draft_scores(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(command=tuple(command), files={"policy.toml": limits_text(context["limit"]).lstrip()})
 
 
-DRAFTS = {
-    "function": DraftKind(
-        about="A Python function that makes a release; without a file, an example to start from is written.",
-        keys={
-            "function": "the function that makes the release",
-            "pair": "what holds the two inputs",
-            "epsilon": "the epsilon that is promised, or none",
-            "delta": "the delta that is promised",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_function_questions,
-        draft=_draft_function,
-        recognise=_recognise_function,
-        needs_file=False,
-        beside_file=True,
-    ),
-    "scores": DraftKind(
-        about="A table of scores of any attack, with the columns member and score.",
-        keys={
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-            "assignment": "how members were chosen: given or random",
-            "epsilon": "the epsilon that is promised, or none",
-        },
-        questions=_score_questions,
-        draft=_draft_scores,
-        recognise=_recognise_scores,
-    ),
-}
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "function": DraftKind(
+            about="A Python function that makes a release; without a file, an example is written.",
+            keys={
+                "function": "the function that makes the release",
+                "pair": "what holds the two inputs",
+                "epsilon": "the epsilon that is promised, or none",
+                "delta": "the delta that is promised",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_function_questions,
+            draft=_draft_function,
+            recognise=_recognise_function,
+            needs_file=False,
+            beside_file=True,
+        ),
+        "scores": DraftKind(
+            about="A table of scores of any attack, with the columns member and score.",
+            keys={
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+                "assignment": "how members were chosen: given or random",
+                "epsilon": "the epsilon that is promised, or none",
+            },
+            questions=_score_questions,
+            draft=_draft_scores,
+            recognise=_recognise_scores,
+        ),
+    }

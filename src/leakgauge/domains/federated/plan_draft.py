@@ -216,30 +216,32 @@ def _draft_app(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(text="\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"]))
 
 
-DRAFTS = {
-    "features": DraftKind(
-        about="A table of features with a class: rows that federated clients perturb and train on.",
-        keys={
-            "label": "the column of classes",
-            "perturbation": "how rows are perturbed: laplace, bitrand, ome or none",
-            "epsilon": "the epsilon that is promised, or none",
-            "batch": "rows that a client trains on",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_feature_questions,
-        draft=_draft_features,
-        recognise=_recognise_features,
-    ),
-    "flower-app": DraftKind(
-        about="The folder of a Flower app, audited as it is.",
-        keys={
-            "data-hook": "the function that loads a client's rows",
-            "epsilon": "the epsilon that is promised, or none",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_app_questions,
-        draft=_draft_app,
-        recognise=_recognise_app,
-        beside_file=True,
-    ),
-}
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "features": DraftKind(
+            about="A table of features with a class: rows that federated clients perturb and train on.",
+            keys={
+                "label": "the column of classes",
+                "perturbation": "how rows are perturbed: laplace, bitrand, ome or none",
+                "epsilon": "the epsilon that is promised, or none",
+                "batch": "rows that a client trains on",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_feature_questions,
+            draft=_draft_features,
+            recognise=_recognise_features,
+        ),
+        "flower-app": DraftKind(
+            about="The folder of a Flower app, audited as it is.",
+            keys={
+                "data-hook": "the function that loads a client's rows",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_app_questions,
+            draft=_draft_app,
+            recognise=_recognise_app,
+            beside_file=True,
+        ),
+    }

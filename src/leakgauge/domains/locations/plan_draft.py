@@ -372,39 +372,41 @@ def _mechanism(answers: Answers) -> dict[str, object]:
     }
 
 
-DRAFTS = {
-    "visits": DraftKind(
-        about="A file of visits (who, when, where), to be published as counts per place and hour.",
-        keys={
-            "person": "the column of people",
-            "time": "the column of times",
-            "place": "the column of places",
-            "timezone": "the time zone, such as Europe/Rome",
-            "grid": "rows and columns of the map, such as 10x10",
-            "epoch": "the period of one count, such as 1h",
-            "epsilon": "the epsilon that is promised, or none",
-            "unit": "what epsilon protects: event, user-day or user",
-            "cap": "the most that is counted of one person",
-            "suppress": "counts up to this are withheld",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_visit_questions,
-        draft=_draft_visits,
-        recognise=_recognise_visits,
-    ),
-    "cells": DraftKind(
-        about="A table of people and cells without times, to be published as counts per cell.",
-        keys={
-            "person": "the column of people",
-            "cell": "the column that is counted",
-            "epsilon": "the epsilon that is promised, or none",
-            "unit": "what epsilon protects: event, user-day or user",
-            "cap": "the most that is counted of one person",
-            "suppress": "counts up to this are withheld",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_cell_questions,
-        draft=_draft_cells,
-        recognise=_recognise_cells,
-    ),
-}
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "visits": DraftKind(
+            about="A file of visits (who, when, where), to be published as counts per place and hour.",
+            keys={
+                "person": "the column of people",
+                "time": "the column of times",
+                "place": "the column of places",
+                "timezone": "the time zone, such as Europe/Rome",
+                "grid": "rows and columns of the map, such as 10x10",
+                "epoch": "the period of one count, such as 1h",
+                "epsilon": "the epsilon that is promised, or none",
+                "unit": "what epsilon protects: event, user-day or user",
+                "cap": "the most that is counted of one person",
+                "suppress": "counts up to this are withheld",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_visit_questions,
+            draft=_draft_visits,
+            recognise=_recognise_visits,
+        ),
+        "cells": DraftKind(
+            about="A table of people and cells without times, to be published as counts per cell.",
+            keys={
+                "person": "the column of people",
+                "cell": "the column that is counted",
+                "epsilon": "the epsilon that is promised, or none",
+                "unit": "what epsilon protects: event, user-day or user",
+                "cap": "the most that is counted of one person",
+                "suppress": "counts up to this are withheld",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_cell_questions,
+            draft=_draft_cells,
+            recognise=_recognise_cells,
+        ),
+    }

@@ -12,7 +12,7 @@ DOMAIN = Domain(
         "Train with more noise (smaller epsilon) or on more rows. If all members have something in common, "
         "such as one hospital, train on members who do not."
     ),
-    drafts="plan_draft:DRAFTS",
+    drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "black_box": Term(

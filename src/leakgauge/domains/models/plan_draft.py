@@ -77,8 +77,11 @@ def _unfit(file: FileDescription, label: str) -> list[str]:
 
 def _recognise_rows(file: FileDescription) -> Recognised | None:
     label = _label(file)
-    if label is None or len(file.columns) < 3 or _member(file) is not None:
+    if len(file.columns) < 3 or _member(file) is not None:
         return None
+    if label is None:
+        few = [column for column in file.columns if column.kind != "real" and 2 <= column.n_distinct <= 10]
+        return Recognised(score=0.25, because="columns that could be predicted") if few else None
     named = file.find(_LABEL, ("text", "whole", "truth")) == label
     because = f"{len(file.columns) - 1} columns besides {label.name} (label)"
     return Recognised(score=0.6 if named else 0.4, because=because)
@@ -379,54 +382,56 @@ def _draft_training(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(text=text, files={"training.py": _TRAINING}, notes=notes)
 
 
-DRAFTS = {
-    "rows": DraftKind(
-        about="A table of rows with a class, on which a model will be trained.",
-        keys={
-            "label": "the column of classes",
-            "model": "the kind of model: network or random_forest",
-            "epsilon": "the epsilon that is promised, or none",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_row_questions,
-        draft=_draft_rows,
-        recognise=_recognise_rows,
-    ),
-    "losses": DraftKind(
-        about="What a finished model said: the loss or probability of each row, and who was a member.",
-        keys={
-            "member": "the column of members",
-            "loss": "the column of losses",
-            "assignment": "how members were chosen: given or random",
-            "epsilon": "the epsilon that is promised, or none",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_loss_questions,
-        draft=_draft_losses,
-        recognise=_recognise_losses,
-    ),
-    "model": DraftKind(
-        about="A finished model as an ONNX file, and a table of rows with who was a member.",
-        keys={
-            "data": "the file of the table, or of the rows",
-            "label": "the column of classes",
-            "member": "the column of members",
-            "assignment": "how members were chosen: given or random",
-            "epsilon": "the epsilon that is promised, or none",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_model_questions,
-        draft=_draft_model,
-        recognise=_recognise_model,
-    ),
-    "training": DraftKind(
-        about="Your own training code; a table of rows if there is one. An example to start from is written.",
-        keys={
-            "label": "the column of classes",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_training_questions,
-        draft=_draft_training,
-        needs_file=False,
-    ),
-}
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "rows": DraftKind(
+            about="A table of rows with a class, on which a model will be trained.",
+            keys={
+                "label": "the column of classes",
+                "model": "the kind of model: network or random_forest",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_row_questions,
+            draft=_draft_rows,
+            recognise=_recognise_rows,
+        ),
+        "losses": DraftKind(
+            about="What a finished model said: the loss or probability of each row, and who was a member.",
+            keys={
+                "member": "the column of members",
+                "loss": "the column of losses",
+                "assignment": "how members were chosen: given or random",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_loss_questions,
+            draft=_draft_losses,
+            recognise=_recognise_losses,
+        ),
+        "model": DraftKind(
+            about="A finished model as an ONNX file, and a table of rows with who was a member.",
+            keys={
+                "data": "the file of the table, or of the rows",
+                "label": "the column of classes",
+                "member": "the column of members",
+                "assignment": "how members were chosen: given or random",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_model_questions,
+            draft=_draft_model,
+            recognise=_recognise_model,
+        ),
+        "training": DraftKind(
+            about="Your own training code, and a table of rows if there is one; an example is written.",
+            keys={
+                "label": "the column of classes",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_training_questions,
+            draft=_draft_training,
+            needs_file=False,
+        ),
+    }

@@ -247,41 +247,43 @@ def _draft_service(context: DraftContext) -> DraftedPlan:
     )
 
 
-DRAFTS = {
-    "records": DraftKind(
-        about="A table of people about which a service will answer noisy counts.",
-        keys={
-            "id": "the column that names a row",
-            "epsilon": "the epsilon that is promised, or none",
-            "budget": "the total epsilon of a service",
-            "select": "how an analyst selects people: attributes or ids",
-            "smallest": "the smallest count that is answered, or none",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_record_questions,
-        draft=_draft_records,
-        recognise=_recognise_records,
-    ),
-    "query-log": DraftKind(
-        about="A log of answered queries: what has it revealed about each record?",
-        keys={
-            "data": "the file of the table, or of the rows",
-            "contains": "the file of records of each query",
-        },
-        questions=_log_questions,
-        draft=_draft_log,
-        recognise=_recognise_log,
-    ),
-    "query-service": DraftKind(
-        about="A query service that is running, asked over HTTP.",
-        keys={
-            "url": "where the service answers",
-            "epsilon": "the epsilon that is promised, or none",
-            "budget": "the total epsilon of a service",
-            "limit": "how often an attacker may be right, such as 0.6, or none",
-        },
-        questions=_service_questions,
-        draft=_draft_service,
-        needs_file=False,
-    ),
-}
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "records": DraftKind(
+            about="A table of people about which a service will answer noisy counts.",
+            keys={
+                "id": "the column that names a row",
+                "epsilon": "the epsilon that is promised, or none",
+                "budget": "the total epsilon of a service",
+                "select": "how an analyst selects people: attributes or ids",
+                "smallest": "the smallest count that is answered, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_record_questions,
+            draft=_draft_records,
+            recognise=_recognise_records,
+        ),
+        "query-log": DraftKind(
+            about="A log of answered queries: what has it revealed about each record?",
+            keys={
+                "data": "the file of the table, or of the rows",
+                "contains": "the file of records of each query",
+            },
+            questions=_log_questions,
+            draft=_draft_log,
+            recognise=_recognise_log,
+        ),
+        "query-service": DraftKind(
+            about="A query service that is running, asked over HTTP.",
+            keys={
+                "url": "where the service answers",
+                "epsilon": "the epsilon that is promised, or none",
+                "budget": "the total epsilon of a service",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_service_questions,
+            draft=_draft_service,
+            needs_file=False,
+        ),
+    }
