@@ -50,6 +50,11 @@ def test_the_default_limit_is_one_that_a_plan_accepts():
 
 
 def test_tables_read_back_as_they_were():
-    table = {"source": 'my "own".csv', "columns": {"user": "a b", "time": "t"}, "grid": [3, 4], "odd key": 1.5}
+    table = {
+        "source": 'my "own".csv',
+        "columns": {"user": "a b", "time": "t"},
+        "grid": [3, 4],
+        "odd key": 1.5,
+    }
     assert tomllib.loads(f"t = {inline_table(table)}")["t"] == table
     assert tomllib.loads(table_lines({**table, "gone": None}, {"grid": "rows"})) == table

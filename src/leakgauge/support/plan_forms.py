@@ -4,12 +4,15 @@ A form names the dataclasses that check a table when it is read, so that neither
 """
 
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
-from inspect import cleandoc, getdoc, getsource
+from functools import cache
+from inspect import cleandoc, getdoc
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 # Keys that mean the same in every table, where a dataclass does not describe them.
@@ -126,6 +129,7 @@ def dataclass_keys(kind: type, lines: Mapping[str, str] = NO_LINES) -> Iterator[
             yield KeyDescription(name=name, hint=hints[name], default=default, about=about)
 
 
+@cache
 def field_lines(kind: type) -> dict[str, str]:
     """Return what the docstrings of a dataclass and of those it extends say about each field.
 
@@ -151,12 +155,18 @@ def field_lines(kind: type) -> dict[str, str]:
 
 def _comment_lines(kind: type) -> dict[str, str]:
     """The comments behind fields, as sentences."""
-    try:
-        source = getsource(kind)
-    except (OSError, TypeError):  # a class without a file
-        return {}
-    found = re.findall(r"^    (\w+): [^#\n]*?  # (.+)$", source, re.MULTILINE)
+    body = re.search(
+        rf"^class {kind.__name__}\b.*?(?=^\S|\Z)", _source(kind.__module__), re.MULTILINE | re.DOTALL
+    )
+    found = re.findall(r"^    (\w+): [^#\n]*?  # (.+)$", body[0] if body else "", re.MULTILINE)
     return {name: f"{comment[0].upper()}{comment[1:]}." for name, comment in found if len(comment) > 8}
+
+
+@cache
+def _source(module: str) -> str:
+    """The text of a module; empty where it has no file."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file).read_text(encoding="utf-8") if file and Path(file).is_file() else ""
 
 
 def _attribute_lines(text: str) -> dict[str, str]:
