@@ -43,7 +43,7 @@ def test_a_wrong_flag_is_refused_by_its_name():
 
 
 def test_without_a_terminal_a_question_without_a_default_names_its_flag():
-    with pytest.raises(BadInput, match="Which column.* answer with --column"):
+    with pytest.raises(BadInput, match=r"Which column.* answer with --column"):
         draft.answer_questions([COLUMN], {}, None)
 
 

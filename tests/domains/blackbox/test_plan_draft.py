@@ -60,4 +60,4 @@ def test_scores_are_judged_without_a_plan(tmp_path):
     assert recognised(path) == "scores"
     command = drafted(path, "scores", tmp_path, assignment="random", epsilon="1").command
     assert command[:1] == ("judge",)
-    assert ("--coins", "fair", "--epsilon", "1.0") == command[2:6]
+    assert command[2:6] == ("--coins", "fair", "--epsilon", "1.0")

@@ -11,9 +11,10 @@ def trips(tmp_path):
     rng = np.random.default_rng(1)
     minutes = rng.integers(0, 7 * 24 * 60, 600)
     times = np.datetime64("2024-05-06T00:00") + minutes.astype("timedelta64[m]")
+    points = [41.9, 12.5] + 0.05 * rng.standard_normal((600, 2))
     rows = [
-        f"p{rng.integers(60)},{time},{41.9 + 0.05 * rng.standard_normal():.5f},{12.5 + 0.05 * rng.standard_normal():.5f}"
-        for time in times.astype(str)
+        f"p{rng.integers(60)},{time},{lat:.5f},{lon:.5f}"
+        for time, (lat, lon) in zip(times.astype(str), points.tolist(), strict=True)
     ]
     path = tmp_path / "trips.csv"
     path.write_text("person_id,started_at,latitude,longitude\n" + "\n".join(rows) + "\n")
