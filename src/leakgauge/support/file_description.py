@@ -38,6 +38,7 @@ class ColumnDescription:
     n_missing: int
     low: float | None = None  # of numbers; of times in seconds since 1970
     high: float | None = None
+    middle: float | None = None  # the median of numbers, about
     zoned: bool = False  # a time that states its distance from UTC
 
     @property
@@ -121,9 +122,10 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
     kind = _KINDS.get(duckdb_type.partition("(")[0], "other")
     quoted = '"' + name.replace('"', '""') + '"'
     ends = f"min({quoted}), max({quoted})" if kind in ("whole", "real", "time") else "NULL, NULL"
+    middle = f"approx_quantile({quoted}, 0.5)" if kind in ("whole", "real") else "NULL"
     counted = "0" if kind == "other" else f"count(DISTINCT {quoted})"
-    (n_distinct, n_given, n_rows, low, high) = connection.execute(
-        f"SELECT {counted}, count({quoted}), count(*), {ends} FROM given"
+    (n_distinct, n_given, n_rows, low, high, median) = connection.execute(
+        f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle} FROM given"
     ).fetchone()
     return ColumnDescription(
         name=name,
@@ -132,6 +134,7 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         n_missing=n_rows - n_given,
         low=_number(low),
         high=_number(high),
+        middle=_number(median),
         zoned=duckdb_type == "TIMESTAMP WITH TIME ZONE",
     )
 

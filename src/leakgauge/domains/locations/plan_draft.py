@@ -136,7 +136,7 @@ def _guessed_zone(file: FileDescription | None, columns: dict[str, str]) -> str 
     if file is None or "lat" not in columns:
         return None
     scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
-    lat, lon = (scale * ((column.low or 0.0) + (column.high or 0.0)) / 2 for column in ends)
+    lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
     return nearest_time_zone(lat, lon)
 
 
