@@ -183,7 +183,7 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
     if drafted.obstacle or not wanted:
         if drafted.obstacle:
             print(f"No preview yet: {drafted.obstacle}")
-        _print_next_steps(plan, path, None)
+        _print_next_steps(path, None, exposes=drafted.exposes)
         return 0
     try:
         preview = draft.preview_plan(plan)
@@ -192,7 +192,7 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
             f"{error} (the plan is written: change it there, then: leakgauge run {path})"
         ) from None
     _print_preview(preview, plan)
-    _print_next_steps(plan, path, preview)
+    _print_next_steps(path, preview, exposes=drafted.exposes)
     return 0
 
 
@@ -213,13 +213,12 @@ def _print_preview(preview: "Preview", plan: "Plan") -> None:
     verdict_table.print_preview(preview.result)
 
 
-def _print_next_steps(plan: "Plan", path: Path, preview: "Preview | None") -> None:
-    from leakgauge import catalog
+def _print_next_steps(path: Path, preview: "Preview | None", *, exposes: bool) -> None:
     from leakgauge.runner.dry_run import duration
 
     takes = "" if preview is None else f" (about {duration(preview.cost.seconds)})"
     steps = [("run", path, f"decides, and writes a report{takes}")]
-    if all(catalog.get_domain(audit.domain).exposure is not None for audit in plan.audits):
+    if exposes:
         steps.append(("expose", path, "finds out who is most exposed"))
     _print_next(steps)
 

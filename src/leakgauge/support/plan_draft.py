@@ -56,6 +56,7 @@ class DraftedPlan:
     files: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was assumed, for the terminal
+    exposes: bool = False  # whether leakgauge expose works on the plan as it is
     obstacle: str = ""  # why there can be no preview before the user has done something
 
 

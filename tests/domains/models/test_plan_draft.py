@@ -62,8 +62,8 @@ def test_losses_and_members_become_a_plan_that_can_be_run(losses, tmp_path):
 
 
 def test_a_promise_is_tested_only_where_members_were_drawn_at_random(losses, tmp_path):
-    audit = drafted_table(losses, "losses", tmp_path, assignment="random", epsilon="1")
-    assert audit["challenger"] == {"game": "given", "randomised": True, "epsilon": 1.0}
+    plan = drafted_plan(losses, "losses", tmp_path, assignment="random", epsilon="1")
+    assert plan.audits[0].challenger == {"game": "given", "randomised": True, "epsilon": 1.0}
     audit = drafted_table(losses, "losses", tmp_path, assignment="given", epsilon="1")
     assert audit["challenger"] == {"game": "given"}
 

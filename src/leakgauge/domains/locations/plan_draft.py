@@ -241,7 +241,7 @@ def _draft_visits(context: DraftContext) -> DraftedPlan:
         "window": "part of the file, so that a first answer comes soon; remove it to audit the whole file",
     }
     text = _plan_text(context, data, comments, "Counts of people per place and period")
-    return DraftedPlan(text=text, notes=tuple(notes))
+    return DraftedPlan(text=text, notes=tuple(notes), exposes=True)
 
 
 def _visit_data(
@@ -316,7 +316,7 @@ def _draft_cells(context: DraftContext) -> DraftedPlan:
         "columns": "what the columns of the file are called",
         "top": "the cells with most people",
     }
-    return DraftedPlan(text=_plan_text(context, data, comments, "Counts of people per cell"))
+    return DraftedPlan(text=_plan_text(context, data, comments, "Counts of people per cell"), exposes=True)
 
 
 def _plan_text(context: DraftContext, data: dict[str, object], comments: dict[str, str], title: str) -> str:

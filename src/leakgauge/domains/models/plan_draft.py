@@ -184,7 +184,7 @@ def _draft_rows(context: DraftContext) -> DraftedPlan:
         ],
     )
     notes = (f"models are trained on {members:,} rows (members in the plan); use the number of yours",)
-    return DraftedPlan(text=text, notes=notes)
+    return DraftedPlan(text=text, notes=notes, exposes=True)
 
 
 def _plan_text(
@@ -262,6 +262,16 @@ def _loss_questions(file: FileDescription | None) -> Sequence[Question]:
     ]
 
 
+def _given_attack(answers: Answers) -> str:
+    """The attack on a finished model; what epsilon covers does not include the members' mean loss."""
+    if answers["assignment"] != "random":
+        return '  { name = "loss_threshold" },  # low loss means member'
+    return (
+        '  { name = "loss_threshold", threshold = "optimal", knowledge = "black_box" },'
+        "  # low loss means member"
+    )
+
+
 def _given_challenger(answers: Answers, **more: Any) -> str:
     is_random = answers["assignment"] == "random"
     table = {
@@ -294,7 +304,7 @@ def _draft_losses(context: DraftContext) -> DraftedPlan:
         context,
         title="A finished model, known by its losses: can an attacker tell which rows it was trained on?",
         rounds=1,
-        attacks=['  { name = "loss_threshold" },  # low loss means member'],
+        attacks=[_given_attack(context.answers)],
         tables=[
             "[audit.data]",
             table_lines(data, comments),
@@ -329,7 +339,7 @@ def _draft_model(context: DraftContext) -> DraftedPlan:
         context,
         title="A finished model: can an attacker who queries it tell which rows it was trained on?",
         rounds=1,
-        attacks=['  { name = "loss_threshold" },  # low loss means member'],
+        attacks=[_given_attack(context.answers)],
         tables=[
             "[audit.data]",
             table_lines(data, {"source": "rows with features", "member": "the column that says who was in"}),
