@@ -133,7 +133,7 @@ def plan(rounds):
     [
         (1000, 0.01, 5.0, 1000),  # all of them: 10 s of the 10 s that are left
         (1000, 0.1, 5.0, 100),
-        (1000, 0.16, 5.0, 80),  # 62 would fit, and intervals need a few more
+        (1000, 0.16, 5.0, 100),  # 62 would fit, and intervals need more: what fits in 21 s
         (1000, 0.4, 5.0, 25),
         (1000, 1.0, 5.0, 0),  # too few to say anything
         (1000, 0.01, 25.0, 0),  # too long before the first round

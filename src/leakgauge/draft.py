@@ -129,7 +129,7 @@ def answer_questions(
             most -= 1
             answers[question.key] = _prompted_value(question, prompt, complain)
         elif question.default is None:
-            raise BadInput(f"{question.text}? Nothing can be assumed here; answer with --{question.key}")
+            raise BadInput(f"{question.sentence} Nothing can be assumed here; answer with --{question.key}")
         else:
             answers[question.key] = question.value(question.default)
     return answers
@@ -258,7 +258,7 @@ def preview_rounds(plan: Plan, cost: RunCost, seconds: float, *, with_control: b
         fixed -= cost.control_seconds
     affordable = most if cost.round_seconds <= 0 else int((seconds - fixed) / cost.round_seconds)
     enough = min(_ENOUGH_ROUNDS, most)
-    if affordable < enough and fixed + enough * cost.round_seconds <= _STRETCH * seconds:
-        affordable = enough
+    if affordable < enough <= (longer := (_STRETCH * seconds - fixed) / max(cost.round_seconds, 1e-12)):
+        affordable = int(min(most, longer))
     rounds = min(most, affordable)
     return rounds if rounds >= min(_FEWEST_ROUNDS, most) else 0

@@ -42,6 +42,11 @@ def test_a_word_that_is_no_choice_is_refused_with_the_nearest():
         question.value("users")
 
 
+def test_a_question_ends_with_its_mark_or_after_its_explanation_with_a_full_stop():
+    assert Question(key="a", text="Which one").sentence == "Which one?"
+    assert Question(key="a", text='Which one? "none" is allowed').sentence == 'Which one? "none" is allowed.'
+
+
 def test_the_default_limit_is_one_that_a_plan_accepts():
     question = limit_question()
     limit = question.value(question.default)

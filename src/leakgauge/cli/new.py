@@ -163,7 +163,7 @@ def _prompt(question: "Question") -> str:
     for word, meaning in question.choices.items():
         print(f"  {word}: {meaning}" if meaning else f"  {word}")
     shown = f" [{question.default}]" if question.default is not None else ""
-    return input(f"{question.text}?{shown} ")
+    return input(f"{question.sentence}{shown} ")
 
 
 def _run_command(words: Sequence[str]) -> int:

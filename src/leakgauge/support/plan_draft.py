@@ -32,6 +32,11 @@ class Question:
     read: Callable[[str], Any] = str
     asked: Callable[[Answers], bool] = lambda _: True
 
+    @property
+    def sentence(self) -> str:
+        """The question with its mark, or with a full stop where an explanation follows the mark."""
+        return f"{self.text}{'.' if '?' in self.text else '?'}"
+
     def value(self, answer: str) -> Any:
         """Check an answer."""
         answer = answer.strip()

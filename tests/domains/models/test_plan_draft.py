@@ -85,6 +85,10 @@ def test_a_model_file_asks_for_its_rows(losses, tmp_path):
     assert audit["data"]["source"] == "../losses.csv"
 
 
+def test_own_training_code_without_rows_is_trained_on_generated_ones(tmp_path):
+    assert drafted_table(None, "training", tmp_path)["data"] == {"source": "synthetic"}
+
+
 def test_own_training_code_gets_an_example_that_can_be_run(patients, tmp_path):
     plan = drafted_plan(patients, "training", tmp_path / "audit")
     assert plan.audits[0].challenger["train"] == "training:fit"

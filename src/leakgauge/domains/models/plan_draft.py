@@ -351,7 +351,9 @@ def _draft_model(context: DraftContext) -> DraftedPlan:
 
 
 def _training_questions(file: FileDescription | None) -> Sequence[Question]:
-    label = _label(file) if file is not None else None
+    if file is None:
+        return [limit_question("a row was used for training")]  # generated rows have a class
+    label = _label(file)
     return [
         column_question(
             file, "label", "Which column does the model predict", label.name if label else None, asked=True
