@@ -77,7 +77,7 @@ def test_name_check_finds_wrong_names():
 def test_domain_table_lists_existing_files():
     (table,) = re.findall(DOMAIN_TABLE, PAGE.read_text())
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-    assert len(rows) == 9
+    assert len(rows) == 11
     for row in rows:
         names = [name.rstrip("/") for name in re.findall(r"`([^`]+)`", row)]
         assert any(list(SOURCE.glob(f"domains/*/{name}")) for name in names), row

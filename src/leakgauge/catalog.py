@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from leakgauge.core.domain import Domain, ExposureSpec, FrameAudit, FunctionAudit, Place, Term
 from leakgauge.core.errors import BadInput
+from leakgauge.support.examples import example_lines
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 if TYPE_CHECKING:
     from leakgauge.core.game import Attack, Challenger, Knowledge, Transcript
     from leakgauge.referee.conformance import Conformance
     from leakgauge.referee.metric_protocol import MetricDescription
+    from leakgauge.support.plan_draft import DraftKind
 
 DOMAINS = "leakgauge.domains"
 MECHANISMS = "leakgauge.mechanisms"
@@ -177,6 +179,16 @@ def announces_cost(audit: "AuditLike") -> bool:
     return domain.announces_cost is not None and bool(domain.load(domain.announces_cost)(audit.challenger))
 
 
+def draft_kinds() -> "dict[str, tuple[Domain, DraftKind]]":
+    """Return all kinds of files and things that a plan can be drafted for, each with its domain, by name."""
+    return {
+        name: (domain, kind)
+        for domain in all_domains()
+        if domain.drafts is not None
+        for name, kind in domain.load(domain.drafts)().items()
+    }
+
+
 def attacks_package(domain: str) -> str:
     """Return the package of a domain's attacks."""
     return f"{DOMAINS}.{domain}.attacks"
@@ -329,6 +341,9 @@ def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
 def describe_kinds() -> dict[str, str]:
     """Describe in one line each kind of thing that ``describe`` lists."""
     kinds = {
+        "examples": "Examples that leakgauge new --example copies.",
+        "keys": "Every key of a plan, with its type and default; --domain D: those of one domain.",
+        "kinds": "What leakgauge new can start from.",
         "attacks": "How an attacker turns a release into a score for each target.",
         "domains": "The kinds of releases that can be audited.",
         "knowledge": "What an attacker may know before the release.",
@@ -357,6 +372,11 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
             return _mechanism_lines(domain)
         case "metrics":
             return _first_lines(METRICS)
+        case "examples":
+            return example_lines()
+        case "kinds":
+            known = draft_kinds().items()
+            return {name: kind.about for name, (owner, kind) in known if owner.name in wanted}
         case "attacks":
             by_domain = {name: _first_lines(attacks_package(name)) for name in wanted}
         case "knowledge":

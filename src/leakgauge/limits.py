@@ -17,7 +17,7 @@ from leakgauge.support.table_reader import convert_value, require_known
 if TYPE_CHECKING:
     from leakgauge.referee.metric_protocol import RateMetric
 
-_SETTINGS = {"attackers": tuple[str, ...], "recognised": float, "recognised_at": float, "none": bool}
+LIMIT_SETTINGS = {"attackers": tuple[str, ...], "recognised": float, "recognised_at": float, "none": bool}
 RECOGNISED_AT = 0.9
 
 
@@ -45,7 +45,7 @@ class Limits:
         metrics = convert_value(dict[str, Any], self.metrics, "metrics")
         numbers = {name: convert_value(float, limit, name) for name, limit in metrics.items()}
         object.__setattr__(self, "metrics", numbers)
-        for name, kind in _SETTINGS.items():
+        for name, kind in LIMIT_SETTINGS.items():
             value = vars(self)[name]
             if value is not None or name != "recognised":
                 object.__setattr__(self, name, convert_value(kind, value, name))
@@ -123,16 +123,16 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
     for key, value in table.items():
         if isinstance(value, Mapping):
             raise BadInput(f'{where}: names with a dot need quotes, such as "tpr_at_fpr_0.01" = 0.05')
-        require_known(key, [*_SETTINGS, *known], f"{where}: no limit")
+        require_known(key, [*LIMIT_SETTINGS, *known], f"{where}: no limit")
     settings = {
         key: convert_value(kind, table[key], f"{where}.{key}")
-        for key, kind in _SETTINGS.items()
+        for key, kind in LIMIT_SETTINGS.items()
         if key in table
     }
     metrics = {
         key: convert_value(float, value, f"{where}.{key}")
         for key, value in table.items()
-        if key not in _SETTINGS
+        if key not in LIMIT_SETTINGS
     }
     try:
         return Limits(metrics=metrics, **settings)

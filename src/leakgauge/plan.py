@@ -157,8 +157,18 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PlanFile:
-    """The top of a plan file."""
+class PlanFile:
+    """The top of a plan file.
+
+    Attributes:
+        audit: The audits: one `[[audit]]` each.
+        seed: The seed of all random numbers.
+        title: The title of the report.
+        owner: Who is responsible for the release.
+        release: What is released.
+        publish: Of a sweep, the audit that will be published: the exit code is about it alone.
+        limits: What you allow an attacker to reach.
+    """
 
     audit: tuple[dict[str, Any], ...]
     seed: int = 0
@@ -170,8 +180,22 @@ class _PlanFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AuditTable:
-    """One ``[[audit]]`` as written, with its sweep."""
+class AuditTable:
+    """One `[[audit]]` as written, with its sweep.
+
+    Attributes:
+        name: The name of the audit, which also names its folder.
+        domain: The kind of release: `leakgauge show domains` lists them.
+        rounds: How many releases are simulated.
+        block: How many rounds are simulated and saved at a time.
+        stop: When the audit ends: after its rounds, or as soon as everything is decided.
+        data: The data that are released, or that they are generated.
+        challenger: Who is in the data, who is looked for, and how releases are made.
+        mechanism: The noise, and what is promised.
+        metrics: How the results are measured.
+        sweep: Lists of values, one audit per combination: `{ "mechanism.epsilon" = [0.5, 1.0] }`.
+        attacks: The attackers: names of attacks, or tables `{ name, knowledge, label, ... }`.
+    """
 
     name: str
     domain: str
@@ -197,12 +221,20 @@ def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     """Read a plan file; ``seed`` overrides the one in it."""
     path = path_argument(path, "plan")
     text = _read_text(path)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; {toml_way_out(text)}") from None
-    plan = _checked_plan(table, path.resolve().parent, seed, str(path))
+    plan = _checked_plan(_parse(text, str(path)), path.resolve().parent, seed, str(path))
     return replace(plan, path=path, text=text)
+
+
+def plan_of_text(text: str, folder: Path) -> Plan:
+    """Build a plan from the text of a plan file that is to be written to a folder."""
+    return replace(_checked_plan(_parse(text, "plan"), folder.resolve(), None, "plan"), text=text)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: not valid TOML: {error}; {toml_way_out(text)}") from None
 
 
 def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed: int | None = None) -> Plan:
@@ -230,9 +262,9 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
         raise BadInput(
             f"{where}: this is a policy; a plan has [[audit]] once per audit; give a policy with --policy"
         )
-    if not table.get("audit", ()) and set(table) <= {known.name for known in fields(_PlanFile)}:
+    if not table.get("audit", ()) and set(table) <= {known.name for known in fields(PlanFile)}:
         raise BadInput(f"{where}: no audit in it; a file has [[audit]] once per audit")
-    file = read_dataclass(_PlanFile, table, where, joint=": ")
+    file = read_dataclass(PlanFile, table, where, joint=": ")
     audits = tuple(
         audit for i, entry in enumerate(file.audit, 1) for audit in _audits_of_table(entry, i, where)
     )
@@ -329,7 +361,7 @@ def _audits_of_table(table: dict[str, Any], number: int, source: str) -> Iterato
     """Yield the audits of one ``[[audit]]``: one per point of its sweep."""
     name = table.get("name")
     where = f"{source}: audit {name!r}" if isinstance(name, str) else f"{source}: audit number {number}"
-    entry = read_dataclass(_AuditTable, table, where)
+    entry = read_dataclass(AuditTable, table, where)
     _refuse_unsafe(entry.name, f"{where}.name")
     require_known(entry.domain, catalog.domain_names(), f"{where}.domain: no domain")
     contenders = _contenders(entry, where)
@@ -367,7 +399,7 @@ def _metrics(table: dict[str, Any], where: str) -> MetricsTable:
     return metrics
 
 
-def _contenders(entry: _AuditTable, where: str) -> tuple[Contender, ...]:
+def _contenders(entry: AuditTable, where: str) -> tuple[Contender, ...]:
     attacks = entry.attacks
     if attacks is None:
         attacks = catalog.get_domain(entry.domain).attacks_by_default(entry.challenger)

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,3 +130,26 @@ def test_closed_pipe_keeps_exit_code(tmp_path):
             check=False,
         )
     assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_the_shell_is_answered_where_argcomplete_is_installed(monkeypatch):
+    class Answered(Exception):
+        pass
+
+    def autocomplete(parser):  # gets the parser of the command that is typed
+        (commands,) = parser._subparsers._group_actions
+        assert "--dry-run" in commands.choices["run"].format_help()
+        raise Answered
+
+    monkeypatch.setitem(sys.modules, "argcomplete", SimpleNamespace(autocomplete=autocomplete))
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    monkeypatch.setenv("COMP_LINE", "leakgauge run --d")
+    with pytest.raises(Answered):
+        cli.main(["run"])
+
+
+def test_a_shell_that_completes_is_ignored_where_argcomplete_is_missing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "argcomplete", None)
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    assert cli.main(["show", "domains"]) == 0
+    assert "blackbox" in capsys.readouterr().out

@@ -2,7 +2,18 @@ import json
 
 import pytest
 
-KINDS = ["accountants", "attacks", "domains", "knowledge", "mechanisms", "metrics", "trainers"]
+KINDS = [
+    "accountants",
+    "attacks",
+    "domains",
+    "examples",
+    "keys",
+    "kinds",
+    "knowledge",
+    "mechanisms",
+    "metrics",
+    "trainers",
+]
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -28,8 +39,10 @@ def test_without_an_argument_it_lists_all_that_can_be_listed(call):
 
 
 def test_the_trainers_of_models_are_listed(call):
-    trainers = {entry["name"] for entry in json.loads(call("show", "trainers", "--json").out)}
-    assert {"models: network", "models: random_forest"} <= trainers
+    trainers = {
+        (entry["domain"], entry["name"]) for entry in json.loads(call("show", "trainers", "--json").out)
+    }
+    assert {("models", "network"), ("models", "random_forest")} <= trainers
     assert "network        A multilayer perceptron" in call("show", "trainers", "--domain", "models").out
 
 
@@ -58,3 +71,28 @@ def test_domain_lists_accepted_mechanisms(call):
     assert "laplace            Laplace noise" in call("show", "mechanisms", "--domain", "locations").out
     assert names("--domain", "blackbox") == names()
     assert "exponential" in names()
+
+
+def test_json_holds_kind_domain_and_parameters(call):
+    entries = json.loads(call("show", "attacks", "--domain", "queries", "--json").out)
+    split = next(entry for entry in entries if entry["name"] == "split_likelihood")
+    assert (split["kind"], split["domain"]) == ("attacks", "queries")
+    queries = next(one for one in split["parameters"] if one["name"] == "queries")
+    assert queries["type"] == "whole number"
+    assert queries["default"].isdigit()
+    assert queries["about"]
+
+
+def test_keys_of_a_domain_show_type_default_and_a_line(call):
+    out = call("show", "keys", "--domain", "locations").out
+    line = next(line for line in out.splitlines() if line.strip().startswith("data.timezone"))
+    assert "text: The time zone in which days and hours are counted" in line
+    assert "mechanism, with laplace:" in out
+    assert "challenger.group_size" in out
+
+
+def test_keys_of_every_plan_are_shown_without_a_domain(call):
+    out = call("show", "keys").out
+    assert "audit.rounds" in out
+    assert "whole number [2000]: How many releases are simulated." in out
+    assert "limits.accuracy" in out

@@ -28,6 +28,8 @@ BUG, INTERRUPTED = 70, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, call the command, and return its exit code."""
     print_any_text()
+    if "_ARGCOMPLETE" in os.environ:
+        complete_words()
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         return _run(parser(argv[0] if argv else None).parse_args(argv))
@@ -79,9 +81,23 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"leakgauge {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in _command_modules((name or "").replace("-", "_")) or _command_modules():
+    one = _command_modules((name or "").replace("-", "_"))
+    for module in one or _command_modules():
         module.add_to(commands)
+    for module in one:
+        if name is not None and hasattr(module, "complete"):  # flags that need the domains: not for others
+            module.complete(commands.choices[name])
     return top
+
+
+def complete_words() -> None:
+    """Answer the shell that completes a command, where argcomplete is installed; this ends the process."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    words = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(parser(words[1] if len(words) > 1 else None))
 
 
 def _command_modules(name: str | None = None) -> list[ModuleType]:

@@ -215,6 +215,27 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
         console.print(table)
 
 
+def print_preview(result: "RunResult") -> None:
+    """Print the two answers of a preview and how often each attacker was right; it has no exit code."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from leakgauge.report.adversary_names import adversary_names
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE_TERMINAL
+    _print_answers(result, console)
+    ordered, leading = sorted(result.verdicts, key=_severity), _leading_metrics(result.verdicts)
+    console.print("Correct identifications (a coin toss: 50%), with 95% intervals:")
+    for name, verdict in zip(adversary_names(ordered, result.verdicts), ordered):
+        cell = _correct_cell(verdict, star=len(leading) > 1)
+        console.print(Text(f"  {name}: {cell}"), soft_wrap=True)
+    _print_utility(result.verdicts, console)
+    for warning in result.summary.warnings:
+        console.print(Text(f"Warning: {warning}."), soft_wrap=True)
+
+
 def print_answers(result: "RunResult") -> None:
     """Print the two answers, what to beware of and the reasons for the exit code."""
     from rich.console import Console

@@ -132,6 +132,8 @@ class Domain:
     """(transcripts, *, challenger, mechanism, folder) -> Conformance: compares what one attacker was given in
     all blocks with what the tables of the plan state, without the data."""
     server: ServerSpec | None = None  # that answers as the release of a plan does
+    plan_forms: Place | None = None  # () -> PlanForms: which dataclasses check the tables of a plan
+    drafts: Place | None = None  # () -> what a plan can be drafted for: DraftKind by name
 
     lower_risk: str = ""  # a sentence on what to change in a plan so that people are harder to identify
     attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file

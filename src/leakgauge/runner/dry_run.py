@@ -60,6 +60,7 @@ class RunCost:
     notes: tuple[str, ...] = ()  # on the data of these audits
     splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
     further_requests: int = 0  # of all requests, those to ask sessions on after an attack, at most
+    round_seconds: float = 0.0  # of ``seconds``, those of one more round of every audit
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class _AuditCost:
     """What one audit costs, without its positive controls, and what these cost."""
 
     seconds: float
+    round_seconds: float  # of one more round
     memory: int
     targets: int
     work: Counter[str]
@@ -128,6 +130,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
         further_requests=round(sum(cost.further for cost in costs) * share),
+        round_seconds=sum(cost.round_seconds for cost in costs) * share,
         splits=(*(cost.splits for cost in costs), *[max(cost.splits for cost in costs)] * unmeasured),
     )
 
@@ -202,11 +205,10 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
         work[REQUEST] += further
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
+    playing = max(n_blocks * per_block / busy, _seconds_of_requests(work, limits)) + _JUDGING * trials
     return _AuditCost(
-        seconds=2 * setup_seconds
-        + study_seconds
-        + max(n_blocks * per_block / busy, _seconds_of_requests(work, limits))
-        + _JUDGING * trials,
+        seconds=2 * setup_seconds + study_seconds + playing,
+        round_seconds=playing / audit.rounds,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
         work=work,

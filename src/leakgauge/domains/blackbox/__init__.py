@@ -6,6 +6,8 @@ DOMAIN = Domain(
     package=__name__,
     default_attacks=("learned_event",),
     lower_risk="Add more noise, or release fewer values.",
+    drafts="plan_draft:draft_kinds",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "simulator": Term(
             title="attacker who can run the release",

@@ -15,6 +15,8 @@ DOMAIN = Domain(
         "Perturb rows with a smaller epsilon (compare “ε achieved exactly” with the stated one), or train on "
         "larger batches."
     ),
+    drafts="plan_draft:draft_kinds",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "server": Term(
             title="server that holds the target's record",

@@ -220,7 +220,7 @@ def read_mechanism_table(table: Mapping[str, Any], features: int, folder: Path =
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ClippingTable:
+class ClippingTable:
     """Parameters of additive noise on features besides those of the noise itself."""
 
     bound: float = DEFAULT_BOUND
@@ -232,7 +232,7 @@ def _feature_noise(kind: Any, parameters: dict[str, Any], features: int, where: 
     if "sensitivity" in parameters:
         raise BadInput(f"{where}: sensitivity follows from the bound and the data; leave it out")
     clipping = read_dataclass(
-        _ClippingTable,
+        ClippingTable,
         {key: parameters.pop(key) for key in ("bound", "saturate") if key in parameters},
         where,
     )

@@ -16,6 +16,8 @@ DOMAIN = Domain(
         "larger or fewer cells or longer periods (grid, top, epoch in the plan): they help little against an "
         "attacker who knows everyone else's data."
     ),
+    drafts="plan_draft:draft_kinds",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "informed": Term(
             title="attacker who knows everyone else's data",

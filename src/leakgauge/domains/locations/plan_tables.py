@@ -22,7 +22,7 @@ UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
 FRIENDS_FROM_FILE = "given"
 
 # The keys of each kind of knowledge.
-_ALLOWED_KEYS = {
+ALLOWED_KEYS = {
     "informed": ("trace", "observations"),
     "partial": ("trace", "observations", "theta"),
     "auxiliary": ("trace", "observations", "places", "spread"),
@@ -30,7 +30,7 @@ _ALLOWED_KEYS = {
     "zero": ("trace", "observations", "places", "spread"),
     "friends": ("friends",),
 }
-KNOWLEDGE = tuple(_ALLOWED_KEYS)
+KNOWLEDGE = tuple(ALLOWED_KEYS)
 
 
 class PublishedFormat(StrEnum):
@@ -249,7 +249,7 @@ def read_challenger_table(table: Mapping[str, Any]) -> LocationsChallengerTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PostProcessingTable:
+class PostProcessingTable:
     """The post-processing after the noise."""
 
     round: bool = False
@@ -304,7 +304,7 @@ def read_mechanism_table(
         _require_unit(own.unit)
         return own
     steps = read_dataclass(
-        _PostProcessingTable,
+        PostProcessingTable,
         {key: parameters.pop(key) for key in ("round", "clamp", "suppress") if key in parameters},
         "mechanism",
     )
@@ -404,7 +404,7 @@ class LocationsKnowledgeTable:
 def read_knowledge_table(name: str, parameters: dict[str, Any]) -> LocationsKnowledgeTable:
     """Read the table of one kind of knowledge."""
     for key in parameters:
-        require_known(key, list(_ALLOWED_KEYS[name]), f"knowledge {name!r}: no key")
+        require_known(key, list(ALLOWED_KEYS[name]), f"knowledge {name!r}: no key")
     table = read_dataclass(LocationsKnowledgeTable, parameters, f"knowledge {name!r}")
     if "spread" in parameters and table.places is None:
         raise BadInput(

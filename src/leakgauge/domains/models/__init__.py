@@ -12,6 +12,8 @@ DOMAIN = Domain(
         "Train with more noise (smaller epsilon) or on more rows. If all members have something in common, "
         "such as one hospital, train on members who do not."
     ),
+    drafts="plan_draft:draft_kinds",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "black_box": Term(
             title="attacker who can query the model",

@@ -253,7 +253,7 @@ def read_challenger_table(table: Mapping[str, Any]) -> ModelsChallengerTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _NoNoiseTable:
+class NoNoiseTable:
     """The options of training without noise: the optimizer, and what an absent target leaves behind."""
 
     optimizer: optimizers.OptimizerName | None = None
@@ -284,7 +284,7 @@ def read_training_mechanism(mechanism: Mapping[str, Any]) -> noise_calibration.T
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(known)}")
     require_known(name, known, "mechanism: none")
     if name == NO_NOISE:
-        plain = read_dataclass(_NoNoiseTable, parameters, "mechanism 'none'")
+        plain = read_dataclass(NoNoiseTable, parameters, "mechanism 'none'")
         return noise_calibration.TrainingMechanism(
             name=name, noise=None, relation=plain.relation, optimizer=plain.optimizer
         )

@@ -13,6 +13,8 @@ DOMAIN = Domain(
         'Let the accountant charge every answer (accountant = "sequential"), or lower the budget or the ε of '
         "an answer."
     ),
+    drafts="plan_draft:draft_kinds",
+    plan_forms="plan_forms:plan_forms",
     knowledge_terms={
         "known": Term(
             title="attacker who knows other records",

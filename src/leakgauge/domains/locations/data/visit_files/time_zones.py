@@ -1,5 +1,6 @@
 """Time zones by name, by country, city or abbreviation, and where on earth they are."""
 
+import math
 import re
 from datetime import datetime, timedelta
 from difflib import get_close_matches
@@ -79,6 +80,26 @@ def similar_time_zones(name: str) -> tuple[str, ...]:
     every = {**countries, **known}
     near = get_close_matches(wanted, every, n=1, cutoff=_NEAR_NAME)
     return every[near[0]] if near else ()
+
+
+def nearest_time_zone(lat: float, lon: float) -> str | None:
+    """The zone whose main city is nearest to a point; nothing where the tz database has no positions.
+
+    Near a border it may be that of the other country.
+
+    >>> nearest_time_zone(41.9, 12.4), nearest_time_zone(37.77, -122.4)
+    ('Europe/Rome', 'America/Los_Angeles')
+    """
+    zones = [row[2] for row in _table("zone1970.tab")]  # without the zones of very small states
+    places = [(zone, position) for zone in zones if (position := zone_position(zone)) is not None]
+    shrink = math.cos(math.radians(lat))
+
+    def squared_distance(place: tuple[str, tuple[float, float]]) -> float:
+        north, east = place[1]
+        across = (east - lon + 180.0) % 360.0 - 180.0
+        return (north - lat) ** 2 + (across * shrink) ** 2
+
+    return min(places, key=squared_distance, default=(None, None))[0]
 
 
 @cache

@@ -1,0 +1,231 @@
+"""From a file to a plan and a first answer: ``leakgauge new visits.csv``."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leakgauge.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from leakgauge.draft import Match, Preview
+    from leakgauge.plan import Plan
+    from leakgauge.support.file_description import FileDescription
+    from leakgauge.support.plan_draft import DraftedPlan, Question
+
+_PREFIX = "answer_"  # of the names of flags that answer questions
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "new",
+        help="start here: write a plan for a file, and preview its answer",
+        description="Look at a file, ask at most six questions, write a commented plan, and preview its "
+        "answer in about 20 seconds. Enter accepts the answer in brackets. Without a terminal, or with "
+        "--yes, answers come from the flags and the defaults. Exit code: 0 done, 2 bad input (a preview "
+        "decides nothing); where a command answers without a plan, its exit code.",
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        help="a table (CSV, Parquet), a query log, a table of scores or losses, a Python file, an ONNX "
+        "model, or the folder of a Flower app",
+    )
+    parser.add_argument(
+        "--kind", metavar="K", help="what the file is, or what there is: leakgauge show kinds"
+    )
+    parser.add_argument("--example", metavar="NAME", help="copy an example instead: leakgauge show examples")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="the folder of the plan (default: <FILE>-audit)"
+    )
+    parser.add_argument("--yes", action="store_true", help="ask nothing: take flags and defaults")
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--no-preview", action="store_true", help="write the plan and stop")
+    parser.set_defaults(command=run)
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for each question; this loads the domains, so it is done for this command only."""
+    from leakgauge.draft import question_flags
+
+    flags = parser.add_argument_group("answers, instead of questions")
+    for key, words in sorted(question_flags().items()):
+        flags.add_argument(f"--{key}", metavar="X", dest=f"{_PREFIX}{key}", help=words.replace("%", "%%"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draft a plan and preview it, or copy an example."""
+    given = {
+        name.removeprefix(_PREFIX): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_PREFIX) and value is not None
+    }
+    if arguments.example is not None:
+        return _copy_example(arguments, given)
+    if arguments.file is None and arguments.kind is None:
+        raise BadInput(
+            "nothing to start from: name a file (leakgauge new visits.csv), a kind (--kind K; leakgauge show "
+            "kinds lists them) or an example (--example NAME; leakgauge show examples)"
+        )
+    return _draft(arguments, given)
+
+
+def _copy_example(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
+    from leakgauge.support.examples import copy_example
+
+    if arguments.file is not None or arguments.kind is not None or given:
+        raise BadInput("--example copies an example as it is; leave out FILE, --kind and answers")
+    folder = copy_example(arguments.example, arguments.out or Path(arguments.example), force=arguments.force)
+    print(f"Copied to {folder}")
+    if (folder / "plan.toml").exists():
+        _print_next([("run", folder / "plan.toml", "simulates releases and writes a report")])
+    else:
+        for path in sorted(folder.iterdir()):
+            print(f"Next:  leakgauge new {shlex.quote(str(path))}")
+    return 0
+
+
+def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
+    from leakgauge import draft
+    from leakgauge.plan_schema import schema_text
+
+    file = draft.open_file(arguments.file, arguments.kind)
+    interactive = not arguments.yes and sys.stdin.isatty() and sys.stdout.isatty()
+    kind, most = _kind(file, arguments.kind, interactive=interactive)
+    folder = arguments.out or draft.draft_folder(kind, arguments.file)
+    questions = draft.draft_kinds()[kind].questions(file)
+    answers = draft.answer_questions(
+        questions,
+        given,
+        _prompt if interactive else None,
+        most=most,
+        complain=lambda line: print(f"  {line}"),
+    )
+    drafted = draft.draft_plan(kind, file, answers, folder)
+    path = draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
+    if not interactive:
+        _print_assumed(draft.assumed_answers(questions, given, answers))
+    if drafted.command:
+        return _run_command(drafted.command)
+    print(f"Wrote {path}")
+    for note in drafted.notes:
+        print(f"Assumed: {note}")
+    return _preview(path, drafted, wanted=not arguments.no_preview)
+
+
+def _kind(file: "FileDescription | None", named: str | None, *, interactive: bool) -> tuple[str, int]:
+    """The kind of a file, and how many questions are left to ask."""
+    from leakgauge import draft
+    from leakgauge.support.plan_draft import MOST_QUESTIONS, Question
+
+    if file is None or named is not None:
+        assert named is not None
+        return named, MOST_QUESTIONS
+    matches = draft.match_kinds(file)
+    kind = draft.choose_kind(file, matches)
+    _print_file(file, matches)
+    if draft.is_clear(matches) or not interactive:
+        return kind, MOST_QUESTIONS
+    kinds = draft.draft_kinds()
+    question = Question(
+        key="kind",
+        text="What is this file",
+        default=kind,
+        choices={match.kind: kinds[match.kind].about for match in matches},
+    )
+    chosen = draft.answer_questions([question], {}, _prompt, complain=lambda line: print(f"  {line}"))
+    return str(chosen["kind"]), MOST_QUESTIONS - 1
+
+
+def _print_file(file: "FileDescription", matches: "Sequence[Match]") -> None:
+    from leakgauge.report.number_format import times
+
+    size = f": {times(file.n_rows, 'row')}, {times(len(file.columns), 'column')}" if file.columns else ""
+    print(f"{file.path}{size}")
+    best = matches[0]
+    print(f"Looks like {best.kind}: {best.found.because}.")
+    if others := [match.kind for match in matches[1:]]:
+        print(f"It could also be {' or '.join(others)}; choose with --kind.")
+
+
+def _print_assumed(answers: Mapping[str, str]) -> None:
+    if answers:
+        listed = ", ".join(f"{key} = {answer}" for key, answer in answers.items())
+        print(f"Answers assumed: {listed} (each is a flag: --{next(iter(answers))} X)")
+
+
+def _prompt(question: "Question") -> str:
+    for word, meaning in question.choices.items():
+        print(f"  {word}: {meaning}" if meaning else f"  {word}")
+    shown = f" [{question.default}]" if question.default is not None else ""
+    return input(f"{question.sentence}{shown} ")
+
+
+def _run_command(words: Sequence[str]) -> int:
+    """Run the command that answers, where no plan is needed."""
+    from leakgauge.cli.main import parser
+
+    print(f"No plan is needed: {shlex.join(['leakgauge', *words])}\n")
+    arguments = parser(words[0]).parse_args(words)
+    return int(arguments.command(arguments))
+
+
+def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
+    from leakgauge import draft
+    from leakgauge.plan import read_plan
+
+    plan = read_plan(path)
+    if drafted.obstacle or not wanted:
+        if drafted.obstacle:
+            print(f"No preview yet: {drafted.obstacle}")
+        _print_next_steps(path, None, exposes=drafted.exposes)
+        return 0
+    try:
+        preview = draft.preview_plan(plan)
+    except BadInput as error:
+        raise BadInput(
+            f"{error} (the plan is written: change it there, then: leakgauge run {path})"
+        ) from None
+    _print_preview(preview, plan)
+    _print_next_steps(path, preview, exposes=drafted.exposes)
+    return 0
+
+
+def _print_preview(preview: "Preview", plan: "Plan") -> None:
+    from leakgauge.cli import verdict_table
+    from leakgauge.runner.dry_run import duration
+
+    for note in preview.cost.notes:
+        print(f"Data: {note}")
+    if preview.result is None:
+        print(f"No preview: even a few simulated releases take about {duration(preview.cost.seconds)}.")
+        return
+    planned = max(audit.rounds for audit in plan.audits)
+    if preview.rounds < planned:
+        print(f"\nPreview with {preview.rounds:,} of {planned:,} simulated releases; it decides nothing:\n")
+    else:
+        print("\nPreview; it decides nothing:\n")
+    verdict_table.print_preview(preview.result)
+
+
+def _print_next_steps(path: Path, preview: "Preview | None", *, exposes: bool) -> None:
+    from leakgauge.runner.dry_run import duration
+
+    takes = "" if preview is None else f" (about {duration(preview.cost.seconds)})"
+    steps = [("run", path, f"decides, and writes a report{takes}")]
+    if exposes:
+        steps.append(("expose", path, "finds out who is most exposed"))
+    _print_next(steps)
+
+
+def _print_next(steps: Sequence[tuple[str, Path, str]]) -> None:
+    print("\nNext:")
+    commands = [f"leakgauge {command} {shlex.quote(str(path))}" for command, path, _ in steps]
+    width = max(map(len, commands))
+    for command, (*_, why) in zip(commands, steps):
+        print(f"  {command:{width}}  {why}")

@@ -1,0 +1,247 @@
+"""Draft a plan for federated clients: from a table of features, or from the folder of a Flower app."""
+
+import ast
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.file_description import ARRAYS, FileDescription
+from leakgauge.support.plan_draft import (
+    DraftContext,
+    DraftedPlan,
+    DraftKind,
+    Question,
+    Recognised,
+    column_question,
+    limit_question,
+    limits_text,
+    optional,
+    read_number,
+    read_whole,
+    table_lines,
+)
+
+_LABEL = ("label", "class", "target", "y")
+_MANY_FEATURES = 32  # a table of embeddings has at least so many columns of numbers
+_FEWEST_FEATURES = 8
+_PERTURBATIONS = {
+    "laplace": "Laplace noise on clipped features",
+    "bitrand": "bits of each feature are flipped (BitRand)",
+    "ome": "bits of each feature are flipped (OME)",
+    "none": "no noise",
+}
+
+
+def _features(file: FileDescription) -> list[str]:
+    label = file.find(_LABEL)
+    numbers = [column for column in file.columns if column.is_number and column.name.lower() != "id"]
+    return [column.name for column in numbers if column != label]
+
+
+def _recognise_features(file: FileDescription) -> Recognised | None:
+    if file.suffix in ARRAYS:
+        return Recognised(score=0.9, because="a file of arrays (embeddings)")
+    found, label = _features(file), file.find(_LABEL)
+    if label is None or len(found) < _FEWEST_FEATURES:
+        return None
+    score = 0.75 if len(found) >= _MANY_FEATURES else 0.25
+    return Recognised(score=score, because=f"{len(found)} columns of numbers and {label.name} (label)")
+
+
+def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
+    label = None if file is None else file.find(_LABEL)
+    arrays = file is not None and not file.columns
+    asks_label = (
+        Question(key="label", text="The array of classes", default="label", asked=lambda _: False)
+        if arrays
+        else column_question(
+            file, "label", "Which column is the class of a row", label.name if label else None
+        )
+    )
+    return [
+        asks_label,
+        Question(
+            key="perturbation",
+            text="How do clients perturb a row before they train on it",
+            default="bitrand",
+            choices=_PERTURBATIONS,
+        ),
+        Question(
+            key="epsilon",
+            text="With which epsilon",
+            default="3",
+            read=read_number(),
+            asked=lambda answers: answers.get("perturbation") != "none",
+        ),
+        Question(
+            key="batch",
+            text="How many rows does a client train on at a time",
+            default="32",
+            read=read_whole(2),
+        ),
+        limit_question("a row is in a client's batch"),
+    ]
+
+
+def _draft_features(context: DraftContext) -> DraftedPlan:
+    label = context["label"]
+    data: dict[str, Any] = {"source": context.source}
+    if label != "label":
+        data["keys"] = {"labels": label}
+    if context.file is not None and context.file.columns:
+        data["features"] = _features_besides(context.file, label)
+    perturbation = context["perturbation"]
+    mechanism: dict[str, Any] = {"name": perturbation}
+    if perturbation != "none":
+        mechanism["epsilon"] = context["epsilon"]
+    lines = [
+        "# Clients perturb their rows and train on them: can a dishonest server recognise a row?",
+        "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        "",
+        "[[audit]]",
+        f'name = "{context.name}"',
+        'domain = "federated"',
+        "rounds = 100  # simulated trainings of a client",
+        "block = 20",
+        'attacks = ["likelihood_neuron"]  # the server sends a model with one neuron that recognises the row',
+        "",
+        "[audit.data]",
+        table_lines(
+            data,
+            {
+                "source": "the rows; a relative path starts in this folder",
+                "keys": "what the column of classes is called",
+            },
+        ),
+        "[audit.mechanism]",
+        table_lines(
+            mechanism, {"epsilon": "as it is labelled; the report also states what the noise achieves"}
+        ),
+        "[audit.challenger]",
+        table_lines(
+            {"targets": 8, "batch": context["batch"]},
+            {
+                "targets": "rows looked for, each with a client of its own",
+                "batch": "rows that a client trains on",
+            },
+        ),
+    ]
+    text = "\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"])
+    return DraftedPlan(text=text)
+
+
+def _features_besides(file: FileDescription, label: str) -> list[str]:
+    numbers = [column.name for column in file.columns if column.is_number]
+    return [name for name in numbers if name not in (label, "id")]
+
+
+def _project(file: FileDescription) -> dict[str, Any] | None:
+    """What the pyproject.toml of a Flower app says of it; nothing where the folder is none."""
+    path = file.path / "pyproject.toml"
+    if not path.is_file():
+        return None
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
+    found = table.get("tool", {}).get("flwr")
+    return found if isinstance(found, dict) else None
+
+
+def _data_functions(folder: Path) -> list[str]:
+    """The functions of a project that load data, by their names, as "module:function"; nothing is run."""
+    found = []
+    for path in sorted(folder.glob("*/*.py")) + sorted(folder.glob("*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        found += [f"{path.stem}:{name}" for name in names if "load" in name and "data" in name]
+    return found
+
+
+def _recognise_app(file: FileDescription) -> Recognised | None:
+    if not file.path.is_dir() or _project(file) is None:
+        return None
+    return Recognised(score=0.95, because="its pyproject.toml describes a Flower app")
+
+
+def _app_questions(file: FileDescription | None) -> Sequence[Question]:
+    if file is None or not file.path.is_dir() or _project(file) is None:
+        where = "" if file is None else f"{file.path}: "
+        raise BadInput(
+            f"{where}name the folder of a Flower app, whose pyproject.toml has a table [tool.flwr]"
+        )
+    hooks = _data_functions(file.path)
+    return [
+        Question(
+            key="data-hook",
+            text="Which function of the app loads a client's rows, as module:function",
+            default=hooks[0] if hooks else None,
+            asked=lambda _: len(hooks) != 1,
+        ),
+        Question(
+            key="epsilon",
+            text='Which epsilon does the app promise to a row? "none" states no promise',
+            default="none",
+            read=optional(read_number()),
+        ),
+        limit_question("a row is among those of a client"),
+    ]
+
+
+def _draft_app(context: DraftContext) -> DraftedPlan:
+    promise = None if context["epsilon"] is None else {"epsilon": context["epsilon"]}
+    lines = [
+        "# A Flower app as it is: can a dishonest server tell that a row is among those a client trained on?",
+        "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        "",
+        "[[audit]]",
+        f'name = "{context.name}"',
+        'domain = "federated"',
+        "rounds = 100  # trainings of a client, each by the code of the app",
+        "",
+        "[audit.challenger]",
+        table_lines(
+            {"app": ".", "data_hook": context["data-hook"], "targets": 1, "promise": promise},
+            {
+                "app": "the folder of the app",
+                "data_hook": "the function of the app that loads a client's rows",
+            },
+        ),
+    ]
+    return DraftedPlan(text="\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"]))
+
+
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "features": DraftKind(
+            about="A table of features with a class: rows that federated clients perturb and train on.",
+            keys={
+                "label": "the column of classes",
+                "perturbation": "how rows are perturbed: laplace, bitrand, ome or none",
+                "epsilon": "the epsilon that is promised, or none",
+                "batch": "rows that a client trains on",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_feature_questions,
+            draft=_draft_features,
+            recognise=_recognise_features,
+        ),
+        "flower-app": DraftKind(
+            about="The folder of a Flower app, audited as it is.",
+            keys={
+                "data-hook": "the function that loads a client's rows",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_app_questions,
+            draft=_draft_app,
+            recognise=_recognise_app,
+            beside_file=True,
+        ),
+    }

@@ -1,0 +1,412 @@
+"""Draft a plan for counts of people: from a file of visits, or from a table of people and cells."""
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, nearest_time_zone
+from leakgauge.support.file_description import ColumnDescription, FileDescription
+from leakgauge.support.plan_draft import (
+    Answers,
+    DraftContext,
+    DraftedPlan,
+    DraftKind,
+    Question,
+    Recognised,
+    column_question,
+    epsilon_question,
+    limit_question,
+    limits_text,
+    read_whole,
+    table_lines,
+)
+
+_PERSON = (
+    "user",
+    "person",
+    "uid",
+    "userid",
+    "device",
+    "imei",
+    "msisdn",
+    "subscriber",
+    "cab",
+    "taxi",
+    "vehicle",
+)
+_PERSON_TOO = ("rider", "customer", "patient", "card", "participant", "sample", "individual", "id")
+_TIME = ("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour")
+_LAT = ("lat", "latitude", "y")
+_LON = ("lon", "lng", "long", "longitude", "x")
+_PLACE = (
+    "place",
+    "venue",
+    "poi",
+    "zone",
+    "cell",
+    "region",
+    "station",
+    "tower",
+    "antenna",
+    "site",
+    "location",
+)
+_CELL = (
+    "cell",
+    "snp",
+    "variant",
+    "allele",
+    "item",
+    "product",
+    "category",
+    "code",
+    "diagnosis",
+    "origin",
+    "place",
+)
+_VALUE = ("value", "alleles", "genotype", "dosage")
+_EARLIEST, _LATEST = 631_152_000, 4_102_444_800  # 1990 and 2100, in seconds since 1970
+_LONGEST_DAYS = 28  # of a first plan; a longer file is cut to this window
+_FEWEST_ROUNDS = 400
+
+
+def _visit_columns(file: FileDescription) -> dict[str, str]:
+    """The columns that make up a visit, as far as their names and types tell."""
+    found: dict[str, ColumnDescription | None] = {
+        "time": file.find(_TIME, ("time",)) or file.find(_TIME, ("whole", "real", "text")),
+        "lat": file.find(_LAT, ("whole", "real")),
+        "lon": file.find(_LON, ("whole", "real")),
+        "place": file.find(_PLACE, ("text", "whole")),
+    }
+    if found["time"] is None:
+        found["time"] = next((column for column in file.columns if column.kind == "time"), None)
+    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    found["user"] = user if user not in (found["time"], found["place"]) else None
+    if found["lat"] is not None and found["lon"] is not None:
+        found["place"] = None
+    else:
+        found["lat"] = found["lon"] = None
+    return {key: column.name for key, column in found.items() if column is not None}
+
+
+def _recognise_visits(file: FileDescription) -> Recognised | None:
+    columns = _visit_columns(file)
+    if not {"user", "time"} <= set(columns) or not {"lat", "place"} & set(columns):
+        return None
+    people = file.column(columns["user"])
+    repeated = people.n_distinct <= 0.5 * file.n_rows
+    shown = ", ".join(f"{name} ({key})" for key, name in columns.items())
+    return Recognised(score=0.95 if repeated else 0.5, because=f"columns {shown}")
+
+
+def _cell_columns(file: FileDescription) -> dict[str, str]:
+    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    cell = file.find(_CELL, ("text", "whole")) or file.find(_PLACE, ("text", "whole"))
+    value = file.find(_VALUE, ("whole",))
+    found = {"user": user, "cell": cell if cell != user else None, "value": value}
+    return {key: column.name for key, column in found.items() if column is not None}
+
+
+def _recognise_cells(file: FileDescription) -> Recognised | None:
+    columns = _cell_columns(file)
+    if not {"user", "cell"} <= set(columns) or len(file.columns) > 4:
+        return None
+    if file.column(columns["user"]).n_distinct > 0.5 * file.n_rows:
+        return None
+    if any(column.kind == "time" for column in file.columns):
+        return None
+    shown = ", ".join(f"{name} ({key})" for key, name in columns.items())
+    return Recognised(score=0.7, because=f"columns {shown}, and no time")
+
+
+def _scale(file: FileDescription, columns: dict[str, str]) -> float:
+    """The factor that turns coordinates into degrees, where they are whole numbers of a part of a degree."""
+    ends = [file.column(columns[key]) for key in ("lat", "lon")]
+    scale = 1.0
+    for column, most in zip(ends, (90.0, 180.0)):
+        largest = max(abs(column.low or 0.0), abs(column.high or 0.0))
+        if column.kind == "whole" and largest > most:
+            scale = min(scale, 10.0 ** -math.ceil(math.log10(largest / most)))
+    return scale
+
+
+def _guessed_zone(file: FileDescription | None, columns: dict[str, str]) -> str | None:
+    """The time zone of the middle of the map, where there are coordinates."""
+    if file is None or "lat" not in columns:
+        return None
+    scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
+    lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
+    return nearest_time_zone(lat, lon)
+
+
+def _read_grid(answer: str) -> list[int]:
+    parts = answer.lower().replace("×", "x").split("x")
+    if len(parts) != 2 or not all(part.strip().isdigit() and int(part) >= 1 for part in parts):
+        raise BadInput(f'must be rows x columns, such as "10x10", got {answer!r}')
+    return [int(part) for part in parts]
+
+
+def _has_noise(answers: Answers) -> bool:
+    return answers.get("epsilon") is not None
+
+
+def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
+    """The questions about noise, and about what is withheld where there is none."""
+    return [
+        epsilon_question(
+            'Which epsilon does the Laplace noise of the counts have? "none" means that true counts are '
+            "published"
+        ),
+        Question(
+            key="unit",
+            text="What does this epsilon protect",
+            default="event",
+            choices=units,
+            asked=_has_noise,
+        ),
+        Question(
+            key="cap",
+            text=f"At most how many {what} are counted",
+            default="10",
+            read=read_whole(1),
+            asked=lambda answers: _has_noise(answers) and answers.get("unit") != "event",
+        ),
+        Question(
+            key="suppress",
+            text="Which small counts are withheld: those of at most how many people? 0 withholds none",
+            default="0",
+            read=read_whole(0),
+            asked=lambda answers: not _has_noise(answers),
+        ),
+        limit_question("a person is in these counts"),
+    ]
+
+
+def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
+    columns = _visit_columns(file) if file is not None else {}
+    zone = _guessed_zone(file, columns)
+    gridded = "lat" in columns
+    units = {
+        "event": "one visit of a person",
+        "user-day": "all visits of a person in a day",
+        "user": "all visits of a person",
+    }
+    never = Question(
+        key="place", text="The column of places", default=columns.get("place"), asked=lambda _: False
+    )
+    return [
+        column_question(file, "person", "Which column says who it was", columns.get("user")),
+        column_question(file, "time", "Which column says when it was", columns.get("time")),
+        Question(
+            key="timezone",
+            text='In which time zone are the places, such as "Europe/Rome"',
+            default=zone or "UTC",
+            read=lambda answer: find_time_zone(answer).key,
+            asked=lambda _: zone is None,
+        ),
+        Question(
+            key="grid",
+            text="Into how many rows and columns is the map divided",
+            default="10x10",
+            read=_read_grid,
+            asked=lambda _: gridded,
+        ),
+        *([] if gridded else [never]),
+        Question(key="epoch", text='How long is the period of one count, such as "1h" or "1d"', default="1h"),
+        *_promise_questions(units, "visits of one person (in a day, if it protects a day)"),
+    ]
+
+
+def _draft_visits(context: DraftContext) -> DraftedPlan:
+    file = context.file
+    assert file is not None
+    found = _visit_columns(file)
+    columns = {"user": context["person"], "time": context["time"]}
+    if "lat" in found:
+        columns |= {"lat": found["lat"], "lon": found["lon"]}
+    else:
+        columns["place"] = context.answers.get("place") or found["place"]
+    data, notes = _visit_data(context, file, columns)
+    comments = {
+        "source": "the visits; a relative path starts in this folder",
+        "columns": "what the columns of the file are called",
+        "timezone": "in which days and hours are counted",
+        "time_unit": "of the numbers in the column of times",
+        "scale": "coordinates are whole numbers of this part of a degree",
+        "grid": "rows and columns of the map",
+        "box": "the map covers all but the outermost 0.5 % of points on each side",
+        "top": "the busiest places",
+        "epoch": "each count is for a period of this length",
+        "window": "part of the file, so that a first answer comes soon; remove it to audit the whole file",
+    }
+    text = _plan_text(context, data, comments, "Counts of people per place and period")
+    return DraftedPlan(text=text, notes=tuple(notes), exposes=True)
+
+
+def _visit_data(
+    context: DraftContext, file: FileDescription, columns: dict[str, str]
+) -> tuple[dict[str, object], list[str]]:
+    """The `data` table for visits, and what was assumed."""
+    time = file.column(columns["time"])
+    unit = _time_unit(time)
+    data: dict[str, object] = {"source": context.source, "columns": columns, "timezone": context["timezone"]}
+    data["time_unit"] = unit if unit not in (None, "s") else None
+    notes = []
+    if "lat" in columns:
+        scale = _scale(file, columns)
+        data["scale"] = scale if scale != 1.0 else None
+        data["grid"], data["box"] = context["grid"], "p0.5"
+        notes.append(f"days and hours are counted in {context['timezone']} (--timezone)")
+    elif file.column(columns["place"]).n_distinct > 100:
+        data["top"] = 100
+        notes.append("the 100 busiest places are counted (top in the plan)")
+    data["epoch"] = context["epoch"]
+    if (window := _window(time, unit)) is not None:
+        data["window"] = window
+        notes.append(
+            f"of a longer file, the days from {window[0]} to {window[1]} are used (window in the plan)"
+        )
+    return data, notes
+
+
+def _time_unit(time: ColumnDescription) -> str | None:
+    """The unit of times that are numbers since 1970; nothing where they are dates, or count otherwise."""
+    if not time.is_number or time.high is None:
+        return None
+    for unit, seconds in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if _EARLIEST <= time.high * seconds <= _LATEST:
+            return unit
+    return None
+
+
+def _window(time: ColumnDescription, unit: str | None) -> list[str] | None:
+    """The first four whole weeks of a file that is longer; nothing where its times are not known here."""
+    if time.low is None or time.high is None or (time.is_number and unit is None):
+        return None
+    factor = {"ms": 1e-3, "us": 1e-6}.get(unit or "s", 1.0)
+    first, last = time.low * factor, time.high * factor
+    if first < _EARLIEST or last - first <= (_LONGEST_DAYS + 7) * 86_400:
+        return None
+    day = datetime.fromtimestamp(first, tz=UTC).date() + timedelta(days=1)
+    day += timedelta(days=-day.weekday() % 7)  # a Monday
+    return [day.isoformat(), (day + timedelta(days=_LONGEST_DAYS)).isoformat()]
+
+
+def _cell_questions(file: FileDescription | None) -> Sequence[Question]:
+    columns = _cell_columns(file) if file is not None else {}
+    units = {"event": "one cell of a person", "user": "all cells of a person"}
+    return [
+        column_question(file, "person", "Which column says who it was", columns.get("user")),
+        column_question(file, "cell", "Which column is counted", columns.get("cell")),
+        *_promise_questions(units, "cells of one person"),
+    ]
+
+
+def _draft_cells(context: DraftContext) -> DraftedPlan:
+    file = context.file
+    assert file is not None
+    value = _cell_columns(file).get("value")
+    columns = {"user": context["person"], "cell": context["cell"], "value": value}
+    data: dict[str, object] = {"source": context.source, "columns": columns}
+    if file.column(context["cell"]).n_distinct > 2000:
+        data["top"] = 2000
+    comments = {
+        "source": "a row for each person and cell; a relative path starts in this folder",
+        "columns": "what the columns of the file are called",
+        "top": "the cells with most people",
+    }
+    return DraftedPlan(text=_plan_text(context, data, comments, "Counts of people per cell"), exposes=True)
+
+
+def _plan_text(context: DraftContext, data: dict[str, object], comments: dict[str, str], title: str) -> str:
+    mechanism = _mechanism(context.answers)
+    cap = {"user": "per_user", "user-day": "per_day"}.get(context.answers.get("unit") or "")
+    lines = [
+        f"# {title}: can an attacker tell that a person is among those counted?",
+        "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        "",
+        "[[audit]]",
+        f'name = "{context.name}"',
+        'domain = "locations"',
+        f"rounds = {_FEWEST_ROUNDS}  # simulated releases; more of them give narrower intervals",
+        "block = 100",
+        "attacks = [",
+        '  { name = "likelihood", knowledge = "informed" },  # knows everyone else\'s data: the worst case',
+        '  { name = "likelihood", knowledge = "auxiliary" },  # has data of similar people',
+        '  { name = "likelihood", knowledge = "zero" },  # has only the release',
+        "]",
+        "",
+        "[audit.data]",
+        table_lines(data, comments),
+        "[audit.mechanism]  # how the counts are protected",
+        table_lines(
+            mechanism,
+            {
+                "name": "the noise; `leakgauge show mechanisms --domain locations` lists others",
+                "unit": "what epsilon protects",
+                "suppress": "counts up to this are withheld",
+                "clamp": "no negative counts",
+            },
+        ),
+        "[audit.challenger]  # who is counted, and who is looked for",
+        'group_size = "everyone"  # the table is made of everybody in the file',
+        "targets = { n = 10, min_visits = 5 }  # people looked for: 10 chosen at random",
+    ]
+    if _has_noise(context.answers) and cap:
+        lines.append(f"{cap} = {context['cap']}  # at most so much of one person is counted")
+    return "\n".join(lines) + "\n" + limits_text(context["limit"])
+
+
+def _mechanism(answers: Answers) -> dict[str, object]:
+    suppress = answers.get("suppress") or None
+    if not _has_noise(answers):
+        return {"name": "raw", "suppress": suppress}
+    return {
+        "name": "laplace",
+        "epsilon": answers["epsilon"],
+        "unit": answers["unit"],
+        "round": True,
+        "clamp": True,
+        "suppress": suppress,
+    }
+
+
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "visits": DraftKind(
+            about="A file of visits (who, when, where), to be published as counts per place and hour.",
+            keys={
+                "person": "the column of people",
+                "time": "the column of times",
+                "place": "the column of places",
+                "timezone": "the time zone, such as Europe/Rome",
+                "grid": "rows and columns of the map, such as 10x10",
+                "epoch": "the period of one count, such as 1h",
+                "epsilon": "the epsilon that is promised, or none",
+                "unit": "what epsilon protects: event, user-day or user",
+                "cap": "the most that is counted of one person",
+                "suppress": "counts up to this are withheld",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_visit_questions,
+            draft=_draft_visits,
+            recognise=_recognise_visits,
+        ),
+        "cells": DraftKind(
+            about="A table of people and cells without times, to be published as counts per cell.",
+            keys={
+                "person": "the column of people",
+                "cell": "the column that is counted",
+                "epsilon": "the epsilon that is promised, or none",
+                "unit": "what epsilon protects: event, user-day or user",
+                "cap": "the most that is counted of one person",
+                "suppress": "counts up to this are withheld",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_cell_questions,
+            draft=_draft_cells,
+            recognise=_recognise_cells,
+        ),
+    }

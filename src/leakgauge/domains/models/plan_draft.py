@@ -1,0 +1,449 @@
+"""Draft a plan for a trained model: from training rows, from its losses, from the model, or from code."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
+from leakgauge.support.plan_draft import (
+    Answers,
+    DraftContext,
+    DraftedPlan,
+    DraftKind,
+    Question,
+    Recognised,
+    column_question,
+    limit_question,
+    limits_text,
+    optional,
+    read_number,
+    table_lines,
+)
+
+_LABEL = ("label", "class", "target", "outcome", "y", "income", "diagnosis", "survived", "default", "churn")
+_MEMBER = ("member", "is_member", "is_train", "in_training", "train", "trained_on")
+_LOSS = ("loss", "cross_entropy", "nll")
+_PROBABILITY = ("probability", "confidence", "p_true", "true_probability")
+_MOST_CLASSES = 30
+_MOST_MEMBERS = 1000
+_MODELS = {"network": "a neural network", "random_forest": "a random forest"}
+_TRAINING = '''"""How your model is trained: replace the body of `fit` with your own code."""
+
+from sklearn.linear_model import LogisticRegression
+
+
+def fit(X, y, rng):
+    """Train a model on the rows X with the classes y; draw all random numbers from `rng`.
+
+    What is returned has predict_proba, is a torch module, or is a function of rows.
+    """
+    return LogisticRegression(max_iter=1000).fit(X, y)
+'''
+
+
+def _label(file: FileDescription) -> ColumnDescription | None:
+    """The column of classes: by its name, else the last column if it has few values."""
+    named = file.find(_LABEL, ("text", "whole", "truth"))
+    if named is not None and 2 <= named.n_distinct <= _MOST_CLASSES:
+        return named
+    last = file.columns[-1] if file.columns else None
+    few = last is not None and last.kind != "real" and 2 <= last.n_distinct <= 10
+    return last if few else None
+
+
+def _member(file: FileDescription) -> ColumnDescription | None:
+    return next(
+        (
+            column
+            for word in _MEMBER
+            if (column := file.find((word,), whole_name=True)) is not None and column.n_distinct <= 3
+        ),
+        None,
+    )
+
+
+def _unfit(file: FileDescription, label: str) -> list[str]:
+    """Columns that are no features: those that name each row, times, and texts of very many kinds."""
+    return [
+        column.name
+        for column in file.columns
+        if column.name != label
+        and (
+            column.kind in ("time", "other")
+            or (column.kind in ("whole", "text") and column.n_distinct == file.n_rows)
+            or (column.kind == "text" and column.n_distinct > 200)
+        )
+    ]
+
+
+def _recognise_rows(file: FileDescription) -> Recognised | None:
+    label = _label(file)
+    if len(file.columns) < 3 or _member(file) is not None:
+        return None
+    if label is None:
+        few = [column for column in file.columns if column.kind != "real" and 2 <= column.n_distinct <= 10]
+        return Recognised(score=0.25, because="columns that could be predicted") if few else None
+    named = file.find(_LABEL, ("text", "whole", "truth")) == label
+    because = f"{len(file.columns) - 1} columns besides {label.name} (label)"
+    return Recognised(score=0.6 if named else 0.4, because=because)
+
+
+def _has_noise(answers: Answers) -> bool:
+    return answers.get("epsilon") is not None
+
+
+def _row_questions(file: FileDescription | None) -> Sequence[Question]:
+    label = _label(file) if file is not None else None
+    return [
+        column_question(
+            file, "label", "Which column does the model predict", label.name if label else None, asked=True
+        ),
+        Question(
+            key="model",
+            text="What kind of model is it",
+            default="network",
+            choices=_MODELS,
+        ),
+        Question(
+            key="epsilon",
+            text='With which epsilon is it trained (DP-SGD)? "none" means without noise',
+            default="none",
+            read=optional(read_number()),
+            asked=lambda answers: answers.get("model") == "network",
+        ),
+        limit_question("a row was used for training"),
+    ]
+
+
+def _row_data(context: DraftContext) -> dict[str, Any]:
+    file = context.file
+    assert file is not None
+    label = context["label"]
+    unfit = _unfit(file, label)
+    gaps = any(column.n_missing for column in file.columns if column.name not in unfit)
+    return {
+        "source": context.source,
+        "label": label,
+        "drop": unfit or None,
+        "impute": True if gaps else None,
+    }
+
+
+_DATA_COMMENTS = {
+    "source": "the rows; a relative path starts in this folder",
+    "label": "the column that the model predicts",
+    "drop": "columns that are no features: ids, times, free text",
+    "impute": "missing values are filled in",
+}
+
+
+def _draft_rows(context: DraftContext) -> DraftedPlan:
+    assert context.file is not None
+    members = max(20, min(_MOST_MEMBERS, context.file.n_rows // 4))
+    forest = context["model"] == "random_forest"
+    if _has_noise(context.answers) and not forest:
+        mechanism: dict[str, Any] = {
+            "name": "dp_sgd",
+            "epsilon": context["epsilon"],
+            "delta": 1e-5,
+            "relation": "replace_one",
+        }
+    else:
+        mechanism = {"name": "none"}
+    challenger = {
+        "members": members,
+        "targets": min(50, members // 2),
+        "trainer": {"name": "random_forest", "trees": 50} if forest else None,
+        "epochs": None if forest else 20,
+        "batch": None if forest else max(16, members // 10),
+        "hidden": None if forest else [32],
+        "rate": None if forest else 0.1,
+    }
+    text = _plan_text(
+        context,
+        title="A model trained on these rows: can an attacker tell which rows it was trained on?",
+        rounds=100,
+        attacks=[
+            '  { name = "loss_threshold", label = "loss" },  # low loss means member',
+            '  { name = "lira", shadows = 16, label = "lira" },  # compares with models of its own',
+        ],
+        tables=[
+            "[audit.data]",
+            table_lines(_row_data(context), _DATA_COMMENTS),
+            "[audit.mechanism]",
+            table_lines(mechanism, {"name": "how training is protected", "epsilon": "for one row"}),
+            "[audit.challenger]",
+            table_lines(
+                challenger,
+                {
+                    "members": "rows of one training: use your number; few rows are memorised more",
+                    "targets": "rows looked for",
+                    "trainer": 'see `leakgauge show trainers`; or train = "module:fit", your own code',
+                    "hidden": "sizes of the hidden layers",
+                },
+            ),
+        ],
+    )
+    notes = (f"models are trained on {members:,} rows (members in the plan); use the number of yours",)
+    return DraftedPlan(text=text, notes=notes, exposes=True)
+
+
+def _plan_text(
+    context: DraftContext, *, title: str, rounds: int, attacks: list[str], tables: list[str]
+) -> str:
+    what = "trained models" if rounds > 1 else "the one model there is"
+    lines = [
+        f"# {title}",
+        "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        "",
+        "[[audit]]",
+        f'name = "{context.name}"',
+        'domain = "models"',
+        f"rounds = {rounds}  # {what}",
+        *(["block = 20"] if rounds > 1 else []),
+        "attacks = [",
+        *attacks,
+        "]",
+        "",
+        *tables,
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"])
+
+
+def _answer_column(file: FileDescription) -> tuple[str, ColumnDescription] | None:
+    """The column of what a model said of each row: its loss, or the probability of the true class."""
+    for key, words in (("loss", _LOSS), ("probability", _PROBABILITY)):
+        if (column := file.find(words, ("real", "whole"), whole_name=True)) is not None:
+            return key, column
+    return None
+
+
+def _recognise_losses(file: FileDescription) -> Recognised | None:
+    member, answer = _member(file), _answer_column(file)
+    if member is None or answer is None:
+        return None
+    return Recognised(
+        score=0.95, because=f"columns {member.name} (member) and {answer[1].name} ({answer[0]})"
+    )
+
+
+def _given_questions(person: str = "a row was used for training") -> list[Question]:
+    return [
+        Question(
+            key="assignment",
+            text="How was it decided which rows are members",
+            default="given",
+            choices={
+                "given": "in any other way, such as the real training set",
+                "random": "by an independent fair coin for each row",
+            },
+        ),
+        Question(
+            key="epsilon",
+            text='Which epsilon was promised to a row? "none" states no promise',
+            default="none",
+            read=optional(read_number()),
+            asked=lambda answers: answers.get("assignment") == "random",
+        ),
+        limit_question(person),
+    ]
+
+
+def _loss_questions(file: FileDescription | None) -> Sequence[Question]:
+    member = _member(file) if file is not None else None
+    answer = _answer_column(file) if file is not None else None
+    return [
+        column_question(
+            file, "member", "Which column says who was a member", member.name if member else None
+        ),
+        column_question(
+            file, "loss", "Which column is the loss of a row", answer[1].name if answer else None
+        ),
+        *_given_questions(),
+    ]
+
+
+def _given_attack(answers: Answers) -> str:
+    """The attack on a finished model; what epsilon covers does not include the members' mean loss."""
+    if answers["assignment"] != "random":
+        return '  { name = "loss_threshold" },  # low loss means member'
+    return (
+        '  { name = "loss_threshold", threshold = "optimal", knowledge = "black_box" },'
+        "  # low loss means member"
+    )
+
+
+def _given_challenger(answers: Answers, **more: Any) -> str:
+    is_random = answers["assignment"] == "random"
+    table = {
+        "game": "given",
+        **more,
+        "randomised": True if is_random else None,
+        "epsilon": answers.get("epsilon") if is_random else None,
+    }
+    comments = {
+        "game": "the model is finished; it is not trained again",
+        "randomised": "a fair coin decided for each row whether it was used",
+        "model": 'an ONNX file, or "module:name" of a model in Python',
+        "epsilon": "what was promised to a row",
+    }
+    return table_lines(table, comments)
+
+
+def _draft_losses(context: DraftContext) -> DraftedPlan:
+    assert context.file is not None
+    answer = _answer_column(context.file)
+    key = "loss" if answer is None or answer[1].name != context["loss"] else answer[0]
+    data = {"source": context.source, "member": context["member"], key: context["loss"]}
+    comments = {
+        "source": "a row for each record; a relative path starts in this folder",
+        "member": "the column that says who was in: 1 or 0",
+        "loss": "the column of losses",
+        "probability": "the column of the probability of the true class",
+    }
+    text = _plan_text(
+        context,
+        title="A finished model, known by its losses: can an attacker tell which rows it was trained on?",
+        rounds=1,
+        attacks=[_given_attack(context.answers)],
+        tables=[
+            "[audit.data]",
+            table_lines(data, comments),
+            "[audit.challenger]",
+            _given_challenger(context.answers),
+        ],
+    )
+    return DraftedPlan(text=text)
+
+
+def _recognise_model(file: FileDescription) -> Recognised | None:
+    return Recognised(score=0.95, because="an ONNX file") if file.suffix in MODELS else None
+
+
+def _model_questions(_: FileDescription | None) -> Sequence[Question]:
+    return [
+        Question(key="data", text="Which file holds rows with features, a class, and who was a member"),
+        Question(key="label", text="Which of its columns is the class", default="label"),
+        Question(
+            key="member",
+            text="Which of its columns says who was a member",
+            default="member",
+            asked=lambda _: False,
+        ),
+        *_given_questions(),
+    ]
+
+
+def _draft_model(context: DraftContext) -> DraftedPlan:
+    data = {"source": context["data"], "label": context["label"], "member": context["member"]}
+    text = _plan_text(
+        context,
+        title="A finished model: can an attacker who queries it tell which rows it was trained on?",
+        rounds=1,
+        attacks=[_given_attack(context.answers)],
+        tables=[
+            "[audit.data]",
+            table_lines(data, {"source": "rows with features", "member": "the column that says who was in"}),
+            "[audit.challenger]",
+            _given_challenger(context.answers, model=context.source),
+        ],
+    )
+    return DraftedPlan(text=text)
+
+
+def _training_questions(file: FileDescription | None) -> Sequence[Question]:
+    if file is None:
+        return [limit_question("a row was used for training")]  # generated rows have a class
+    label = _label(file)
+    return [
+        column_question(
+            file, "label", "Which column does the model predict", label.name if label else None, asked=True
+        ),
+        limit_question("a row was used for training"),
+    ]
+
+
+def _draft_training(context: DraftContext) -> DraftedPlan:
+    file = context.file
+    data = {"source": "synthetic"} if file is None else _row_data(context)
+    members = 200 if file is None else max(20, min(_MOST_MEMBERS, file.n_rows // 4))
+    text = _plan_text(
+        context,
+        title="Your own training code: can an attacker tell which rows a model was trained on?",
+        rounds=100,
+        attacks=[
+            '  { name = "loss_threshold", label = "loss" },  # low loss means member',
+            '  { name = "lira", shadows = 16, label = "lira" },  # compares with models of its own',
+        ],
+        tables=[
+            "[audit.data]",
+            table_lines(data, _DATA_COMMENTS),
+            "[audit.mechanism]",
+            'name = "none"  # your code trains as it does\n',
+            "[audit.challenger]",
+            table_lines(
+                {"members": members, "targets": min(50, members // 2), "train": "training:fit"},
+                {
+                    "members": "rows of one training: use your number; few rows are memorised more",
+                    "targets": "rows looked for",
+                    "train": "module:function, in this folder",
+                },
+            ),
+        ],
+    )
+    notes = ("training.py holds an example; put your own training there",)
+    return DraftedPlan(text=text, files={"training.py": _TRAINING}, notes=notes)
+
+
+def draft_kinds() -> dict[str, DraftKind]:
+    """Return what a plan can be drafted for, by name."""
+    return {
+        "rows": DraftKind(
+            about="A table of rows with a class, on which a model will be trained.",
+            keys={
+                "label": "the column of classes",
+                "model": "the kind of model: network or random_forest",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_row_questions,
+            draft=_draft_rows,
+            recognise=_recognise_rows,
+        ),
+        "losses": DraftKind(
+            about="What a finished model said: the loss or probability of each row, and who was a member.",
+            keys={
+                "member": "the column of members",
+                "loss": "the column of losses",
+                "assignment": "how members were chosen: given or random",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_loss_questions,
+            draft=_draft_losses,
+            recognise=_recognise_losses,
+        ),
+        "model": DraftKind(
+            about="A finished model as an ONNX file, and a table of rows with who was a member.",
+            keys={
+                "data": "the file of the table, or of the rows",
+                "label": "the column of classes",
+                "member": "the column of members",
+                "assignment": "how members were chosen: given or random",
+                "epsilon": "the epsilon that is promised, or none",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_model_questions,
+            draft=_draft_model,
+            recognise=_recognise_model,
+        ),
+        "training": DraftKind(
+            about="Your own training code, and a table of rows if there is one; an example is written.",
+            keys={
+                "label": "the column of classes",
+                "limit": "how often an attacker may be right, such as 0.6, or none",
+            },
+            questions=_training_questions,
+            draft=_draft_training,
+            needs_file=False,
+        ),
+    }

@@ -1,0 +1,202 @@
+"""How a domain drafts a plan from a file of the user: what it recognises, asks and writes."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.file_description import FileDescription
+from leakgauge.support.table_reader import require_known
+from leakgauge.support.toml_values import toml_text
+
+Answers: TypeAlias = Mapping[str, Any]  # by the key of the question
+MOST_QUESTIONS = 6
+NONE = "none"
+FOLDER = "{folder}"  # in a command: where the files of a draft are written
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question: also a flag of the command, ``--key``.
+
+    ``asked`` says, from the answers so far, whether the question is asked; one that is not has its default,
+    and can be answered by its flag only. ``read`` checks an answer and returns its value.
+    """
+
+    key: str
+    text: str
+    default: str | None = None  # none: it must be answered
+    choices: Mapping[str, str] = field(default_factory=dict)  # words that can be typed, and their meanings
+    read: Callable[[str], Any] = str
+    asked: Callable[[Answers], bool] = lambda _: True
+
+    @property
+    def sentence(self) -> str:
+        """The question with its mark, or with a full stop where an explanation follows the mark."""
+        return f"{self.text}{'.' if '?' in self.text else '?'}"
+
+    def value(self, answer: str) -> Any:
+        """Check an answer."""
+        answer = answer.strip()
+        if self.choices:
+            require_known(answer, list(self.choices), "no choice")
+        return self.read(answer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """That a file looks like one of a kind: how well, from 0 to 1, and by what."""
+
+    score: float
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftedPlan:
+    """A plan as commented TOML and the files beside it; or, where none is needed, a command that answers."""
+
+    text: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed, for the terminal
+    exposes: bool = False  # whether leakgauge expose works on the plan as it is
+    obstacle: str = ""  # why there can be no preview before the user has done something
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftContext:
+    """What a draft is made from: the file, its path as the plan writes it, and the answers."""
+
+    file: FileDescription | None
+    source: str
+    answers: Answers
+    name: str  # of the audit
+
+    def __getitem__(self, key: str) -> Any:
+        return self.answers[key]
+
+
+def _recognise_nothing(_: FileDescription) -> Recognised | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftKind:
+    """A kind of thing that a plan can be drafted for, such as a file of visits or a Python function.
+
+    ``beside_file`` says that the plan is written into the folder of the file, because it names code there.
+    """
+
+    about: str  # one line, for --kind
+    keys: Mapping[str, str]  # of all its questions, with a few words each for the help of their flags
+    questions: Callable[[FileDescription | None], Sequence[Question]]
+    draft: Callable[[DraftContext], DraftedPlan]
+    recognise: Callable[[FileDescription], Recognised | None] = _recognise_nothing
+    needs_file: bool = True
+    beside_file: bool = False
+
+
+def read_number(*, above: float = 0.0, below: float = float("inf")) -> Callable[[str], float]:
+    """Return a check of a number between two others, which are excluded."""
+
+    def read(answer: str) -> float:
+        try:
+            number = float(answer)
+        except ValueError:
+            raise BadInput(f"must be a number, got {answer!r}") from None
+        if not above < number < below:
+            upper = "" if below == float("inf") else f" and below {below:g}"
+            raise BadInput(f"must be above {above:g}{upper}, got {answer}")
+        return number
+
+    return read
+
+
+def read_whole(least: int) -> Callable[[str], int]:
+    """Return a check of a whole number that is not too small."""
+
+    def read(answer: str) -> int:
+        if not re.fullmatch(r"\d+", answer.replace("_", "")) or int(answer.replace("_", "")) < least:
+            raise BadInput(f"must be a whole number of at least {least}, got {answer!r}")
+        return int(answer.replace("_", ""))
+
+    return read
+
+
+def optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a check that also takes "none", which becomes ``None``."""
+    return lambda answer: None if answer.lower() == NONE else read(answer)
+
+
+def read_column(file: FileDescription | None) -> Callable[[str], str]:
+    """Return a check that a file has a column."""
+
+    def read(answer: str) -> str:
+        if file is not None and answer not in file.names:
+            require_known(answer, file.names, f"{file.path.name}: no column")
+        return answer
+
+    return read
+
+
+def column_question(
+    file: FileDescription | None, key: str, text: str, found: str | None, *, asked: bool = False
+) -> Question:
+    """Return a question about a column; where one was found it is asked only if ``asked`` is set."""
+    is_asked = asked or found is None
+    return Question(key=key, text=text, default=found, read=read_column(file), asked=lambda _: is_asked)
+
+
+def limit_question(person: str = "a person is in the data") -> Question:
+    """Return the question for the owner's limit on accuracy."""
+    return Question(
+        key="limit",
+        text=f"How often may an attacker be right about whether {person}? A coin toss is right half of the "
+        'time (0.5); "none" sets no limit',
+        default="0.6",
+        read=optional(read_number(above=0.5, below=1.0)),
+    )
+
+
+def epsilon_question(text: str, default: str = "1") -> Question:
+    """Return the question for an epsilon; "none" is accepted."""
+    return Question(key="epsilon", text=text, default=default, read=optional(read_number()))
+
+
+def limits_text(limit: float | None) -> str:
+    """The table of limits, as the end of a plan."""
+    if limit is None:
+        return (
+            "\n[limits]\nnone = true  # no limit was wanted; write accuracy = 0.6 to have the risk judged\n"
+        )
+    return (
+        "\n[limits]  # what you allow; `leakgauge gate` uses it too\n"
+        f"accuracy = {limit!r}  # how often an attacker may be right; a coin toss is right half of the time\n"
+    )
+
+
+def inline_table(table: Mapping[str, Any]) -> str:
+    """Write a table on one line, without the keys that have no value.
+
+    >>> inline_table({"name": "laplace", "epsilon": 1.0, "unit": None})
+    '{ name = "laplace", epsilon = 1.0 }'
+    """
+    pairs = (f"{_key(key)} = {_value(item)}" for key, item in table.items() if item is not None)
+    return "{ " + ", ".join(pairs) + " }"
+
+
+def _value(value: Any) -> str:
+    return inline_table(value) if isinstance(value, Mapping) else toml_text(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else toml_text(key)
+
+
+def table_lines(table: Mapping[str, Any], comments: Mapping[str, str]) -> str:
+    """Write a table as lines, each with its comment, without the keys that have no value."""
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in table.items() if value is not None]
+    notes = [comments.get(key, "") for key, value in table.items() if value is not None]
+    return "".join(f"{line}  # {note}\n" if note else f"{line}\n" for line, note in zip(lines, notes))

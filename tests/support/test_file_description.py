@@ -1,0 +1,86 @@
+import gzip
+
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.file_description import describe_file, name_parts
+
+
+def test_columns_have_types_ranges_distinct_values_and_gaps(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text(
+        "user,when,lat,ok,n\na,2024-05-06 10:00:00,45.5,true,1\na,2024-05-07 10:00:00,,false,3\n"
+        "b,2024-05-06 11:00:00,44.5,true,2\n"
+    )
+    file = describe_file(path)
+    assert file.n_rows == 3
+    assert {column.name: column.kind for column in file.columns} == {
+        "user": "text",
+        "when": "time",
+        "lat": "real",
+        "ok": "truth",
+        "n": "whole",
+    }
+    assert file.column("user").n_distinct == 2
+    lat = file.column("lat")
+    assert (lat.low, lat.high, lat.n_missing) == (44.5, 45.5, 1)
+    when = file.column("when")
+    assert when.high - when.low == 86_400
+    assert when.low == 1714989600.0  # 2024-05-06 10:00 UTC
+
+
+def test_a_packed_file_is_read(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a;b\n1;x\n2;y\n"))
+    assert describe_file(path).names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "found"),
+    [
+        ("user_id", ("user",), True),
+        ("userId", ("user",), True),
+        ("USER", ("user",), True),
+        ("username", ("user",), False),
+        ("latitude", ("lat", "latitude"), True),
+        ("platform", ("lat",), False),
+    ],
+)
+def test_a_column_is_found_by_whole_words_of_its_name(tmp_path, column, words, found):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{column},other\n1,2\n")
+    assert (describe_file(path).find(words) is not None) == found
+
+
+def test_the_first_word_that_fits_a_whole_name_wins(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("user_time,time,date\n1,2,3\n")
+    assert describe_file(path).find(("time",)).name == "time"
+
+
+def test_names_are_divided_at_bars_blanks_and_capitals():
+    assert name_parts("startStation ID") == ["start", "station", "id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.csv", None, "there is no such file; check the path"),
+        ("empty.csv", "", "is empty; a table has column names and at least one row"),
+        ("header.csv", "a,b\n", "has column names and no row"),
+        ("photo.jpg", "x", "'photo.jpg' has an unknown ending; known: .npz, .py, .onnx, .csv"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(BadInput, match=message) as caught:
+        describe_file(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_description_holds_no_text_of_the_file(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("name,age\nAda Lovelace,36\nAlan Turing,41\n")
+    assert "Ada" not in repr(describe_file(path))
