@@ -4,6 +4,7 @@
 - ``audit_model`` audits a finished model, ``audit_training`` a DP training.
 - ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
+- ``tune`` finds the most useful settings whose risk stays under a limit.
 - ``reproduce`` regenerates the figures and tables of a paper.
 """
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from leakgauge.core.errors import BadInput
     from leakgauge.limits import Limits
     from leakgauge.papers.reproduction import reproduce
+    from leakgauge.parameter_search.tune import tune
     from leakgauge.plan import Plan
     from leakgauge.referee.estimate import Estimate
     from leakgauge.runner.in_memory import audit_mechanism, judge
@@ -40,6 +42,7 @@ __all__ = [
     "judge",
     "reproduce",
     "run",
+    "tune",
 ]
 
 __version__ = VERSION
@@ -59,6 +62,7 @@ _MODULES = {
     "judge": "leakgauge.runner.in_memory",
     "reproduce": "leakgauge.papers.reproduction",
     "run": "leakgauge.api",
+    "tune": "leakgauge.parameter_search.tune",
 }
 
 

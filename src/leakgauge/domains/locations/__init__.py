@@ -81,6 +81,7 @@ DOMAIN = Domain(
             safer="larger",
             values=(0, 1, 2, 3, 5, 10),
             absent=0,
+            by_default=False,
             fixed_by=("mechanism.name=own",),
         ),
         Tunable(

@@ -1,0 +1,335 @@
+"""The result of a search: what was confirmed, in numbers, in words and as files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from leakgauge import catalog
+from leakgauge.core.errors import BadInput
+from leakgauge.limits import Limits
+from leakgauge.parameter_search.assessment import SIMULATED, Assessment, search_seed
+from leakgauge.parameter_search.settings import Setting
+from leakgauge.plan import Plan, plan_without_rounds, to_toml
+from leakgauge.report import number_format
+from leakgauge.report.answers import limit_text
+from leakgauge.report.sections.risk_utility import utility_sentence
+from leakgauge.report.tune_page import write_tune_page
+from leakgauge.risk import ANY_ATTACKER as ANY_ATTACKER_SCOPE
+from leakgauge.risk import Risk, RiskStatus
+from leakgauge.runner.manifest import names_people
+from leakgauge.summary import RunSummary
+from leakgauge.support import files
+from leakgauge.support.toml_values import toml_text
+
+RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
+SCHEMA = 1
+_ACCUSED = ("violated", "untestable")  # a promise that is broken, or that no attacker could test
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """A setting that was run with random numbers that the search did not use.
+
+    Attributes:
+        setting: The value of each varied key.
+        confirmed: Whether the run showed that it is within the limits, and nothing against the promise.
+        level: The confidence of this comparison by itself.
+        rounds: How many releases were simulated.
+        risk: The comparison with the limits.
+        promise: Whether the promise is kept, in one word.
+        reasons: What else the run could not decide, or found.
+        folder: The run folder, below that of the search.
+        utility: How useful the release is, where the run measured it.
+    """
+
+    setting: Setting
+    confirmed: bool
+    level: float
+    rounds: int
+    risk: Risk
+    promise: str
+    reasons: tuple[str, ...]
+    folder: str
+    utility: dict[str, float] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        setting: Setting,
+        summary: RunSummary,
+        *,
+        level: float,
+        rounds: int,
+        folder: str,
+        utility: dict[str, float] | None = None,
+    ) -> "Confirmation":
+        """Read the answers of a run."""
+        within = summary.risk.status is RiskStatus.WITHIN and summary.exit_code != 1
+        return cls(
+            setting=dict(setting),
+            confirmed=within and summary.promise.status not in _ACCUSED,
+            level=level,
+            rounds=rounds,
+            risk=summary.risk,
+            promise=summary.promise.status,
+            reasons=summary.reasons,
+            folder=folder,
+            utility=utility,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneResult:
+    """The most useful settings that were confirmed to stay under the limits, or the closest ones.
+
+    Attributes:
+        audit: The name of the audit that was tuned.
+        domain: The kind of release.
+        limits: What the owner allows.
+        keys: The varied keys: name, title, and in which direction they are safer.
+        confidence: The confidence of the answer, over all settings that were tried.
+        seed: The seed of the releases that confirm.
+        confirmations: The settings that were run to be confirmed, in order.
+        planned_confirmations: How many there would have been at most; the error is divided by this number.
+        utility: How useful the confirmed setting is, by name.
+        compared_by: The number on utility by which settings were compared.
+        largest: The most useful setting below the limits by computation alone; None where it was simulated.
+        closest: The setting of the search that comes closest to the limits from above, or is furthest below.
+        tried: All settings that the search assessed, the most useful first.
+        is_monotone: Whether risk never rose on the way to the safe end of a key.
+        plan: The plan to publish with; None where nothing was confirmed.
+        folder: Where the files are.
+    """
+
+    audit: str
+    domain: str
+    limits: Limits
+    keys: tuple[tuple[str, str, str], ...]
+    confidence: float
+    seed: int
+    confirmations: tuple[Confirmation, ...]
+    planned_confirmations: int
+    utility: dict[str, float] | None
+    compared_by: str | None
+    largest: Assessment | None
+    closest: Assessment | None
+    tried: tuple[Assessment, ...]
+    is_monotone: bool
+    plan: Plan | None
+    folder: Path
+
+    @property
+    def confirmed(self) -> Confirmation | None:
+        """The setting that was confirmed, if any."""
+        return next((one for one in self.confirmations if one.confirmed), None)
+
+    @property
+    def setting(self) -> Setting | None:
+        """The confirmed value of each varied key."""
+        return None if self.confirmed is None else self.confirmed.setting
+
+    @property
+    def exit_code(self) -> int:
+        """0 where a setting was confirmed, else 3."""
+        return 3 if self.confirmed is None else 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The answer in plain sentences, the most important first."""
+        return tuple(_answer(self)) + tuple(_remarks(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of `tune.json`."""
+        confirmed = self.confirmed
+        return {
+            "schema": SCHEMA,
+            "status": "confirmed" if confirmed else "not confirmed",
+            "audit": self.audit,
+            "domain": self.domain,
+            "limits": self.limits.table(),
+            "vary": [key for key, _, _ in self.keys],
+            "setting": None if confirmed is None else dict(confirmed.setting),
+            "utility": self.utility,
+            "compared_by": self.compared_by,
+            "risk": None if confirmed is None else asdict(confirmed.risk),
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "search_seed": search_seed(self.seed),
+            "confirmations": [asdict(one) for one in self.confirmations],
+            "planned_confirmations": self.planned_confirmations,
+            "largest": None if self.largest is None else asdict(self.largest),
+            "closest": None if self.closest is None else asdict(self.closest),
+            "tried": [asdict(one) for one in self.tried],
+            "monotone": self.is_monotone,
+            "lines": list(self.lines),
+        }
+
+
+def setting_text(setting: Setting) -> str:
+    """A setting as a plan writes it.
+
+    >>> setting_text({"mechanism.epsilon": 0.5, "data.grid": [5, 5]})
+    'epsilon = 0.5, grid = [5, 5]'
+    """
+    return ", ".join(f"{key.rpartition('.')[2]} = {toml_text(value)}" for key, value in setting.items())
+
+
+def _answer(result: TuneResult) -> list[str]:
+    confirmed = result.confirmed
+    if confirmed is None:
+        return _no_answer(result)
+    lines = [f"{_superlative(result, confirmed.setting)} Confirmed with {_percent(result.confidence)} confidence."]
+    if useful := utility_sentence(result.domain, result.utility):
+        lines.append(f"With it, {useful}")
+    lines.append(_risk_sentence(confirmed))
+    return lines
+
+
+def _superlative(result: TuneResult, setting: Setting) -> str:
+    """What was found, led by the number that was searched in a range."""
+    words = {"smaller": "Largest", "larger": "Smallest"}
+    numbers = [entry for entry in result.keys if isinstance(setting[entry[0]], float)]
+    if not numbers:
+        return f"Most useful setting under your limit ({_limits(result)}): {setting_text(setting)}."
+    key, title, safer = numbers[0]
+    others = {other: value for other, value in setting.items() if other != key}
+    beside = f", with {setting_text(others)}" if others else ""
+    return f"{words[safer]} {title} under your limit ({_limits(result)}): {setting[key]:.15g}{beside}."
+
+
+def _limits(result: TuneResult) -> str:
+    stated = [f"{name} {limit_text(name, limit)}" for name, limit in result.limits.metrics.items()]
+    if result.limits.recognised is not None:
+        stated.append(f"people recognised {limit_text('recognised', result.limits.recognised)}")
+    return ", ".join(stated)
+
+
+def _risk_sentence(one: Confirmation) -> str:
+    risk, releases = one.risk, number_format.times(one.rounds, "simulated release")
+    metric, limit = _metric_title(risk.metric), limit_text(risk.metric or "", risk.limit or 0.0)
+    if risk.metric == "recognised":
+        return f"{metric}: at most {_shown(risk, risk.high)} (limit {limit}), by the most able attacker listed."
+    if risk.scope == ANY_ATTACKER_SCOPE:
+        return (
+            f"{metric}: at most {_shown(risk, risk.high)} (limit {limit}) for any attacker, whatever it knows, "
+            f"by the noise distribution. {releases} with new random numbers did not contradict this."
+        )
+    return (
+        f"{metric} of {risk.attacker}, the strongest attacker tried: {_shown(risk, risk.value)}, at most "
+        f"{_shown(risk, risk.high)} (limit {limit}), in {releases} with new random numbers. A stronger "
+        "attacker may do better."
+    )
+
+
+def _no_answer(result: TuneResult) -> list[str]:
+    lines = [f"No setting could be confirmed to stay under your limit ({_limits(result)})."]
+    if result.confirmations:
+        last = result.confirmations[-1]
+        reason = last.risk.reason or "; ".join(last.reasons) or last.risk.status.value
+        lines.append(f"Closest: {setting_text(last.setting)}. Its run gave: {reason}.")
+    elif result.closest is not None:
+        one = result.closest
+        lines.append(
+            f"Closest: {setting_text(one.setting)}, where {_metric_title(one.metric).lower()} is "
+            f"{_value(one.metric, one.value + (one.error if one.basis == SIMULATED else 0.0))}"
+            f"{' at most' if one.basis == SIMULATED else ''} (limit {limit_text(one.metric, one.limit)})."
+        )
+    lines.append("Vary more keys, raise the limit, or simulate more releases (--rounds).")
+    return lines
+
+
+def _remarks(result: TuneResult) -> list[str]:
+    lines, confirmed = [], result.confirmed
+    if result.planned_confirmations > 1:
+        lines.append(
+            f"Up to {result.planned_confirmations} settings were to be tried with new random numbers "
+            f"({len(result.confirmations)} were), each at {_percent(result.confirmations[0].level)}, so that "
+            f"the answer holds with {_percent(result.confidence)}."
+        )
+    largest = result.largest
+    if confirmed is not None and largest is not None and largest.setting != dict(confirmed.setting):
+        lines.append(
+            f"By computation alone, the attackers of the plan stay under the limit up to "
+            f"{setting_text(largest.setting)}. More simulated releases (--rounds) may confirm a setting "
+            "closer to that."
+        )
+    if not result.is_monotone:
+        lines.append(
+            "Risk did not fall steadily towards safer values, so a more useful setting may have been missed. "
+            "The setting above was checked itself."
+        )
+    if confirmed is not None and confirmed.reasons:
+        lines.append(f"About the promise, its run says: {'; '.join(confirmed.reasons)}.")
+    return lines
+
+
+def _percent(share: float) -> str:
+    """A confidence as a percentage.
+
+    >>> _percent(0.95), _percent(1 - 0.05 / 3)
+    ('95%', '98.3%')
+    """
+    return f"{100 * share:.3g}%"
+
+
+def _metric_title(metric: str | None) -> str:
+    if metric == "recognised":
+        return "Share of people recognised"
+    described = catalog.metric_descriptions().get(metric or "")
+    return metric or "" if described is None else described.title
+
+
+def _shown(risk: Risk, value: float | None) -> str:
+    return _value(risk.metric or "", value)
+
+
+def _value(metric: str, value: float | None) -> str:
+    described = catalog.metric_descriptions().get(metric)
+    is_share = described is None or described.is_share
+    return number_format.percent(value) if is_share else number_format.measured(value)
+
+
+def question_of(plan: Plan, keys: list[str]) -> dict[str, Any]:
+    """What was asked: a folder answers one question, because its releases were seen."""
+    asked = {**plan_without_rounds(plan), "rounds": plan.audits[0].rounds}
+    return {"digest": files.json_digest({**asked, "limits": plan.limits.table(), "vary": keys})}
+
+
+def read_question(folder: Path) -> dict[str, Any] | None:
+    """What the search in a folder was asked; nothing where there is none."""
+    path = folder / RESULT_FILE
+    try:
+        content = json.loads(path.read_bytes())
+        return dict(content["question"])
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadInput(f"{path}: damaged; remove the folder, or choose another --out") from None
+
+
+def write_result(result: TuneResult, question: Mapping[str, Any]) -> None:
+    """Write tune.json, tune.html and, where a setting was confirmed, tuned-plan.toml."""
+    content = {**result.to_json(), "question": dict(question)}
+    folder = result.folder
+    if result.plan is not None:
+        text = _plan_comment(result) + to_toml(result.plan)
+        files.write_file(folder / PLAN_FILE, text.encode(), private=names_people(result.plan))
+    write_tune_page(json.loads(json.dumps(content, default=str)), folder / PAGE_FILE)
+    files.write_json(folder / RESULT_FILE, content)
+
+
+def _plan_comment(result: TuneResult) -> str:
+    """What was confirmed, as comments above the plan."""
+    assert result.plan is not None
+    source = "" if result.plan.path is None else f" from {result.plan.path.name}"
+    lines = [
+        f"Made by leakgauge tune{source}. Files that it names are looked for beside it: copy it to the folder of"
+        " that plan.",
+        *result.lines,
+        "A run of this plan simulates the same releases as the run that confirmed it.",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
