@@ -16,9 +16,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "tune",
         help="find the most useful settings whose risk stays under your limit",
-        description="Find the most useful settings of a plan whose strongest attacker stays under your limit, "
-        "and confirm them by a run with new random numbers. Exit code: 0 a setting was confirmed, 2 bad "
-        "input, 3 none could be confirmed.",
+        description="Find the most useful settings of a plan whose strongest attacker stays under your "
+        "limit, and confirm them by a run with new random numbers. Exit code: 0 a setting was confirmed, "
+        "2 bad input, 3 none could be confirmed.",
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(
@@ -40,10 +40,16 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--audit", metavar="NAME", help="the audit to tune, where the plan has several")
     parser.add_argument(
-        "--rounds", metavar="N", type=int, help="releases simulated to confirm a setting (default: the plan's)"
+        "--rounds",
+        metavar="N",
+        type=int,
+        help="releases simulated to confirm a setting (default: the plan's)",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder of the results (default: runs/<name of the plan>-tune)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder of the results (default: runs/<name of the plan>-tune)",
     )
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="parallel workers (default: 1)")
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
@@ -60,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     result = tune(
         read_plan(arguments.plan, seed=arguments.seed),
         limits=_limits(arguments),
-        vary=None if arguments.vary is None else [key.strip() for key in arguments.vary.split(",") if key.strip()],
+        vary=None
+        if arguments.vary is None
+        else [key.strip() for key in arguments.vary.split(",") if key.strip()],
         audit=arguments.audit,
         rounds=arguments.rounds,
         out=arguments.out,

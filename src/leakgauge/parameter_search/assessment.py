@@ -107,7 +107,7 @@ class RiskAssessor:
         return self._kept["challenger"]
 
     def for_any_attacker(self, setting: Setting) -> Assessment | None:
-        """The risk by the exact noise distribution, which no attacker exceeds; nothing where none is known."""
+        """The risk by the exact noise distribution, which nobody exceeds; nothing where none is known."""
         if not self.limits.metrics:
             return None
         challenger = self.challenger(setting)
@@ -150,7 +150,10 @@ class RiskAssessor:
             recognised = self._share_recognised(setting)
             if recognised is None:
                 return None
-            values, limits = {**values, RECOGNISED: recognised}, {**limits, RECOGNISED: self.limits.recognised}
+            values, limits = (
+                {**values, RECOGNISED: recognised},
+                {**limits, RECOGNISED: self.limits.recognised},
+            )
         worst = max(values, key=lambda name: values[name][0] + values[name][1] - limits[name])
         value, error, attacker = values[worst]
         return Assessment(
@@ -199,11 +202,11 @@ class RiskAssessor:
         play_block = study_attacks(prepared, seed, self.engine, self.show_message)
         blocks, risks = split_rounds(audit.rounds, audit.block), []
         for first in range(0, len(blocks), self.engine.workers):
-            for played in map_in_order(
-                self.engine, play_block, blocks[first : first + self.engine.workers]
-            ):
+            for played in map_in_order(self.engine, play_block, blocks[first : first + self.engine.workers]):
                 sequence.add(played)
-            self.show_message(f"simulated {sum(len(block.rounds) for block in blocks[: first + 1]):,} releases")
+            self.show_message(
+                f"simulated {sum(len(block.rounds) for block in blocks[: first + 1]):,} releases"
+            )
             overfitted = prepared.challenger.overfitted_knowledge
             risks = [
                 self._risk(sequence.trials(one.label), one, overfitted=one.knowledge in overfitted)
@@ -219,7 +222,9 @@ class RiskAssessor:
         if (limit := self.limits.recognised) is None:
             return simulated
         if (found := self._share_recognised(simulated.setting)) is None:
-            raise BadInput("recognised: people cannot be counted here without training; limit accuracy instead")
+            raise BadInput(
+                "recognised: people cannot be counted here without training; limit accuracy instead"
+            )
         share, _, attacker = found
         if share - limit <= simulated.excess:
             return simulated
@@ -294,6 +299,4 @@ def _mean_utility(trials: Trials) -> dict[str, float]:
     """The mean over releases of each number on utility."""
     _, first = np.unique(trials.rounds, return_index=True)
     columns = {name: column[first] for name, column in trials.utility.items()}
-    return {
-        name: float(np.nanmean(column)) for name, column in columns.items() if not np.isnan(column).all()
-    }
+    return {name: float(np.nanmean(column)) for name, column in columns.items() if not np.isnan(column).all()}

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import Limits
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, search_seed
@@ -14,10 +13,10 @@ from leakgauge.parameter_search.settings import Setting
 from leakgauge.plan import Plan, plan_without_rounds, to_toml
 from leakgauge.report import number_format
 from leakgauge.report.answers import limit_text
+from leakgauge.report.metric_text import value_text
 from leakgauge.report.sections.risk_utility import utility_sentence
-from leakgauge.report.tune_page import write_tune_page
-from leakgauge.risk import ANY_ATTACKER as ANY_ATTACKER_SCOPE
-from leakgauge.risk import Risk, RiskStatus
+from leakgauge.report.tune_page import RECOGNISED, bound_text, metric_title, write_tune_page
+from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
 from leakgauge.runner.manifest import names_people
 from leakgauge.summary import RunSummary
 from leakgauge.support import files
@@ -180,10 +179,12 @@ def _answer(result: TuneResult) -> list[str]:
     confirmed = result.confirmed
     if confirmed is None:
         return _no_answer(result)
-    lines = [f"{_superlative(result, confirmed.setting)} Confirmed with {_percent(result.confidence)} confidence."]
-    if useful := utility_sentence(result.domain, result.utility):
-        lines.append(f"With it, {useful}")
-    lines.append(_risk_sentence(confirmed))
+    useful = utility_sentence(result.domain, result.utility)
+    first, _, others = useful.removesuffix(".").partition(", ")
+    then = f"; {first}" if first else ""
+    lines = [f"{_superlative(result, confirmed.setting)}{then}.", _risk_sentence(confirmed, result)]
+    if others:
+        lines.append(f"Utility besides: {others}.")
     return lines
 
 
@@ -192,34 +193,38 @@ def _superlative(result: TuneResult, setting: Setting) -> str:
     words = {"smaller": "Largest", "larger": "Smallest"}
     numbers = [entry for entry in result.keys if isinstance(setting[entry[0]], float)]
     if not numbers:
-        return f"Most useful setting under your limit ({_limits(result)}): {setting_text(setting)}."
+        return f"Most useful setting under your limit: {setting_text(setting)}"
     key, title, safer = numbers[0]
     others = {other: value for other, value in setting.items() if other != key}
     beside = f", with {setting_text(others)}" if others else ""
-    return f"{words[safer]} {title} under your limit ({_limits(result)}): {setting[key]:.15g}{beside}."
+    return f"{words[safer]} {title} under your limit: {setting[key]:.15g}{beside}"
 
 
 def _limits(result: TuneResult) -> str:
-    stated = [f"{name} {limit_text(name, limit)}" for name, limit in result.limits.metrics.items()]
-    if result.limits.recognised is not None:
-        stated.append(f"people recognised {limit_text('recognised', result.limits.recognised)}")
+    stated = [
+        f"{metric_title(name)} {limit_text(name, limit)}" for name, limit in result.limits.metrics.items()
+    ]
+    if (share := result.limits.recognised) is not None:
+        stated.append(f"{metric_title(RECOGNISED)} {limit_text(RECOGNISED, share)}")
     return ", ".join(stated)
 
 
-def _risk_sentence(one: Confirmation) -> str:
+def _risk_sentence(one: Confirmation, result: TuneResult) -> str:
     risk, releases = one.risk, number_format.times(one.rounds, "simulated release")
-    metric, limit = _metric_title(risk.metric), limit_text(risk.metric or "", risk.limit or 0.0)
-    if risk.metric == "recognised":
-        return f"{metric}: at most {_shown(risk, risk.high)} (limit {limit}), by the most able attacker listed."
-    if risk.scope == ANY_ATTACKER_SCOPE:
+    title, limit = metric_title(risk.metric or ""), limit_text(risk.metric or "", risk.limit or 0.0)
+    most = bound_text(risk.metric or "", risk.high, risk.limit)
+    if risk.metric == RECOGNISED:
+        return f"Confirmed: {title} at most {most} (limit {limit}), computed for everybody in the data."
+    if risk.scope == ANY_ATTACKER:
         return (
-            f"{metric}: at most {_shown(risk, risk.high)} (limit {limit}) for any attacker, whatever it knows, "
-            f"by the noise distribution. {releases} with new random numbers did not contradict this."
+            f"Confirmed: {title} at most {most} (limit {limit}) by the best possible attack, computed from "
+            f"the noise distribution for the target that it protects least. {releases} with new random "
+            "numbers did not contradict this."
         )
     return (
-        f"{metric} of {risk.attacker}, the strongest attacker tried: {_shown(risk, risk.value)}, at most "
-        f"{_shown(risk, risk.high)} (limit {limit}), in {releases} with new random numbers. A stronger "
-        "attacker may do better."
+        f"Confirmed with {_percent(result.confidence)} confidence: {title} at most {most} (limit {limit}) "
+        f"by the strongest attacker tried, {risk.attacker}; {value_text(risk.metric or '', risk.value)} in "
+        f"{releases} with new random numbers. A stronger attacker may do better."
     )
 
 
@@ -228,15 +233,14 @@ def _no_answer(result: TuneResult) -> list[str]:
     if result.confirmations:
         last = result.confirmations[-1]
         reason = last.risk.reason or "; ".join(last.reasons) or last.risk.status.value
-        lines.append(f"Closest: {setting_text(last.setting)}. Its run gave: {reason}.")
-    elif result.closest is not None:
-        one = result.closest
+        lines.append(f"Closest: {setting_text(last.setting)}. Its run gave: {reason.removesuffix('.')}.")
+    elif (one := result.closest) is not None:
+        at_most, value = ("at most ", one.value + one.error) if one.basis == SIMULATED else ("", one.value)
         lines.append(
-            f"Closest: {setting_text(one.setting)}, where {_metric_title(one.metric).lower()} is "
-            f"{_value(one.metric, one.value + (one.error if one.basis == SIMULATED else 0.0))}"
-            f"{' at most' if one.basis == SIMULATED else ''} (limit {limit_text(one.metric, one.limit)})."
+            f"Closest: {setting_text(one.setting)}, with {metric_title(one.metric)} {at_most}"
+            f"{value_text(one.metric, min(1.0, value))} (limit {limit_text(one.metric, one.limit)})."
         )
-    lines.append("Vary more keys, raise the limit, or simulate more releases (--rounds).")
+    lines.append("Vary other keys, raise the limit, or simulate more releases (--rounds).")
     return lines
 
 
@@ -274,23 +278,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def _metric_title(metric: str | None) -> str:
-    if metric == "recognised":
-        return "Share of people recognised"
-    described = catalog.metric_descriptions().get(metric or "")
-    return metric or "" if described is None else described.title
-
-
-def _shown(risk: Risk, value: float | None) -> str:
-    return _value(risk.metric or "", value)
-
-
-def _value(metric: str, value: float | None) -> str:
-    described = catalog.metric_descriptions().get(metric)
-    is_share = described is None or described.is_share
-    return number_format.percent(value) if is_share else number_format.measured(value)
-
-
 def question_of(plan: Plan, keys: list[str]) -> dict[str, Any]:
     """What was asked: a folder answers one question, because its releases were seen."""
     asked = {**plan_without_rounds(plan), "rounds": plan.audits[0].rounds}
@@ -325,11 +312,9 @@ def _plan_comment(result: TuneResult) -> str:
     assert result.plan is not None
     source = "" if result.plan.path is None else f" from {result.plan.path.name}"
     lines = [
-        f"Made by leakgauge tune{source}. Files that it names are looked for beside it: copy it to the folder of"
-        " that plan.",
+        f"Made by leakgauge tune{source}.",
+        "Files that it names are looked for beside it: copy it to the folder of that plan.",
         *result.lines,
         "A run of this plan simulates the same releases as the run that confirmed it.",
     ]
     return "".join(f"# {line}\n" for line in lines)
-
-

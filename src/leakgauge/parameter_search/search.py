@@ -7,7 +7,7 @@ itself.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from math import exp, log
 from typing import Any
 
@@ -80,7 +80,7 @@ class ParameterSearch:
             later.excess <= earlier.excess + _ALIKE + earlier.error + later.error
             for dimension in self.dimensions
             for line in self._lines(dimension)
-            for earlier, later in zip(line, line[1:])
+            for earlier, later in pairwise(line)
         )
 
     def _lines(self, dimension: Dimension) -> Iterator[list[Assessment]]:

@@ -125,22 +125,23 @@ def varied_keys(domain: Domain, plan: Plan, vary: Sequence[str] | None) -> list[
             require_known(key, known, f"--vary: no key that can be tuned in domain {domain.name!r}")
         return list(dict.fromkeys(vary))
     audits = [audit for audit in plan.audits if audit.domain == domain.name]
-    return [
+    proposed = [
         tunable.key
         for tunable in domain.tunable
         if tunable.by_default and any(_obstacle(tunable, audit) is None for audit in audits)
     ]
+    if not proposed:
+        raise BadInput(
+            f"nothing in this plan can be tuned by itself: in domain {domain.name!r} leakgauge can vary "
+            f"{', '.join(known) or 'nothing'}, and the plan sets none of these for noise that leakgauge "
+            "adds; name a key with --vary, or change your own code and audit it again"
+        )
+    return proposed
 
 
 def find_dimensions(domain: Domain, audit: Audit, vary: Sequence[str]) -> tuple[Dimension, ...]:
     """The keys that are varied in an audit, with their values; refuse a key that has no effect there."""
     chosen = [tunable for tunable in domain.tunable if tunable.key in vary]
-    if not chosen:
-        known = ", ".join(tunable.key for tunable in domain.tunable) or "none"
-        raise BadInput(
-            f"audit {audit.name!r}: nothing in it can be tuned: leakgauge can vary {known}, and this plan "
-            "sets none of these for noise that leakgauge adds itself; change your own code and audit it again"
-        )
     for tunable in chosen:
         if (obstacle := _obstacle(tunable, audit)) is not None:
             raise BadInput(f"--vary: {tunable.key} cannot be tuned in audit {audit.name!r}: {obstacle}")

@@ -84,7 +84,7 @@ def tune(
         The setting that was confirmed with its risk and utility, or the closest one, and all that was tried.
 
     Raises:
-        BadInput: If the plan, the limits, a key or the folder cannot be used; the message says what to change.
+        BadInput: If plan, limits, keys or folder cannot be used; the message says what to change.
     """
     check_engine("local", workers, None)
     stated = with_limits(api.as_plan(plan, seed), limits)
@@ -92,20 +92,29 @@ def tune(
     folder = _folder(stated, out)
     question = question_of(single, [one.key for one in dimensions])
     _refuse_other_question(folder, question)
-    with open_engine("local", workers) as engine, progress_bar(_STEPS, unit="settings") as advance:
-        with single_threaded(), listen_to_progress(lambda message: advance(message, 0)):
-            assessor = RiskAssessor(
-                plan=single,
-                audit=single.audits[0],
-                confidence=1 - _error(single) / MOST_CONFIRMED,
-                engine=engine,
-                show_message=lambda message: advance(message, 0),
-            )
-            found = _search(assessor, dimensions, advance)
+    found = _search_with_workers(single, dimensions, workers)
     confirmed = _confirm(found, single, folder, workers)
     result = _result(found, confirmed, single, dimensions, folder)
     write_result(result, question)
     return result
+
+
+def _search_with_workers(plan: Plan, dimensions: tuple[Dimension, ...], workers: int) -> "_Found":
+    """Search with a progress bar."""
+    with (
+        open_engine("local", workers) as engine,
+        progress_bar(_STEPS, unit="settings") as advance,
+        single_threaded(),
+        listen_to_progress(lambda message: advance(message, 0)),
+    ):
+        assessor = RiskAssessor(
+            plan=plan,
+            audit=plan.audits[0],
+            confidence=1 - _error(plan) / MOST_CONFIRMED,
+            engine=engine,
+            show_message=lambda message: advance(message, 0),
+        )
+        return _search(assessor, dimensions, advance)
 
 
 def with_limits(plan: Plan, limits: Limits | Mapping[str, Any] | None) -> Plan:
@@ -229,9 +238,7 @@ def _below_the_limit(
     return chosen
 
 
-def _simulated_search(
-    search: ParameterSearch, dimensions: tuple[Dimension, ...], found: _Found
-) -> _Found:
+def _simulated_search(search: ParameterSearch, dimensions: tuple[Dimension, ...], found: _Found) -> _Found:
     """Search by simulated releases; then steps to safer settings, should the first not be confirmed."""
     best, found.shown = search.best(), search
     if not search.tried:
@@ -326,5 +333,3 @@ def _result(
         plan=tuned,
         folder=folder,
     )
-
-

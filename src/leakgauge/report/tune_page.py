@@ -9,10 +9,12 @@ from leakgauge.core.domain import Term
 from leakgauge.report import number_format, page
 from leakgauge.report.answers import limit_text
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
+from leakgauge.report.metric_text import value_text
 from leakgauge.report.sections.risk_utility import utility_value
+from leakgauge.risk import ANY_ATTACKER
 
 MOST_ROWS, MOST_LINES = 80, 8
-CONFIRMED = "confirmed"
+CONFIRMED, RECOGNISED = "confirmed", "recognised"
 _HOW = {
     "any attacker": "computed for any attacker from the noise distribution",
     "computed": "computed for the strongest attacker of the plan, as leakgauge expose does",
@@ -26,8 +28,13 @@ _OPENING = """
 {% endfor %}
 """
 _CHART = """
-<p>Each point is a setting of the search: to the right, {{ across|lower }}; upwards, {{ metric|lower }} of the
-strongest attacker, {{ how }}. The setting that was confirmed has a line of its own.</p>
+<p>Each point is a setting of the search: to the right, {{ across|lower }}; upwards, {{ metric }} by the
+strongest attacker, {{ how }}.
+{% if bound %}
+The confirmed setting is drawn at the bound for the best possible attack on the target that the noise protects
+least, so it is above the other points.
+{% endif %}
+</p>
 {{ chart.figure }}
 """
 _MEANING = """
@@ -59,7 +66,12 @@ def _chart_sections(content: Mapping[str, Any]) -> list[page.Section]:
     chart = _chart(content, term, key, across)
     metric = metric_title(tried[0]["metric"])
     html = page.render_html(
-        _CHART, chart=chart, across=across, metric=metric, how=_HOW[tried[0]["basis"]]
+        _CHART,
+        chart=chart,
+        across=across,
+        metric=metric,
+        how=_HOW[tried[0]["basis"]],
+        bound=_is_bound(content) and tried[0]["basis"] == "computed",
     )
     return [page.Section("Risk and utility", html, (chart,))]
 
@@ -70,7 +82,7 @@ def _chart(content: Mapping[str, Any], term: Term | None, key: str | None, acros
     same = [one for one in content["tried"] if one["metric"] == name]
     lines = _lines(same, content, term, key)
     words = "; ".join(
-        f"{line.label}: {_risk_text(name, point.value)} at {across.lower()} {_across_text(term, point.x)}"
+        f"{line.label}: {value_text(name, point.value)} at {across.lower()} {_across_text(term, point.x)}"
         for line in lines
         for point in line.points
     )
@@ -78,7 +90,7 @@ def _chart(content: Mapping[str, Any], term: Term | None, key: str | None, acros
         "risk-against-utility",
         lines,
         x_title=across.lower(),
-        y_title=metric_title(name).lower(),
+        y_title=metric_title(name),
         caption=f"Risk against {'utility' if term is not None else across}, and your limit.",
         alternative=f"{words}; your limit: {limit_text(name, limit)}",
         share=_is_share(name),
@@ -102,7 +114,7 @@ def _lines(
         ChartLine(label, tuple(sorted(points, key=lambda point: point.x))) for label, points in groups.items()
     ][:MOST_LINES]
     risk, setting = content["risk"], content["setting"]
-    if risk is None or risk["metric"] == "recognised":
+    if risk is None or risk["metric"] == RECOGNISED:
         return lines
     x = _across(setting, content["utility"], content, term, key)
     if x is None:
@@ -110,6 +122,11 @@ def _lines(
     value = risk["high"] if risk["value"] is None else risk["value"]
     high = None if risk["low"] is None else risk["high"]
     return [*lines, ChartLine(CONFIRMED, (ChartPoint(x=x, value=value, low=risk["low"], high=high),))]
+
+
+def _is_bound(content: Mapping[str, Any]) -> bool:
+    """Whether the confirmed setting rests on the best possible attack."""
+    return content["risk"] is not None and content["risk"]["scope"] == ANY_ATTACKER
 
 
 def _label(others: Mapping[str, Any]) -> str:
@@ -141,7 +158,7 @@ def _table_section(content: Mapping[str, Any]) -> page.Section:
         page.HtmlTableRow(
             _setting(one["setting"]),
             (
-                _risk_text(one["metric"], _risk(one)),
+                value_text(one["metric"], _risk(one)),
                 limit_text(one["metric"], one["limit"]),
                 *(utility_value(term, (one["utility"] or {}).get(name)) for name, term in terms.items()),
             ),
@@ -192,18 +209,26 @@ def _setting(setting: Mapping[str, Any]) -> str:
 
 
 def metric_title(name: str) -> str:
-    """The title of a metric; people recognised are no metric."""
-    described = catalog.metric_descriptions().get(name)
-    return "People recognised" if described is None else described.title
+    """What a limit is on, inside a sentence; people recognised are no metric.
+
+    >>> metric_title("accuracy"), metric_title("auc"), metric_title("recognised")
+    ('correct identifications', 'AUC', 'people recognised')
+    """
+    if name == RECOGNISED:
+        return "people recognised"
+    described = catalog.metric_descriptions()[name]
+    return "correct identifications" if name.startswith("accuracy") else described.title_in_sentence
+
+
+def bound_text(name: str, value: float | None, limit: float | None) -> str:
+    """An upper bound on a metric, with enough digits to see that it is below its limit."""
+    write = number_format.upper_percent if _is_share(name) else number_format.upper
+    return write(value, below=limit)
 
 
 def _is_share(name: str) -> bool:
     described = catalog.metric_descriptions().get(name)
     return described is None or described.is_share
-
-
-def _risk_text(name: str, value: float | None) -> str:
-    return number_format.percent(value) if _is_share(name) else number_format.measured(value)
 
 
 def _across_text(term: Term | None, x: float) -> str:

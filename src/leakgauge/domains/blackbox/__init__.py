@@ -19,7 +19,15 @@ DOMAIN = Domain(
     private_keys=("pair",),
     tunable=(
         Tunable(
-            key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0, fixed_by=("mechanism.scale", "mechanism.sigma", "challenger.release",)
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.001,
+            high=20.0,
+            fixed_by=(
+                "mechanism.scale",
+                "mechanism.sigma",
+                "challenger.release",
+            ),
         ),
         Tunable(
             key="mechanism.scale",

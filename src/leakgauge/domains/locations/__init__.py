@@ -57,7 +57,15 @@ DOMAIN = Domain(
     ),
     tunable=(
         Tunable(
-            key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0, fixed_by=("mechanism.scale", "mechanism.sigma", "mechanism.name=own",)
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.001,
+            high=20.0,
+            fixed_by=(
+                "mechanism.scale",
+                "mechanism.sigma",
+                "mechanism.name=own",
+            ),
         ),
         Tunable(
             key="mechanism.scale",

@@ -1,4 +1,4 @@
-"""What ``leakgauge tune`` needs of counts per place and hour: computed risks, coarser grids, longer epochs."""
+"""For ``leakgauge tune``: the computed risk of counts per place and hour, coarser grids, longer epochs."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,6 @@ from leakgauge.domains.locations.challenger import Challenger
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.data.visit_files.epochs import parse_epoch_length
 from leakgauge.domains.locations.release_chain import ReleaseChain
-
 from leakgauge.domains.locations.split_exposure import mean_of_splits
 
 EPOCHS = ("1h", "2h", "3h", "4h", "6h", "8h", "12h", "1d", "2d", "7d")
