@@ -22,7 +22,17 @@ def files_of(*places: str) -> list[Path]:
 
 REPORT = files_of("report")
 FRAMEWORK = files_of(
-    "report", "cli", "runner", "api", "verdict", "promise_tests", "exposure", "plan", "sweep", "catalog"
+    "report",
+    "cli",
+    "parameter_search",
+    "runner",
+    "api",
+    "verdict",
+    "promise_tests",
+    "exposure",
+    "plan",
+    "sweep",
+    "catalog",
 )
 ENGLISH = {  # names that are also words, and what they mean there; as a whole string they are still refused
     "a": "the article",

@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import Limits
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, search_seed
-from leakgauge.parameter_search.settings import Setting
+from leakgauge.parameter_search.settings import Dimension, Setting
 from leakgauge.plan import Plan, plan_without_rounds, to_toml
 from leakgauge.report import number_format
 from leakgauge.report.answers import limit_text
 from leakgauge.report.metric_text import value_text
-from leakgauge.report.sections.risk_utility import utility_sentence
+from leakgauge.report.sections.risk_utility import utility_sentence, utility_value
 from leakgauge.report.tune_page import RECOGNISED, bound_text, metric_title, write_tune_page
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
 from leakgauge.runner.manifest import names_people
@@ -87,7 +88,7 @@ class TuneResult:
         audit: The name of the audit that was tuned.
         domain: The kind of release.
         limits: What the owner allows.
-        keys: The varied keys: name, title, and in which direction they are safer.
+        dimensions: The varied keys, with the values that they may take.
         confidence: The confidence of the answer, over all settings that were tried.
         seed: The seed of the releases that confirm.
         confirmations: The settings that were run to be confirmed, in order.
@@ -105,7 +106,7 @@ class TuneResult:
     audit: str
     domain: str
     limits: Limits
-    keys: tuple[tuple[str, str, str], ...]
+    dimensions: tuple[Dimension, ...]
     confidence: float
     seed: int
     confirmations: tuple[Confirmation, ...]
@@ -148,7 +149,7 @@ class TuneResult:
             "audit": self.audit,
             "domain": self.domain,
             "limits": self.limits.table(),
-            "vary": [key for key, _, _ in self.keys],
+            "vary": [one.key for one in self.dimensions],
             "setting": None if confirmed is None else dict(confirmed.setting),
             "utility": self.utility,
             "compared_by": self.compared_by,
@@ -179,7 +180,7 @@ def _answer(result: TuneResult) -> list[str]:
     confirmed = result.confirmed
     if confirmed is None:
         return _no_answer(result)
-    useful = utility_sentence(result.domain, result.utility)
+    useful = utility_sentence(result.domain, result.utility) or _main_utility(result)
     first, _, others = useful.removesuffix(".").partition(", ")
     then = f"; {first}" if first else ""
     lines = [f"{_superlative(result, confirmed.setting)}{then}.", _risk_sentence(confirmed, result)]
@@ -188,16 +189,25 @@ def _answer(result: TuneResult) -> list[str]:
     return lines
 
 
+def _main_utility(result: TuneResult) -> str:
+    """The number by which settings were compared, where the domain has no sentence for it."""
+    domain, name = catalog.get_domain(result.domain), result.compared_by
+    if name is None or name not in (result.utility or {}):
+        return ""
+    term = domain.utility[name]
+    return f"{term.title.lower()}: {utility_value(term, (result.utility or {})[name])}"
+
+
 def _superlative(result: TuneResult, setting: Setting) -> str:
     """What was found, led by the number that was searched in a range."""
     words = {"smaller": "Largest", "larger": "Smallest"}
-    numbers = [entry for entry in result.keys if isinstance(setting[entry[0]], float)]
-    if not numbers:
+    ranges = [one for one in result.dimensions if one.is_range]
+    if not ranges:
         return f"Most useful setting under your limit: {setting_text(setting)}"
-    key, title, safer = numbers[0]
+    key, tunable = ranges[0].key, ranges[0].tunable
     others = {other: value for other, value in setting.items() if other != key}
     beside = f", with {setting_text(others)}" if others else ""
-    return f"{words[safer]} {title} under your limit: {setting[key]:.15g}{beside}"
+    return f"{words[tunable.safer]} {tunable.title} under your limit: {setting[key]:.15g}{beside}"
 
 
 def _limits(result: TuneResult) -> str:
@@ -259,6 +269,10 @@ def _remarks(result: TuneResult) -> list[str]:
             f"{setting_text(largest.setting)}. More simulated releases (--rounds) may confirm a setting "
             "closer to that."
         )
+    if confirmed is not None and _at_useful_end(result, confirmed.setting):
+        lines.append(
+            "This is the end of the range that was tried: values beyond it may be under your limit too."
+        )
     if not result.is_monotone:
         lines.append(
             "Risk did not fall steadily towards safer values, so a more useful setting may have been missed. "
@@ -267,6 +281,11 @@ def _remarks(result: TuneResult) -> list[str]:
     if confirmed is not None and confirmed.reasons:
         lines.append(f"About the promise, its run says: {'; '.join(confirmed.reasons)}.")
     return lines
+
+
+def _at_useful_end(result: TuneResult, setting: Setting) -> bool:
+    """Whether a number that was varied is at the useful end of its range."""
+    return any(setting[one.key] == one.useful_end for one in result.dimensions if one.is_range)
 
 
 def _percent(share: float) -> str:

@@ -29,7 +29,7 @@ class Effort:
 
 
 COMPUTED_EFFORT = Effort(grid=9, halvings=14)
-SIMULATED_EFFORT = Effort(grid=4, halvings=3)
+SIMULATED_EFFORT = Effort(grid=4, halvings=5)
 
 
 @dataclass(eq=False)

@@ -40,7 +40,7 @@ from leakgauge.support.table_reader import convert_value
 from leakgauge.support.threads import single_threaded
 
 MOST_CONFIRMED = 3  # settings that are tried with new seeds, each at an equal share of the error
-SAFER_STEP = 0.7  # ratio of a number to the next safer one that is tried
+SAFER_STEP = 0.8  # ratio of a number to the next safer one that is tried
 _SLACKS = (0.5, 1.25)  # widths of a bound by which a setting is chosen below the limit
 _STEPS = 60  # of the progress bar; about as many settings are assessed
 
@@ -319,7 +319,7 @@ def _result(
         audit=plan.audits[0].name,
         domain=plan.audits[0].domain,
         limits=plan.limits,
-        keys=tuple((one.key, one.tunable.title, one.tunable.safer) for one in dimensions),
+        dimensions=dimensions,
         confidence=plan.audits[0].metrics.confidence,
         seed=plan.seed,
         confirmations=tuple(confirmations),
