@@ -42,7 +42,7 @@ def test_a_sweep_over_a_varied_key_is_one_audit():
 
 def test_a_sweep_over_another_key_has_to_be_named():
     plan = noisy(sweep={"mechanism.epsilon": [0.5, 1.0], "mechanism.sensitivity": [1.0, 2.0]})
-    with pytest.raises(BadInput, match="2 audits.*--audit NAME.*a@sensitivity=1.0"):
+    with pytest.raises(BadInput, match=r"2 audits.*--audit NAME.*a@sensitivity=1\.0"):
         find_audit(plan, None, ["mechanism.epsilon"])
     found = find_audit(plan, "a@sensitivity=2.0", ["mechanism.epsilon"])
     assert found.mechanism["sensitivity"] == 2.0
@@ -72,7 +72,7 @@ def test_a_key_without_effect_is_refused(vary, words):
 def test_an_epsilon_beside_a_scale_is_a_label_and_not_tuned():
     plan = noisy(mechanism={"name": "laplace", "epsilon": 1.0, "scale": 2.0})
     assert [one.key for one in dimensions(plan)] == ["mechanism.scale"]
-    with pytest.raises(BadInput, match="the plan has mechanism.scale, which decides the noise"):
+    with pytest.raises(BadInput, match=r"the plan has mechanism\.scale, which decides the noise"):
         dimensions(plan, "mechanism.epsilon")
 
 

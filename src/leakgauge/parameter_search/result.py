@@ -242,8 +242,7 @@ def _no_answer(result: TuneResult) -> list[str]:
     lines = [f"No setting could be confirmed to stay under your limit ({_limits(result)})."]
     if result.confirmations:
         last = result.confirmations[-1]
-        reason = last.risk.reason or "; ".join(last.reasons) or last.risk.status.value
-        lines.append(f"Closest: {setting_text(last.setting)}. Its run gave: {reason.removesuffix('.')}.")
+        lines.append(f"Closest: {setting_text(last.setting)}. {_why_not(last)}")
     elif (one := result.closest) is not None:
         at_most, value = ("at most ", one.value + one.error) if one.basis == SIMULATED else ("", one.value)
         lines.append(
@@ -252,6 +251,21 @@ def _no_answer(result: TuneResult) -> list[str]:
         )
     lines.append("Vary other keys, raise the limit, or simulate more releases (--rounds).")
     return lines
+
+
+def _why_not(one: Confirmation) -> str:
+    """Why the run of a setting did not confirm it."""
+    reasons = ("; ".join(one.reasons) or one.risk.reason or one.risk.status.value).removesuffix(".")
+    if one.risk.status is RiskStatus.WITHIN:
+        return f"Its run is within the limit, but: {reasons}."
+    metric = one.risk.metric or ""
+    most = "" if one.risk.high is None else f", at most {value_text(metric, one.risk.high)}"
+    value = (
+        ""
+        if one.risk.value is None
+        else f" {metric_title(metric)} {value_text(metric, one.risk.value)}{most};"
+    )
+    return f"Its run gave{value} {reasons}."
 
 
 def _remarks(result: TuneResult) -> list[str]:

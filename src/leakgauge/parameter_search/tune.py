@@ -291,9 +291,16 @@ def _confirm(found: _Found, plan: Plan, folder: Path, workers: int) -> list[Conf
         tried, place = replace(plan, audits=(audit,)), folder / f"confirmation-{number}"
         if plan.limits.recognised is not None:
             api.expose(tried, out=place)
-        summary = api.run(tried, out=place, workers=workers).summary
+        result = api.run(tried, out=place, workers=workers)
         confirmations.append(
-            Confirmation.of(candidate.setting, summary, level=level, rounds=audit.rounds, folder=place.name)
+            Confirmation.of(
+                candidate.setting,
+                result.summary,
+                level=level,
+                rounds=audit.rounds,
+                folder=place.name,
+                utility=next((one.utility for one in result.verdicts if one.utility), None),
+            )
         )
         if confirmations[-1].confirmed:
             break

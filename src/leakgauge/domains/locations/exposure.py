@@ -147,7 +147,7 @@ def expose(
             "simulate releases instead: leakgauge run with the same plan"
         )
     groups, crowd = group_draws(challenger), crowd_cells(challenger)
-    sample = _sample(traces.n_visits)
+    sample = error_sample(traces.n_visits)
     everyone = challenger.table.everyone
 
     def against(name: str) -> AdversaryExposure:
@@ -403,7 +403,7 @@ def _against(name: str, basis: str, rates: AttackRates, error: float) -> Adversa
     )
 
 
-def _sample(n_visits: Ints) -> Ints:
+def error_sample(n_visits: Ints) -> Ints:
     """A sample of people with few and with many visits, small enough to be recomputed exactly."""
     order = np.argsort(n_visits, kind="stable")
     order = order[np.searchsorted(n_visits[order], 1) :]

@@ -26,21 +26,25 @@ def computed_exposure(
     """
     if not isinstance(challenger.chain, ReleaseChain) or not set(attackers) <= set(exposure.ADVERSARIES):
         return None
-    if everyone:
-        return exposure.expose(challenger, attackers).against
-    if tuple(attackers) != ("informed",):
-        found = exposure.expose(challenger, attackers).against
-        return tuple(_of_people(one, challenger.people.targets) for one in found)
-    return (_informed_of_targets(challenger, challenger.chain),)
+    targets = challenger.people.targets
+    if tuple(attackers) == ("informed",):
+        return (_informed(challenger, challenger.chain, None if everyone else targets),)
+    found = exposure.expose(challenger, attackers).against
+    return found if everyone else tuple(_of_people(one, targets) for one in found)
 
 
-def _informed_of_targets(challenger: Challenger, chain: ReleaseChain) -> AdversaryExposure:
-    """The attacker who knows everyone else, under each split of the people; only targets are computed."""
-    groups, targets = exposure.group_draws(challenger), challenger.people.targets
+def _informed(challenger: Challenger, chain: ReleaseChain, people: Ints | None) -> AdversaryExposure:
+    """The attacker who knows everyone else, under each split of the people; about some people or all."""
+    groups = exposure.group_draws(challenger)
     same = challenger.table.everyone or (chain.shift_free and not groups.replaces)  # whoever is in the pool
-    splits = 1 if same else challenger.n_splits
-    crowds = (exposure.crowd_cells(challenger.of_split(split)).only(targets) for split in range(splits))
-    parts = [exposure.informed_exposure(chain, groups, crowd, _NOBODY, "") for crowd in crowds]
+    parts = []
+    for split in range(1 if same else challenger.n_splits):
+        crowd = exposure.crowd_cells(challenger.of_split(split))
+        checked = (
+            exposure.error_sample(challenger.traces.n_visits) if people is None and not split else _NOBODY
+        )
+        crowd = crowd if people is None else crowd.only(people)
+        parts.append(exposure.informed_exposure(chain, groups, crowd, checked, ""))
     return parts[0] if len(parts) == 1 else mean_of_splits(parts, "")
 
 
