@@ -13,7 +13,7 @@ from scipy.stats import binom
 import leakgauge
 from leakgauge import api
 from leakgauge.core.domain import Tunable
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import Limits
 from leakgauge.parameter_search import tune as tune_module
@@ -90,6 +90,21 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     with pytest.raises(BadInput, match="not empty"):
         leakgauge.tune(laplace_plan(), limits={"accuracy": LIMIT}, out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_search_that_was_interrupted_can_be_started_again(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise IncompleteRun("the power went out")
+
+    monkeypatch.setattr(api, "run", interrupted)
+    for _ in range(2):  # the second time the folder is not taken for somebody else's
+        with pytest.raises(IncompleteRun, match="power"):
+            leakgauge.tune(laplace_plan(), limits={"accuracy": LIMIT}, out=tmp_path / "out")
+
+
+def test_the_run_that_confirms_has_the_tuned_plan_in_its_folder(tuned):
+    kept = tomllib.loads((tuned.folder / "confirmation-1" / "plan.toml").read_text())
+    assert kept["audit"][0]["mechanism"]["epsilon"] == tuned.setting["mechanism.epsilon"]
 
 
 def test_without_a_limit_the_line_to_write_is_given():

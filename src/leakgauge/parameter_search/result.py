@@ -1,7 +1,6 @@
 """The result of a search: what was confirmed, in numbers, in words and as files."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,14 @@ from leakgauge.report.answers import limit_text
 from leakgauge.report.metric_text import value_text
 from leakgauge.report.sections.risk_utility import utility_sentence, utility_value
 from leakgauge.report.tune_page import RECOGNISED, bound_text, metric_title, write_tune_page
-from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.risk import ANY_ATTACKER, ATTACKERS_TRIED, Risk, RiskStatus
 from leakgauge.runner.manifest import names_people
 from leakgauge.summary import RunSummary
 from leakgauge.support import files
 from leakgauge.support.toml_values import toml_text
 
 RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
+QUESTION_FILE = "question.json"
 SCHEMA = 1
 _ACCUSED = ("violated", "untestable")  # a promise that is broken, or that no attacker could test
 
@@ -185,7 +185,7 @@ def _answer(result: TuneResult) -> list[str]:
     then = f"; {first}" if first else ""
     lines = [f"{_superlative(result, confirmed.setting)}{then}.", _risk_sentence(confirmed, result)]
     if others:
-        lines.append(f"Utility besides: {others}.")
+        lines.append(f"Utility: {useful}")
     return lines
 
 
@@ -234,8 +234,13 @@ def _risk_sentence(one: Confirmation, result: TuneResult) -> str:
     return (
         f"Confirmed with {_percent(result.confidence)} confidence: {title} at most {most} (limit {limit}) "
         f"by the strongest attacker tried, {risk.attacker}; {value_text(risk.metric or '', risk.value)} in "
-        f"{releases} with new random numbers. A stronger attacker may do better."
+        f"{releases} with new random numbers. A stronger attacker may do better.{_scope(risk)}"
     )
+
+
+def _scope(risk: Risk) -> str:
+    """Where the comparison holds, if that is not everywhere."""
+    return "" if risk.scope == ATTACKERS_TRIED else f" This is about {risk.scope}."
 
 
 def _no_answer(result: TuneResult) -> list[str]:
@@ -311,28 +316,31 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def question_of(plan: Plan, keys: list[str]) -> dict[str, Any]:
-    """What was asked: a folder answers one question, because its releases were seen."""
+def question_of(plan: Plan, keys: list[str]) -> str:
+    """A digest of what was asked: a folder answers one question, because its releases were seen."""
     asked = {**plan_without_rounds(plan), "rounds": plan.audits[0].rounds}
-    return {"digest": files.json_digest({**asked, "limits": plan.limits.table(), "vary": keys})}
+    return files.json_digest({**asked, "limits": plan.limits.table(), "vary": keys})
 
 
-def read_question(folder: Path) -> dict[str, Any] | None:
+def write_question(folder: Path, question: str) -> None:
+    """Write what is asked before the first release that counts, so that the search can be continued."""
+    files.write_json(folder / QUESTION_FILE, {"question": question})
+
+
+def read_question(folder: Path) -> str | None:
     """What the search in a folder was asked; nothing where there is none."""
-    path = folder / RESULT_FILE
+    path = folder / QUESTION_FILE
     try:
-        content = json.loads(path.read_bytes())
-        return dict(content["question"])
+        return str(json.loads(path.read_bytes())["question"])
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(f"{path}: damaged; remove the folder, or choose another --out") from None
 
 
-def write_result(result: TuneResult, question: Mapping[str, Any]) -> None:
+def write_result(result: TuneResult) -> None:
     """Write tune.json, tune.html and, where a setting was confirmed, tuned-plan.toml."""
-    content = {**result.to_json(), "question": dict(question)}
-    folder = result.folder
+    content, folder = result.to_json(), result.folder
     if result.plan is not None:
         text = _plan_comment(result) + to_toml(result.plan)
         files.write_file(folder / PLAN_FILE, text.encode(), private=names_people(result.plan))

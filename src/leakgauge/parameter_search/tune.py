@@ -15,6 +15,7 @@ from leakgauge.parameter_search.result import (
     TuneResult,
     question_of,
     read_question,
+    write_question,
     write_result,
 )
 from leakgauge.parameter_search.search import (
@@ -93,9 +94,10 @@ def tune(
     question = question_of(single, [one.key for one in dimensions])
     _refuse_other_question(folder, question)
     found = _search_with_workers(single, dimensions, workers)
+    write_question(folder, question)
     confirmed = _confirm(found, single, folder, workers)
     result = _result(found, confirmed, single, dimensions, folder)
-    write_result(result, question)
+    write_result(result)
     return result
 
 
@@ -171,7 +173,7 @@ def _folder(plan: Plan, out: str | Path | None) -> Path:
     return usual.with_name(f"{usual.name}-tune")
 
 
-def _refuse_other_question(folder: Path, question: dict[str, Any]) -> None:
+def _refuse_other_question(folder: Path, question: str) -> None:
     """Refuse a folder of another search: its rounds were seen, so they can confirm nothing new."""
     asked = read_question(folder)
     if asked is None:
@@ -288,7 +290,7 @@ def _confirm(found: _Found, plan: Plan, folder: Path, workers: int) -> list[Conf
         level = 1 - _error(plan) / n
         audit = with_setting(plan.audits[0], candidate.setting)
         audit = replace(audit, metrics=replace(audit.metrics, confidence=level))
-        tried, place = replace(plan, audits=(audit,)), folder / f"confirmation-{number}"
+        tried, place = _of_python(plan, audit), folder / f"confirmation-{number}"
         if plan.limits.recognised is not None:
             api.expose(tried, out=place)
         result = api.run(tried, out=place, workers=workers)
@@ -305,6 +307,11 @@ def _confirm(found: _Found, plan: Plan, folder: Path, workers: int) -> list[Conf
         if confirmations[-1].confirmed:
             break
     return confirmations
+
+
+def _of_python(plan: Plan, audit: Audit) -> Plan:
+    """A plan of one audit whose text is not that of the user's file."""
+    return replace(plan, audits=(audit,), path=None, text=None)
 
 
 def _result(
