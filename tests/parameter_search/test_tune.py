@@ -17,7 +17,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import Limits
 from leakgauge.parameter_search import tune as tune_module
-from leakgauge.parameter_search.assessment import SIMULATED, RiskAssessor, search_seed
+from leakgauge.parameter_search.assessment import SIMULATED, Assessment, RiskAssessor, search_seed
 from leakgauge.parameter_search.search import SIMULATED_EFFORT, ParameterSearch, usefulness
 from leakgauge.parameter_search.settings import Dimension
 from leakgauge.plan import plan_of, read_plan
@@ -263,3 +263,56 @@ def test_simulated_releases_of_the_search_have_other_random_numbers(monkeypatch)
     assert seeds == [search_seed(3)]
     assert found.basis == SIMULATED
     assert found.excess == pytest.approx(found.value + found.error - LIMIT)
+
+
+class ComputedRisk:
+    """Computed risks: of the attackers of the plan, and a larger one that holds for any attacker."""
+
+    def __init__(self, bound_above, width):
+        self.bound_above, self.width, self.simulated = bound_above, width, []
+        self.plan = plan_of({**laplace_plan(), "limits": {"accuracy": LIMIT}})
+        self.audit, self.limits = self.plan.audits[0], self.plan.limits
+
+    def _known(self, setting, value, error=0.0, basis="computed"):
+        excess = value + error - LIMIT
+        return Assessment(
+            setting=dict(setting),
+            metric="accuracy",
+            value=value,
+            limit=LIMIT,
+            excess=excess,
+            rate_excess=excess,
+            attacker="a",
+            basis=basis,
+            error=error,
+        )
+
+    def for_these_attackers(self, setting):
+        return self._known(setting, truth(setting))
+
+    def for_any_attacker(self, setting):
+        return self._known(setting, min(1.0, truth(setting) + self.bound_above))
+
+    def simulate(self, setting):
+        self.simulated.append(setting)
+        return self._known(setting, truth(setting), self.width, SIMULATED)
+
+
+def test_settings_to_confirm_are_ever_safer_and_end_with_the_bound_for_any_attacker():
+    risk = ComputedRisk(bound_above=0.05, width=0.01)
+    found = tune_module._search(risk, (EPSILON,), lambda *_: None)
+    ladder = [one.setting["mechanism.epsilon"] for one in found.ladder]
+    assert len(ladder) == 3
+    assert LARGEST > ladder[0] > ladder[1] > ladder[2]
+    # by half a width and by a width and a quarter below the limit, beyond the bound of the releases
+    assert truth(found.ladder[0].setting) == pytest.approx(LIMIT - 0.01 * 1.5, abs=1e-3)
+    assert truth(found.ladder[1].setting) == pytest.approx(LIMIT - 0.01 * 2.25, abs=1e-3)
+    assert truth(found.ladder[2].setting) == pytest.approx(LIMIT - 0.05, abs=1e-3)
+    assert [one["mechanism.epsilon"] for one in risk.simulated] == pytest.approx([LARGEST], rel=0.01)
+
+
+def test_with_few_releases_the_bound_for_any_attacker_is_all_that_can_be_confirmed():
+    found = tune_module._search(ComputedRisk(bound_above=0.02, width=0.05), (EPSILON,), lambda *_: None)
+    (only,) = found.ladder
+    assert truth(only.setting) == pytest.approx(LIMIT - 0.02, abs=1e-3)
+    assert found.largest.setting["mechanism.epsilon"] == pytest.approx(LARGEST, rel=0.01)
