@@ -97,6 +97,8 @@ class TuneResult:
         compared_by: The number on utility by which settings were compared.
         largest: The most useful setting below the limits by computation alone; None where it was simulated.
         closest: The setting of the search that comes closest to the limits from above, or is furthest below.
+        alternatives: The most useful setting below the limits for each combination of the lists that were
+            varied, by the search; the most useful first. Only the one above was confirmed.
         tried: All settings that the search assessed, the most useful first.
         is_monotone: Whether risk never rose on the way to the safe end of a key.
         plan: The plan to publish with; None where nothing was confirmed.
@@ -115,6 +117,7 @@ class TuneResult:
     compared_by: str | None
     largest: Assessment | None
     closest: Assessment | None
+    alternatives: tuple[Assessment, ...]
     tried: tuple[Assessment, ...]
     is_monotone: bool
     plan: Plan | None
@@ -161,6 +164,7 @@ class TuneResult:
             "planned_confirmations": self.planned_confirmations,
             "largest": None if self.largest is None else asdict(self.largest),
             "closest": None if self.closest is None else asdict(self.closest),
+            "alternatives": [asdict(one) for one in self.alternatives],
             "tried": [asdict(one) for one in self.tried],
             "monotone": self.is_monotone,
             "lines": list(self.lines),
@@ -288,6 +292,9 @@ def _remarks(result: TuneResult) -> list[str]:
             f"{setting_text(largest.setting)}. More simulated releases (--rounds) may confirm a setting "
             "closer to that."
         )
+    if len(result.alternatives) > 1:
+        each = "; ".join(_alternative(one, result) for one in result.alternatives)
+        lines.append(f"Under the limit by the search, of which only the setting above was confirmed: {each}.")
     if confirmed is not None and _at_useful_end(result, confirmed.setting):
         lines.append(
             "This is the end of the range that was tried: values beyond it may be under your limit too."
@@ -300,6 +307,15 @@ def _remarks(result: TuneResult) -> list[str]:
     if confirmed is not None and confirmed.reasons:
         lines.append(f"About the promise, its run says: {'; '.join(confirmed.reasons)}.")
     return lines
+
+
+def _alternative(one: Assessment, result: TuneResult) -> str:
+    """A setting with the number on utility by which settings were compared."""
+    name = result.compared_by
+    if name is None or one.utility is None or name not in one.utility:
+        return setting_text(one.setting)
+    term = catalog.get_domain(result.domain).utility[name]
+    return f"{setting_text(one.setting)} ({term.title.lower()} {utility_value(term, one.utility[name])})"
 
 
 def _at_useful_end(result: TuneResult, setting: Setting) -> bool:

@@ -49,8 +49,11 @@ class ParameterSearch:
 
     def best(self, margin: float = 0.0) -> Assessment | None:
         """The most useful setting whose risk is below the limits by a margin; nothing where none is."""
-        found = [one for values in self._lists() if (one := self._best_along(values, margin)) is not None]
-        return max(found, key=self.prefer, default=None)
+        return max(self.best_of_each(margin), key=self.prefer, default=None)
+
+    def best_of_each(self, margin: float = 0.0) -> list[Assessment]:
+        """The most useful setting below the limits for each combination of the lists."""
+        return [one for values in self._lists() if (one := self._best_along(values, margin)) is not None]
 
     def closest(self) -> Assessment | None:
         """The setting that was tried and comes closest to the limits."""

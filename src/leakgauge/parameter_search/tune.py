@@ -193,7 +193,7 @@ class _Found:
         self.ladder: list[Assessment] = []
         self.largest: Assessment | None = None  # by computation, without a margin for simulated releases
         self.shown: ParameterSearch | None = None
-        self.notes: list[str] = []
+        self.alternatives: list[Assessment] = []  # the best for each combination of the lists
 
 
 def _search(assessor: RiskAssessor, dimensions: tuple[Dimension, ...], advance: Advance) -> _Found:
@@ -217,6 +217,7 @@ def _search(assessor: RiskAssessor, dimensions: tuple[Dimension, ...], advance: 
         return _simulated_search(search_by(assessor.simulate, SIMULATED_EFFORT), dimensions, found)
     found.largest = largest or safest
     found.shown = computed if computed.tried else for_any
+    found.alternatives = (for_any if for_any.tried else computed).best_of_each()
     if largest is not None and (safest is None or computed.prefer(largest) > computed.prefer(safest)):
         found.ladder += _below_the_limit(assessor, computed, largest)
     if safest is not None:
@@ -248,6 +249,7 @@ def _simulated_search(search: ParameterSearch, dimensions: tuple[Dimension, ...]
     if best is None:
         return found
     found.ladder.append(best)
+    found.alternatives = search.best_of_each()
     ranges = [one for one in dimensions if one.is_range]
     while ranges and len(found.ladder) < MOST_CONFIRMED:
         (dimension,) = ranges
@@ -342,6 +344,7 @@ def _result(
         compared_by=name,
         largest=found.largest,
         closest=shown.closest(),
+        alternatives=tuple(sorted(found.alternatives, key=shown.prefer, reverse=True)),
         tried=tuple(sorted(shown.tried.values(), key=shown.prefer, reverse=True)),
         is_monotone=shown.is_monotone,
         plan=tuned,
