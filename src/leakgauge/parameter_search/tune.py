@@ -217,7 +217,7 @@ def _search(assessor: RiskAssessor, dimensions: tuple[Dimension, ...], advance: 
         return _simulated_search(search_by(assessor.simulate, SIMULATED_EFFORT), dimensions, found)
     found.largest = largest or safest
     found.shown = computed if computed.tried else for_any
-    found.alternatives = (for_any if for_any.tried else computed).best_of_each()
+    found.alternatives = for_any.best_of_each() or computed.best_of_each()
     if largest is not None and (safest is None or computed.prefer(largest) > computed.prefer(safest)):
         found.ladder += _below_the_limit(assessor, computed, largest)
     if safest is not None:
