@@ -25,6 +25,7 @@ REPORT = files_of("report")
 FRAMEWORK = files_of(
     "report",
     "cli",
+    "parameter_search",
     "runner",
     "api",
     "verdict",

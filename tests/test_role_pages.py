@@ -24,7 +24,8 @@ def parts(page):
 
 
 def commands(block):
-    return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("leakgauge")]
+    lines = [line for line in block.splitlines() if line.startswith("leakgauge")]
+    return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def all_commands(page):

@@ -21,6 +21,7 @@ PURPOSE = {  # what each layer does, and the files or folders to open first
     "papers": ("one folder per paper: its plans, its published numbers, its figures", "paper · reproduction"),
     "frame_audits": ("audit_counts and audit_queries, of data frames in memory", ""),
     "draft": ("drafts a plan from a file of the user, and previews its answer", ""),
+    "parameter_search": ("the most useful settings under a limit: leakgauge.tune", "tune · search"),
     "api": ("what leakgauge.run and leakgauge.expose do", ""),
     "report": ("verdicts → one HTML file; computes no statistic", "run_report · page · sections/"),
     "summary": ("the two answers of a run, promise and risk, and its exit code", ""),

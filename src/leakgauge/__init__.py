@@ -6,6 +6,7 @@
 - ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
 - ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
 - ``bundle`` writes a run as one zip file that others can check, ``verify`` checks it.
+- ``tune`` finds the most useful settings whose risk stays under a limit.
 - ``reproduce`` regenerates the figures and tables of a paper.
 """
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from leakgauge.frame_audits import audit_counts, audit_queries
     from leakgauge.limits import Limits
     from leakgauge.papers.reproduction import reproduce
+    from leakgauge.parameter_search.tune import tune
     from leakgauge.plan import Plan
     from leakgauge.referee.estimate import Estimate
     from leakgauge.runner.in_memory import audit_mechanism, judge
@@ -47,6 +49,7 @@ __all__ = [
     "judge",
     "reproduce",
     "run",
+    "tune",
     "verify",
 ]
 
@@ -72,6 +75,7 @@ _MODULES = {
     "judge": "leakgauge.runner.in_memory",
     "reproduce": "leakgauge.papers.reproduction",
     "run": "leakgauge.api",
+    "tune": "leakgauge.parameter_search.tune",
     "verify": "leakgauge.api",
 }
 

@@ -84,7 +84,7 @@ def run(
     Raises:
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
-    plan = _as_plan(plan, seed)
+    plan = as_plan(plan, seed)
     fresh = convert_value(bool, fresh, "fresh")
     folder = path_argument(out, "out") if out is not None else default_folder(plan)
     options = EngineOptions(engine=engine, workers=workers, address=address)
@@ -192,7 +192,7 @@ def expose(
     Raises:
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
-    plan = _as_plan(plan, seed)
+    plan = as_plan(plan, seed)
     check_engine(engine, 1 if workers is None else workers, address)
     options = (
         None
@@ -469,7 +469,8 @@ def _write_exposure(exposures: Sequence[AuditExposure], folder: Path, plan: Plan
     write_exposure_page(save_exposure(exposures, folder, plan), folder / "exposure.html")
 
 
-def _as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:
+def as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:
+    """Return a plan from any of the forms in which a caller may give one."""
     if isinstance(plan, Plan):
         return plan if seed is None else replace(plan, seed=seed)
     if isinstance(plan, (str, Path, Mapping)):

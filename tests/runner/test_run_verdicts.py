@@ -3,7 +3,9 @@ import json
 import pytest
 
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.runner import manifest
+from leakgauge.plan import plan_of
+from leakgauge.risk import ANY_ATTACKER
+from leakgauge.runner import manifest, run_verdicts
 from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder, read_verdicts
 
@@ -87,3 +89,29 @@ def test_verdicts_of_a_later_schema_are_left_alone(plan, tmp_path):
     with pytest.raises(BadInput, match="written by another version of leakgauge"):
         read_verdicts(tmp_path / "out")
     assert '"schema": 3' in (tmp_path / "out" / "verdicts.json").read_text()
+
+
+@pytest.mark.parametrize(("failed", "exact"), [(["weak"], True), (["weak", "strong"], False)])
+def test_the_exact_optimum_counts_where_some_attacker_with_the_knowledge_passed_its_control(
+    failed, exact, tmp_path, monkeypatch
+):
+    attacks = [{"name": "one_threshold", "label": "weak"}, {"name": "likelihood", "label": "strong"}]
+    audit = {
+        "name": "count",
+        "domain": "blackbox",
+        "rounds": 100,
+        "mechanism": {"name": "laplace", "epsilon": 0.2},
+        "attacks": attacks,
+        "challenger": {"pair": [[0], [1]]},
+    }
+    run_plan(plan_of({"audit": [audit], "limits": {"accuracy": 0.6}}), tmp_path / "run")
+    original = run_verdicts.stored_control
+
+    def control(contender, *rest):
+        entry = original(contender, *rest)
+        return {**entry, "status": "failed"} if contender.label in failed else entry
+
+    monkeypatch.setattr(run_verdicts, "stored_control", control)
+    judged = run_verdicts.judge_folder(tmp_path / "run")
+    assert all((found.risk.scope == ANY_ATTACKER) == exact for found in judged)
+    assert all((found.risk.status == "within") == exact for found in judged)

@@ -47,6 +47,10 @@ class ExposureSpec:
     function: Place
     steps: tuple[str, ...]
     part: str  # what epsilon is spent on, of which a person or record has many: a cell, an answer
+    attackers: tuple[str, ...] = ()  # whose numbers are computed without any simulation, the strongest first
+    computed: Place | None = None
+    """(challenger, attackers, *, everyone) -> one AdversaryExposure for each of these attackers: about the
+    targets, or about everyone. Nothing where it takes simulated releases or trained models."""
     advice: str = "Run leakgauge expose on this plan to count the people who can be recognised."
 
 
@@ -61,6 +65,34 @@ class ServerSpec:
     function: Place
     check_libraries: Place  # () -> None; refuses where the libraries for it are missing
     omitted_keys: tuple[str, ...] = ()  # of the challenger's table: they would question another service
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tunable:
+    """A key of a plan whose value trades risk against utility, for ``leakgauge tune``.
+
+    Either a range of numbers, or a list of values that begins with the most useful one. A list may depend on
+    the value in the plan: then ``steps`` is the place of a function from that value to the list.
+    """
+
+    key: str  # with its table: "mechanism.epsilon"
+    title: str  # what it is called in a sentence
+    safer: Literal["smaller", "larger", "later"] = "smaller"  # "later": towards the end of the list
+    low: float | None = None
+    high: float | None = None
+    values: tuple[Any, ...] = ()
+    steps: Place | None = None
+    absent: Any = None  # the value where the plan leaves the key out; nothing: it has to be in the plan
+    by_default: bool = True
+    fixed_by: tuple[str, ...] = ()
+    """Keys, or "key=value", with which a plan has a release of its own that does not use this one."""
+    compare_by: str = ""
+    """The number on utility by which settings are compared if this key is varied; the main one if empty."""
+
+    @property
+    def is_range(self) -> bool:
+        """Whether any number between two ends may be chosen."""
+        return self.low is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +167,7 @@ class Domain:
     plan_forms: Place | None = None  # () -> PlanForms: which dataclasses check the tables of a plan
     drafts: Place | None = None  # () -> what a plan can be drafted for: DraftKind by name
 
+    tunable: tuple[Tunable, ...] = ()  # what may be varied to find a release under a limit
     lower_risk: str = ""  # a sentence on what to change in a plan so that people are harder to identify
     attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file
     studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order

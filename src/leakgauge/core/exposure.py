@@ -46,6 +46,16 @@ class AdversaryExposure:
         """Return the numbers of a metric by its name."""
         return {"accuracy": self.accuracy, "auc": self.auc, "tpr_at_fpr_0.01": self.tpr}[name]
 
+    def limited(self, name: str) -> float | None:
+        """What a limit on a metric is compared with: the mean over people, or the largest number.
+
+        Nothing where it is not computed.
+        """
+        if name == "accuracy_worst":
+            return float(self.accuracy.max())
+        mean_of = name.removesuffix("_mean")
+        return float(self.metric(mean_of).mean()) if mean_of in EXPOSURE_METRICS else None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonalGuarantees:

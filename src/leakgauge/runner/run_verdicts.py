@@ -27,7 +27,6 @@ from leakgauge.summary import (
     CONTROL_PASSED,
     RunResult,
     apply_controls,
-    control_status,
     is_control,
     recognised_risk,
     result_from_json,
@@ -155,6 +154,11 @@ def collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder:
 def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: Path) -> list[Verdict]:
     stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
     guarantee, accuracy_limit = run.metadata[audit.name].guarantee, run.plan.limits.metrics.get("accuracy")
+    controls = {
+        contender.label: stored_control(contender, audit, run, folder, accuracy_limit)
+        for contender in audit.contenders
+    }
+    reached = {one.knowledge for one in audit.contenders if controls[one.label]["status"] in CONTROL_PASSED}
     verdicts = []
     for contender in audit.contenders:
         try:
@@ -169,7 +173,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                 n_verdicts=run.n_verdicts,
                 stopped_early=stopped_early,
                 schedule=stopping_schedule(audit),
-                control=stored_control(contender, audit, run, folder, accuracy_limit),
+                control=controls[contender.label],
                 conformance=compare_transcripts(audit, contender.label, trials, run, folder),
             )
             risk = assess_risk(
@@ -183,7 +187,9 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                     audit,
                     contender,
                     run,
-                    None if run.metadata[audit.name].noise_is_stated else _optimum(found, guarantee),
+                    None
+                    if run.metadata[audit.name].noise_is_stated or contender.knowledge not in reached
+                    else _optimum(found, guarantee),
                 ),
             )
             verdicts.append(replace(found, risk=verdict.risk_without_game(found, risk)))
@@ -222,12 +228,13 @@ def read_conformance(folder: Path) -> dict[str, dict[str, Conformance]]:
 def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:
     """What the best attacker reaches by the exact noise distribution; nothing where that is not known.
 
-    A stated distribution is not relied on where the promise was found violated, nor where the release could
-    not be made without protection: there it may be somebody else's, and only stated.
+    A stated distribution is not relied on where the promise was found violated, nor (by the caller) where no
+    attacker with the same knowledge passed its positive control: there it may be somebody else's, and only
+    stated.
     """
     if guarantee is None or guarantee.curve is None or found.coins != Coins.FAIR:
         return None
-    if found.finding is Finding.VIOLATED or control_status(found) not in CONTROL_PASSED:
+    if found.finding is Finding.VIOLATED:
         return None
     return metric_bounds(guarantee, LOW_FPRS)
 

@@ -1,6 +1,6 @@
 """Any Python callable, and a pair of neighbouring inputs."""
 
-from leakgauge.core.domain import Domain, Term
+from leakgauge.core.domain import Domain, Term, Tunable
 
 DOMAIN = Domain(
     package=__name__,
@@ -19,5 +19,34 @@ DOMAIN = Domain(
         ),
     },
     private_keys=("pair",),
+    tunable=(
+        Tunable(
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.001,
+            high=20.0,
+            fixed_by=(
+                "mechanism.scale",
+                "mechanism.sigma",
+                "challenger.release",
+            ),
+        ),
+        Tunable(
+            key="mechanism.scale",
+            title="scale of the noise",
+            safer="larger",
+            low=1e-3,
+            high=1e6,
+            fixed_by=("challenger.release",),
+        ),
+        Tunable(
+            key="mechanism.sigma",
+            title="standard deviation of the noise",
+            safer="larger",
+            low=1e-3,
+            high=1e6,
+            fixed_by=("challenger.release",),
+        ),
+    ),
     function_audit="function_audit:prepare_function_audit",
 )

@@ -1,6 +1,6 @@
 """A dishonest server, and clients that perturb their rows before they train on them."""
 
-from leakgauge.core.domain import Domain, Term
+from leakgauge.core.domain import Domain, Term, Tunable
 
 APP_SERVER = "app_server"
 
@@ -29,6 +29,28 @@ DOMAIN = Domain(
         ),
     },
     mechanisms="plan_tables:mechanism_lines",
+    tunable=(
+        Tunable(
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.01,
+            high=20.0,
+            fixed_by=(
+                "mechanism.scale",
+                "mechanism.sigma",
+                "challenger.app",
+                "challenger.client_app",
+                "mechanism.name=own",
+            ),
+        ),
+        Tunable(
+            key="challenger.gradient_noise.epsilon",
+            title="epsilon of the gradients",
+            low=0.01,
+            high=100.0,
+            fixed_by=("challenger.app", "challenger.client_app"),
+        ),
+    ),
     private_keys=("names",),
     studied={
         "certified_success": Term(

@@ -1,6 +1,6 @@
 """Counts per place and hour, or per cell of another table, of the people in a group."""
 
-from leakgauge.core.domain import Domain, ExposureSpec, Term
+from leakgauge.core.domain import Domain, ExposureSpec, Term, Tunable
 from leakgauge.domains.locations.utility_terms import UTILITY_TERMS
 
 DOMAIN = Domain(
@@ -52,6 +52,74 @@ DOMAIN = Domain(
     private_keys=("names",),
     private_knowledge_keys=("friends",),
     exposure=ExposureSpec(
-        function="exposure:expose", steps=("informed", "auxiliary", "zero", "promises"), part="cell"
+        function="exposure:expose",
+        steps=("informed", "auxiliary", "zero", "promises"),
+        part="cell",
+        attackers=("informed", "auxiliary", "zero"),
+        computed="tunable_settings:computed_exposure",
+    ),
+    tunable=(
+        Tunable(
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.001,
+            high=20.0,
+            fixed_by=(
+                "mechanism.scale",
+                "mechanism.sigma",
+                "mechanism.name=own",
+            ),
+        ),
+        Tunable(
+            key="mechanism.scale",
+            title="scale of the noise",
+            safer="larger",
+            low=0.05,
+            high=1000.0,
+            fixed_by=("mechanism.name=own",),
+        ),
+        Tunable(
+            key="mechanism.sigma",
+            title="standard deviation of the noise",
+            safer="larger",
+            low=0.05,
+            high=1000.0,
+            fixed_by=("mechanism.name=own",),
+        ),
+        Tunable(
+            key="mechanism.suppress",
+            title="suppress",
+            safer="larger",
+            values=(0, 1, 2, 3, 5, 10),
+            absent=0,
+            by_default=False,
+            fixed_by=("mechanism.name=own",),
+        ),
+        Tunable(
+            key="mechanism.unit",
+            title="unit",
+            safer="later",
+            values=("event", "user_day", "user"),
+            by_default=False,
+            fixed_by=("mechanism.name=own",),
+        ),
+        Tunable(
+            key="data.grid",
+            title="grid",
+            safer="later",
+            steps="tunable_settings:coarser_grids",
+            by_default=False,
+            compare_by="relative_error",
+        ),
+        Tunable(
+            key="data.epoch",
+            title="epoch",
+            safer="later",
+            steps="tunable_settings:longer_epochs",
+            absent="1h",
+            by_default=False,
+            fixed_by=("data.source=synthetic",),
+            compare_by="relative_error",
+        ),
     ),
 )

@@ -146,8 +146,8 @@ def expose(
             "exposure needs the noise distribution, and that of mechanism 'own' is not known; "
             "simulate releases instead: leakgauge run with the same plan"
         )
-    groups, crowd = _groups(challenger), _crowd_cells(challenger)
-    sample = _sample(traces.n_visits)
+    groups, crowd = group_draws(challenger), crowd_cells(challenger)
+    sample = error_sample(traces.n_visits)
     everyone = challenger.table.everyone
 
     def against(name: str) -> AdversaryExposure:
@@ -156,7 +156,7 @@ def expose(
             case _ if not everyone and name in ADVERSARIES:
                 return _over_splits(name, challenger, chain, groups, sample)
             case "informed":
-                return _informed(chain, groups, crowd, sample, INFORMED_OF_EVERYONE)
+                return informed_exposure(chain, groups, crowd, sample, INFORMED_OF_EVERYONE)
             case "auxiliary" if everyone:
                 return _over_references(challenger, chain, groups, sample)
             case "zero" if everyone:
@@ -206,7 +206,8 @@ def _changed_cells(challenger: Challenger) -> Ints:
     return cells + largest_replacement(cells[challenger.people.in_pools])
 
 
-def _crowd_cells(challenger: Challenger) -> CrowdCells:
+def crowd_cells(challenger: Challenger) -> CrowdCells:
+    """The cells of all people, with the counts of those who may be in a group."""
     traces, people = challenger.traces, challenger.people
     if challenger.table.everyone:
         return CrowdCells.of_everyone(traces, people.reference)
@@ -219,7 +220,8 @@ def _with_fixed_counts(crowd: CrowdCells) -> CrowdCells:
     return replace(crowd, merging=CellMerging(np.array, partial(round_rates, step=step)))
 
 
-def _groups(challenger: Challenger) -> GroupDraws:
+def group_draws(challenger: Challenger) -> GroupDraws:
+    """From how many others the group of a person is drawn, and of how many it consists."""
     if challenger.table.everyone:
         others = challenger.traces.n_people - 1
         return GroupDraws(others, others, others)
@@ -234,9 +236,10 @@ def _groups(challenger: Challenger) -> GroupDraws:
     return GroupDraws(n_people, n_in, n_in + n_replacements)
 
 
-def _informed(
+def informed_exposure(
     chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints, basis: str
 ) -> AdversaryExposure:
+    """The attacker who knows everyone else; the people in ``sample`` are recomputed to measure the error."""
     if chain.shift_free and not groups.replaces and crowd.n_values == 1:
         rates, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
         return _against("informed", basis, rates, error)
@@ -257,13 +260,13 @@ def _over_splits(
     """One attacker under each split of the people, and the means; the first is checked for errors."""
     basis = {"informed": INFORMED[challenger.table.relation], "auxiliary": AUXILIARY, "zero": ZERO}[name]
     if name == "informed" and chain.shift_free and not groups.replaces:  # the same whoever is in the pool
-        return _informed(chain, groups, _crowd_cells(challenger), sample, basis)
+        return informed_exposure(chain, groups, crowd_cells(challenger), sample, basis)
     n, parts = challenger.n_splits, []
     for split in range(n):
         one = challenger.of_split(split)
-        crowd, checked = _crowd_cells(one), sample if split == 0 else sample[:0]
+        crowd, checked = crowd_cells(one), sample if split == 0 else sample[:0]
         if name == "informed":
-            parts.append(_informed(chain, groups, crowd, checked, basis))
+            parts.append(informed_exposure(chain, groups, crowd, checked, basis))
         else:
             solve = (
                 _auxiliary(one, chain, groups)
@@ -287,7 +290,7 @@ def _single_releases(
         return ()
     parts = (replace(crowd, traces=traces.in_release(release)) for release in range(n))
     nobody = np.empty(0, dtype=np.int64)
-    alone = np.stack([_informed(chain, groups, part, nobody, "").accuracy for part in parts])
+    alone = np.stack([informed_exposure(chain, groups, part, nobody, "").accuracy for part in parts])
     best = alone.max(axis=0)
     note = (
         f"An attacker who knows everyone else's data is right about a person {alone.mean():.1%} of the time "
@@ -306,7 +309,7 @@ def _over_references(
     parts = []
     for split in range(n):
         one = challenger.of_split(split)
-        crowd, solve = _with_fixed_counts(_crowd_cells(one)), _auxiliary(one, chain, groups)
+        crowd, solve = _with_fixed_counts(crowd_cells(one)), _auxiliary(one, chain, groups)
         checked = sample if split == 0 else sample[:0]
         parts.append(_checked("auxiliary", basis, solve, crowd, checked, own=True))
     return mean_of_splits(parts, basis)
@@ -400,7 +403,7 @@ def _against(name: str, basis: str, rates: AttackRates, error: float) -> Adversa
     )
 
 
-def _sample(n_visits: Ints) -> Ints:
+def error_sample(n_visits: Ints) -> Ints:
     """A sample of people with few and with many visits, small enough to be recomputed exactly."""
     order = np.argsort(n_visits, kind="stable")
     order = order[np.searchsorted(n_visits[order], 1) :]

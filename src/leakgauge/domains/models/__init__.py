@@ -1,6 +1,6 @@
 """Trained classifiers, with or without noise, also where the rows they are trained on are not independent."""
 
-from leakgauge.core.domain import Domain, ExposureSpec, Term
+from leakgauge.core.domain import Domain, ExposureSpec, Term, Tunable
 
 DOMAIN = Domain(
     package=__name__,
@@ -38,6 +38,15 @@ DOMAIN = Domain(
     },
     controls=("blind",),
     mechanisms="plan_tables:mechanism_lines",
+    tunable=(
+        Tunable(
+            key="mechanism.epsilon",
+            title="epsilon",
+            low=0.05,
+            high=20.0,
+            fixed_by=("mechanism.scale", "mechanism.sigma", "challenger.train", "challenger.model"),
+        ),
+    ),
     exposure=ExposureSpec(
         function="exposure:expose",
         steps=("shadow models", "records"),

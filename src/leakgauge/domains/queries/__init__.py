@@ -1,6 +1,6 @@
 """A query service that answers noisy counts and sums of chosen records of a table."""
 
-from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term
+from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term, Tunable
 
 DOMAIN = Domain(
     package=__name__,
@@ -50,6 +50,32 @@ DOMAIN = Domain(
         ),
     },
     mechanisms="plan_tables:mechanism_lines",
+    tunable=(
+        Tunable(
+            key="challenger.budget",
+            title="budget",
+            low=0.001,
+            high=100.0,
+            fixed_by=("challenger.service", "challenger.accountant=none"),
+        ),
+        Tunable(
+            key="mechanism.epsilon",
+            title="epsilon of one answer",
+            low=0.001,
+            high=20.0,
+            by_default=False,
+            fixed_by=("mechanism.scale", "mechanism.sigma", "challenger.service", "mechanism.name=opendp"),
+        ),
+        Tunable(
+            key="mechanism.scale",
+            title="scale of the noise",
+            safer="larger",
+            low=0.05,
+            high=1e6,
+            by_default=False,
+            fixed_by=("challenger.service", "mechanism.name=opendp"),
+        ),
+    ),
     plan_choices={"accountants": "accountants"},
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},
