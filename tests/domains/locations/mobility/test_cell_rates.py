@@ -135,7 +135,7 @@ def test_cells_that_follow_place_and_epoch_are_shrunk():
 
 
 def test_shrunken_rates_depend_less_on_who_is_in_the_reference():
-    """Cells vary a little beyond place and epoch (shape 40): what they add differs less between references."""
+    """Cells vary a little beyond place and epoch (shape 40): what they add differs less by reference."""
     rng = np.random.default_rng(9)
     rates = np.outer(rng.dirichlet(np.full(10, 3.0)), rng.dirichlet(np.full(20, 5.0))).ravel() * 4
     rates *= rng.gamma(40.0, 1 / 40, size=rates.size)
