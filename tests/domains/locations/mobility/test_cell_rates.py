@@ -134,6 +134,21 @@ def test_cells_that_follow_place_and_epoch_are_shrunk():
     assert np.square(shrunk.everywhere - rates).sum() <= np.square(found.everywhere - rates).sum()
 
 
+def test_shrunken_rates_depend_less_on_who_is_in_the_reference():
+    """Cells vary a little beyond place and epoch (shape 40): what they add differs less by reference."""
+    rng = np.random.default_rng(9)
+    rates = np.outer(rng.dirichlet(np.full(10, 3.0)), rng.dirichlet(np.full(20, 5.0))).ravel() * 4
+    rates *= rng.gamma(40.0, 1 / 40, size=rates.size)
+    both = [people_at(rates, 500, 20, seed=seed) for seed in (1, 2)]
+    plain = [rates_from_reference(people) for people in both]
+    shrunk = [shrink_by_held_out(one, people, 200) for one, people in zip(plain, both)]
+    apart, apart_shrunk = (
+        np.square(np.log(first.everywhere / first.base) - np.log(second.everywhere / second.base)).mean()
+        for first, second in (plain, shrunk)
+    )
+    assert apart_shrunk < 0.2 * apart
+
+
 def test_few_people_leave_rates_as_they_are():
     people = people_at(np.full(40, 0.1), 60, 8)
     found = rates_from_reference(people)
