@@ -5,6 +5,7 @@ from scipy.special import ndtr
 from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
+from leakgauge.domains.queries.log import ratio_kinds
 from leakgauge.domains.queries.log.best_attack import (
     best_attack_per_record,
     record_signatures,
@@ -201,3 +202,24 @@ def test_an_answer_that_hides_nothing_has_no_smaller_epsilon():
     tight = tight_epsilon_per_record(made, spent.epsilon, 1e-6)
     assert tight[0] == spent.epsilon[0] == pytest.approx(1001.0)
     assert tight[1] < 1
+
+
+@pytest.mark.parametrize("most", [kinds.MOST_KINDS, 20])
+def test_sums_of_one_column_have_the_kinds_of_single_pairs(monkeypatch, most):
+    """A record adds the same to all sums: its kinds come from a table of values and rates."""
+    rng, n_records, n_queries = np.random.default_rng(8), 60, 40
+    inside = np.sort(rng.choice(n_records * n_queries, 900, replace=False))
+    queries, records = inside // n_records, inside % n_records
+    values = rng.integers(0, 12, n_records) / 4
+    scale = rng.choice([1.0, 2.5, 7.0], n_queries)
+    log, found = answers(scale, bound=3.0), sparse(n_queries, n_records, queries, records, values[records])
+    by_table = ratio_kinds.ratio_kinds(log, found, most, kinds.STEP)
+    monkeypatch.setattr(ratio_kinds, "_LARGEST_TABLE", 0)
+    by_pair = ratio_kinds.ratio_kinds(log, found, most, kinds.STEP)
+    assert by_table.table is not None
+    assert by_pair.table is None
+    np.testing.assert_array_equal(by_table.ratios, by_pair.ratios)
+    assert by_table.step == by_pair.step == (0.0 if most > 20 else kinds.STEP)
+    (block,) = found.blocks()
+    one_by_one = by_pair.positions(found.queries, np.abs(found.contributions))
+    np.testing.assert_array_equal(by_table.table.kinds(block, found.queries), one_by_one)

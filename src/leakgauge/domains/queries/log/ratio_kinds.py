@@ -1,11 +1,12 @@
 """Kinds of answers with Laplace noise, where records contribute many different values: shifts in scales.
 
 Rounded ratios are whole multiples of a step on a logarithmic scale, so that a pair of query and record finds
-its kind in an array, without a search.
+its kind in an array, without a search. Where a record contributes the same to all queries, as to sums of one
+column, there is an array of all values and rates instead.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN
+from leakgauge.domains.queries.records import Ints
 
+_LARGEST_TABLE = 2**22  # values x rates that are tabulated
 _LOWEST = -745.0  # the logarithm of the smallest number above zero
 
 
@@ -27,10 +30,14 @@ class RatioKinds:
     rates: Reals  # of each answer: 1 / scale, or 0 where its noise is not Laplace
     step: float  # of rounding up; 0 for none
     places: npt.NDArray[np.int32]  # the kind of each multiple of the step; empty without rounding
+    table: "ValueRateTable | None" = None  # of the same kinds, where there is one
 
     def positions(self, queries: npt.NDArray[np.integer], sizes: Reals) -> npt.NDArray[np.int32]:
         """Return the kind of answers that a record shifts by some size, -1 where there is none."""
-        ratios = _ratios(self.rates, queries, sizes)
+        return self.kinds_of(_ratios(self.rates, queries, sizes))
+
+    def kinds_of(self, ratios: Reals) -> npt.NDArray[np.int32]:
+        """Return the kind of each ratio, -1 where it is 0."""
         if self.step:
             return np.where(ratios > 0, self.places[_multiples(ratios, self.step)], np.int32(-1))
         found = np.searchsorted(self.ratios, ratios).astype(np.int32)
@@ -38,10 +45,57 @@ class RatioKinds:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class ValueRateTable:
+    """The kind of each pair of a value that records contribute and a rate of queries."""
+
+    value_of: npt.NDArray[np.int32]  # of each record: its row of the table
+    rate_of: npt.NDArray[np.int32]  # of each query: its column
+    n_rates: int
+    starts: Ints
+    kind_of: npt.NDArray[np.int32] | None = None  # of each cell, row by row
+
+    def kinds(self, block: slice, queries: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
+        """Return the kinds of the pairs of a block of records."""
+        assert self.kind_of is not None
+        return self.kind_of[self.cells(block, queries)]
+
+    def cells(self, block: slice, queries: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
+        """Return where the pairs of a block of records are in the table, row by row."""
+        numbers = np.diff(self.starts[block.start : block.stop + 1])
+        cells = np.repeat(self.value_of[block] * np.int32(self.n_rates), numbers)
+        cells += self.rate_of[queries]
+        return cells
+
+
+def value_rate_table(rates: Reals, sparse: Incidence) -> tuple[ValueRateTable, Reals] | None:
+    """Return the table and its ratios, 0 where a pair does not occur; None where records have many values."""
+    assert sparse.contributions is not None
+    values = np.zeros(sparse.n_records)
+    some = np.flatnonzero(sparse.numbers)
+    values[some] = np.abs(sparse.contributions[sparse.starts[some]])
+    sizes, value_of = np.unique(values, return_inverse=True)
+    distinct, rate_of = np.unique(rates, return_inverse=True)
+    if sizes.size * distinct.size > _LARGEST_TABLE:
+        return None
+    found = ValueRateTable(value_of.astype(np.int32), rate_of.astype(np.int32), distinct.size, sparse.starts)
+    occurs = np.zeros(sizes.size * distinct.size, dtype=bool)
+    for block in sparse.blocks():
+        own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
+        same = np.repeat(values[block], np.diff(sparse.starts[block.start : block.stop + 1]))
+        if not np.array_equal(np.abs(sparse.contributions[own]), same):
+            return None
+        occurs[found.cells(block, sparse.queries[own])] = True
+    ratios = np.minimum(np.multiply.outer(sizes, distinct), CERTAIN).ravel()
+    return found, np.where(occurs, ratios, 0.0)
+
+
 def ratio_kinds(answers: LoggedAnswers, sparse: Incidence, most: int, step: float) -> RatioKinds:
     """Find all kinds; with more than ``most``, ratios are rounded up by at most the share ``step``."""
     laplace = ~(answers.has_form(LossForm.GAUSSIAN) | answers.has_form(LossForm.TABULATED))
     rates = np.where(laplace, 1 / answers.scale, 0.0)
+    if (found := value_rate_table(rates, sparse)) is not None:
+        return _tabulated_ratios(*found, rates, most, step)
     exact = np.zeros(0)
     for ratios in _blocks(rates, sparse):
         near = np.searchsorted(exact, ratios)
@@ -51,8 +105,25 @@ def ratio_kinds(answers: LoggedAnswers, sparse: Incidence, most: int, step: floa
             break
     else:
         return RatioKinds(exact, rates, 0.0, np.zeros(0, dtype=np.int32))
+    return _rounded_kinds(_blocks(rates, sparse), rates, step)
+
+
+def _tabulated_ratios(
+    table: ValueRateTable, ratios: Reals, rates: Reals, most: int, step: float
+) -> RatioKinds:
+    """Find the kinds of a table of values and rates, as of single pairs."""
+    exact = np.unique(ratios[ratios > 0])
+    if exact.size <= most:
+        whole = RatioKinds(exact, rates, 0.0, np.zeros(0, dtype=np.int32))
+    else:
+        whole = _rounded_kinds([ratios], rates, step)
+    return replace(whole, table=replace(table, kind_of=whole.kinds_of(ratios)))
+
+
+def _rounded_kinds(blocks: Iterable[Reals], rates: Reals, step: float) -> RatioKinds:
+    """Round ratios up; number those that occur."""
     occurs = np.zeros(int((np.log(CERTAIN) - _LOWEST) / step) + 3, dtype=bool)
-    for ratios in _blocks(rates, sparse):
+    for ratios in blocks:
         occurs[_multiples(ratios[ratios > 0], step)] = True
     rounded = np.exp(step * (np.flatnonzero(occurs) + np.floor(_LOWEST / step)))
     return RatioKinds(rounded, rates, step, np.cumsum(occurs, dtype=np.int32) - np.int32(1))
