@@ -169,15 +169,16 @@ def _tried(
     """Play on rows of the attacker's own; return the same with a better cut-off, and how often it is right.
 
     Clients with the target and without have the same other rows and the same seed. Noise that is added to an
-    update is then the same in both and cancels, so that few games show what the target adds.
+    update is then the same in both and cancels, so that few games show what the target adds. The cut-off is
+    halfway: without the target an update is what it is without noise, on average.
     """
     inside, outside = _paired_values(planted, knowledge, target, games, rng)
     spread = float(np.sqrt((np.var(inside, ddof=1) + np.var(outside, ddof=1)) / 2)) or 1e-12
-    middle = float(np.mean(inside) + np.mean(outside)) / 2
-    error = spread / np.sqrt(games / 2)
-    cut = planted.cut if abs(middle - planted.cut) < 2 * error else middle
-    away = float(np.mean(inside - outside)) / spread
-    return replace(planted, cut=cut), float(ndtr(away / 2))
+    added = float(np.mean(inside - outside))
+    cut = planted.cut - planted.spread / 2 + added / 2
+    if not knowledge.channels:  # the games of the filter had noise as well, and their middle is as uncertain
+        cut = (planted.cut + float(np.mean(inside) + np.mean(outside)) / 2) / 2
+    return replace(planted, cut=cut), float(ndtr(added / spread / 2))
 
 
 def _paired_values(

@@ -64,7 +64,8 @@ class AppServerKnowledge:
         With each answer come the positions of the target among the rows. Its update is the mean of those of
         all iterations.
         """
-        process, answers = client_process(self.settings), []
+        process = client_process(self.settings)
+        answers: list[tuple[ClientAnswer, Sequence[int]]] = []
         for member in members:
             key = self.rows.targets[target]
             drawn = self.rows.draw(self.rows.reference, key if member else None, rng)

@@ -1,6 +1,6 @@
 """Find consecutive linear layers in the user's network, by watching its forward passes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -130,10 +130,16 @@ def _link(first: _Call, second: _Call) -> _Link | None:
     """Recognise the function between two layers by its values; None if it is none of those that are known."""
     from torch.nn import functional
 
+    functions: list[Callable[[Any], Any]] = [
+        functional.relu,
+        functional.gelu,
+        _tanh_gelu,
+        functional.silu,
+    ]
     if first.returned is None or first.returned.shape != second.given.shape:
         return None
     given = second.given
-    for number, function in enumerate((functional.relu, functional.gelu, _tanh_gelu, functional.silu)):
+    for number, function in enumerate(functions):
         expected, smooth = function(first.returned), number > 0
         if _is_close(expected, given):
             return _Link(smooth, dropout=False)
