@@ -33,11 +33,12 @@ OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Records of one kind: X, and y or nothing."""
+    """Records of one kind: X, and y or nothing; ``columns`` are those of a file."""
 
     name: str
     X: Any
     y: Any
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not count_rows(self.X):
@@ -114,7 +115,7 @@ def _part_of_file(name: str, path: Path, y: Any) -> Part:
         if y not in types:
             raise BadInput(f"y_{name}: {path.name} has no column {y!r}; it has {', '.join(list(types)[:20])}")
         features = [column for column in types if column != y]
-        return Part(name, columns.matrix(features, "features"), columns.labels(y))
+        return Part(name, columns.matrix(features, "features"), columns.labels(y), tuple(features))
 
 
 def _records(
@@ -131,6 +132,9 @@ def _records(
         return _said(X, y, membership, order)
     if y is None:
         raise BadInput("y_members: a model is compared with the true classes; give them")
+    for part in parts:
+        if part.columns:
+            model_query.require_column_order(model, part.columns, f"X_{part.name}")
     raw, identity = _query(model, X)
     where = f"model of type {_model_name(model)}" if not isinstance(model, str) else f"model = {model!r}"
     answers = model_query.from_outputs(raw.outputs, order.size, where, table.output, raw.usual)

@@ -28,6 +28,7 @@ _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 MISREAD_BELOW, MANY_CLASSES = 0.2, 20  # share of right answers, up to so many classes
 DOUBTFUL_DEVIATIONS = 4.0  # by which others are answered better than members, if the two are interchanged
+FAR_BELOW = 4.0  # standard deviations below guesses, of a model that learned its rows but is misread
 LIKELY_ORDER = 0.5  # share of right answers from which another order of the classes explains the wrong ones
 MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
     ("1", "1.0", "true", "yes"),
@@ -213,10 +214,11 @@ def read_records(
             rows, (answers, labels) = None, _answers_in_file(columns, data)
             names: tuple[Any, ...] = ()
         else:
-            rows = columns.matrix(_feature_names(columns, data), "features")
+            given = _feature_names(columns, data)
+            rows = columns.matrix(given, "features")
             assert data.label is not None
             true = columns.labels(data.label)
-            queried = model_query.query_model(challenger.model, challenger.output, rows, folder)
+            queried = model_query.query_model(challenger.model, challenger.output, rows, given, folder)
             answers = queried.answers
             labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
@@ -240,7 +242,12 @@ def loss_kind(losses: Reals, stated: LossKind | None) -> LossKind:
 
 
 def require_learned(records: UserModelRecords, where: str) -> None:
-    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread."""
+    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread.
+
+    The same answers in random order would be right about a share that follows from how often each class is
+    said and true. No training makes a model worse than this on its own rows, but classes or features in
+    another order do.
+    """
     if not records.classes_known or not records.membership.members.any():
         return
     asked = ~records.membership.reference
@@ -248,14 +255,23 @@ def require_learned(records: UserModelRecords, where: str) -> None:
     members = records.membership.members
     said, true = logs.argmax(axis=1)[members], labels[members]
     right, usual = float(np.mean(said == true)), float(np.bincount(true).max() / true.size)
+    guesses = _right_by_guesses(said, true, logs.shape[1])
+    far_below = guesses - FAR_BELOW * np.sqrt(guesses * (1 - guesses) / true.size)
     few_classes = logs.shape[1] <= MANY_CLASSES
-    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0):
+    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0, far_below):
         return
     raise BadInput(
         f"{where}: the model is right about {right:.0%} of the rows it is said to be trained on, where the "
-        f"most frequent class alone is right about {usual:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
+        f"most frequent class alone is right about {usual:.0%} and its answers in random order about "
+        f"{guesses:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
         "if the model is as bad as that, say accuracy_check = false"
     )
+
+
+def _right_by_guesses(said: Ints, true: Ints, n_classes: int) -> float:
+    """The share of right answers if they were given to the rows in random order."""
+    counts = [np.bincount(classes, minlength=n_classes) / true.size for classes in (said, true)]
+    return float(counts[0] @ counts[1])
 
 
 def doubtful_accuracy(records: UserModelRecords) -> str | None:
