@@ -35,6 +35,7 @@ DOMAIN = Domain(
         ),
     },
     controls=("blind",),
+    private_keys=("names",),
     mechanisms="plan_tables:mechanism_lines",
     exposure=ExposureSpec(
         function="exposure:expose",

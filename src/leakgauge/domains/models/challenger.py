@@ -122,12 +122,12 @@ class Challenger(ChallengerDefaults):
         )
 
     def exposed_records(self) -> ExposedRecords:
-        """All rows of the table, each of which may be in a training; their names are their numbers."""
+        """All rows of the table, each of which may be in a training; without names, by their numbers."""
         described = self.described
         assert described is not None
         return ExposedRecords(
             examples=self.table,
-            names=np.arange(len(self.table)).astype(np.str_),
+            names=np.array(described.record_names or range(len(self.table))).astype(np.str_),
             trainer=self.trainer,
             n_members=self.game.slots,
             n_shadows=self.n_shadows,
@@ -176,7 +176,8 @@ def build_trained(
             replace(options, trainer="", epochs=None, batch=None, hidden=None, rate=None, sampling=None),
             seed,
         )
-        control = blind_control(table, setup.game.split(rng), repr(split), rng)
+        drawn = setup.game.split(rng)
+        control = blind_control(table, (drawn.members, drawn.others), repr(split), rng)
         notes = (*notes, *([] if control is None else [control.note]))
     identity = "\n".join((loaded.digest, repr(options), repr(trainer), repr(mechanism)))
     return Challenger(

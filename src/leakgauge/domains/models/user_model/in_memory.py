@@ -23,6 +23,7 @@ from leakgauge.domains.models.user_model.records import (
     class_positions,
     loss_kind,
 )
+from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger
 from leakgauge.support.tabular import open_table_file
 from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
 
@@ -60,7 +61,7 @@ def prepare_model_audit(
     shadows: Mapping[str, Any] | Path | None,
     seed: int,
     options: dict[str, Any],
-) -> tuple[Challenger, tuple[dict[str, Any] | str, ...]]:
+) -> tuple[Challenger | ResplitChallenger, tuple[dict[str, Any] | str, ...]]:
     """Set up the audit, and name the attacks that it can play by default."""
     named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
     parts = [_part(name, *_pair(given, name)) for name, given in named.items()]
@@ -80,6 +81,8 @@ def prepare_model_audit(
     challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
     with_shadows = train is not None or shadows is not None
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
+    if table.control:
+        return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
 
 

@@ -1,7 +1,7 @@
 """The records of an audit of the user's model: who is a member, the true classes, and the model's answers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
+from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, CategoricalColumn, Ints, categorical
 from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import (
     LossKind,
@@ -63,8 +63,8 @@ class RecordsFile:
 
     def require_all(self, data: UserModelDataTable) -> None:
         """Refuse a file that lacks columns that the plan names."""
-        keys = ("member", "loss", "probability", "probabilities", "label", "features")
-        named = {key: getattr(data, key) for key in keys if getattr(data, key) is not None}
+        keys = ("member", "loss", "probability", "probabilities", "label", "features", "name", "group")
+        named = {key: getattr(data, key) for key in keys if getattr(data, key) not in (None, ())}
         require_columns(named, list(self.types), self.path.name, "data")
 
     def holds_numbers(self, name: str) -> bool:
@@ -106,6 +106,23 @@ class RecordsFile:
                 "remove them"
             )
         return np.array(texts, dtype=object)
+
+    def groups(self, names: Sequence[str]) -> dict[str, CategoricalColumn]:
+        """Columns of texts or numbers as groups; a missing value is a group of its own."""
+        return {
+            name: categorical(text or "(missing)" for text in self.texts(name, "group")) for name in names
+        }
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The names of the records, all of them different."""
+        texts = [text or "" for text in self.texts(name, "name")]
+        if len(set(texts)) < len(texts) or "" in texts:
+            raise BadInput(
+                f"data.name: {name!r} is empty in {texts.count('')} rows, and has {len(set(texts))} "
+                f"different values in {len(texts)} rows; name a column that identifies records, or leave it "
+                "out"
+            )
+        return tuple(texts)
 
     def membership(self, name: str) -> FileMembership:
         """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
@@ -184,6 +201,8 @@ class UserModelRecords:
     classes_known: bool  # otherwise only the probability of the true class is known
     class_names: tuple[Any, ...] = ()  # of the columns of answers, where they are known
     digest: str
+    names: tuple[str, ...] | None = None  # of the records, for their owner alone
+    groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)
 
     @property
     def losses(self) -> Reals:
@@ -222,6 +241,8 @@ def read_records(
             answers = queried.answers
             labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
+        called = None if data.name is None else columns.names(data.name)
+        groups = columns.groups(data.groups)
     records = UserModelRecords(
         membership=membership,
         labels=labels,
@@ -230,6 +251,8 @@ def read_records(
         classes_known=data.label is not None,
         class_names=names,
         digest="",
+        names=called,
+        groups=groups,
     )
     if challenger.model is not None:  # its weights may be in a file that the plan does not name
         identity.append(f"{records.losses.mean():.6g} {records.losses.std():.6g}")
@@ -346,7 +369,8 @@ def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
                 raise BadInput(
                     f"data.features: {name!r} is the label, which a model must not see; leave it out"
                 )
-    named = data.features or [name for name in columns.types if name not in (data.label, data.member)]
+    apart = (data.label, data.member, data.name, *data.groups)
+    named = data.features or [name for name in columns.types if name not in apart]
     for name in named:
         if not columns.holds_numbers(name):
             raise BadInput(
