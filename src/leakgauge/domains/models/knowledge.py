@@ -14,6 +14,7 @@ from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import GroupGame, StrongGame
 from leakgauge.domains.models.shadow_predictions import ShadowModels
+from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.domains.models.training.user_training import MemorizingTrainer, UserTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -66,6 +67,14 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
         return release.TrainingLossView(
             release.LazyModels(block), [training.shown for training in block], mean_losses
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckpointsKnowledge(BlackBoxKnowledge):
+    """The same, and the model at several epochs of its training; its ``trainer`` keeps them too."""
+
+    def view(self, block: Sequence[release.TrainingRound]) -> release.ModelsView:
+        return release.ModelsView(release.LazyCheckpoints(block), [training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -135,6 +144,9 @@ def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> 
             return BlindKnowledge(**_components(challenger, name))
         case "training_loss":
             return TrainingLossKnowledge(**_black_box(challenger))
+        case "checkpoints":
+            known = _black_box(challenger)
+            return CheckpointsKnowledge(**known | {"trainer": checkpointed(known["trainer"])})
         case _:
             return BlackBoxKnowledge(**_black_box(challenger))
 

@@ -23,6 +23,7 @@ from leakgauge.domains.models.shadow_predictions import (
     recorded_shadows,
     true_class_answers,
 )
+from leakgauge.domains.models.training.checkpoints import CheckpointedModel
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples, Trainer
 from leakgauge.domains.models.training.user_training import (
@@ -32,6 +33,7 @@ from leakgauge.domains.models.training.user_training import (
     training_records,
 )
 from leakgauge.domains.models.user_model import plan_tables
+from leakgauge.domains.models.user_model.model_query import ModelAnswers
 from leakgauge.domains.models.user_model.records import (
     UserModelRecords,
     doubtful_accuracy,
@@ -92,6 +94,7 @@ class UserModelRound:
     model: RecordedModel
     shown: Examples
     mean_loss: float
+    checkpoints: CheckpointedModel | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +139,11 @@ class Challenger(ChallengerDefaults):
         return self.members[None]
 
     def release(self, members: Bits, rng: Generator) -> list[UserModelRound]:
-        return [
-            UserModelRound(self.model, self._examples(~self.records.membership.reference), self._mean_loss())
-        ]
+        shown = self._examples(~self.records.membership.reference)
+        index = self.model.index
+        seen = [RecordedModel(index, one.log_probabilities[index.first]) for one in self.records.checkpoints]
+        checkpoints = CheckpointedModel(tuple(seen)) if seen else None
+        return [UserModelRound(self.model, shown, self._mean_loss(), checkpoints)]
 
     def control(self) -> NoControl:
         return NoControl(
@@ -223,11 +228,18 @@ class Challenger(ChallengerDefaults):
 
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
-        from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+        from leakgauge.domains.models.knowledge import (
+            BlackBoxKnowledge,
+            CheckpointsKnowledge,
+            TrainingLossKnowledge,
+        )
 
         if name == "blind":
             return self._blind()
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
+        if name == "checkpoints":
+            self._require_checkpoints()
+            kinds["checkpoints"] = CheckpointsKnowledge
         if name not in kinds:
             raise BadInput(
                 f"knowledge {name!r} is not possible for a finished model; use {', '.join(kinds)} or blind"
@@ -250,6 +262,23 @@ class Challenger(ChallengerDefaults):
             rows_are_numbered=self.options.recipe is None,
             features=numeric_features(self.records.features),
         )
+
+    def _require_checkpoints(self) -> None:
+        """Refuse an attacker who sees checkpoints where neither model nor shadows have any."""
+        if not self.records.checkpoints:
+            raise BadInput(
+                "knowledge 'checkpoints': the losses at checkpoints of the training are not given; name "
+                "their columns: data.losses"
+            )
+        models = () if self.shadows is None else self.shadows.models
+        n = len(self.records.checkpoints)
+        if not models or not all(
+            isinstance(one, CheckpointedModel) and len(one.checkpoints) == n for one in models
+        ):
+            raise BadInput(
+                f"knowledge 'checkpoints': shadow models are compared at the same {n} checkpoints; bring "
+                "their losses in challenger.shadows, as the array trajectories (models x rows x checkpoints)"
+            )
 
     def _blind(self) -> Any:
         from leakgauge.domains.models.knowledge import LabelledRecordsKnowledge
@@ -371,13 +400,14 @@ def _as_predicted(
     kind: plan_tables.LossKind = "other" if answers.log_probabilities.shape[1] == 1 else "cross_entropy"
     if predictions is None or not alone:
         return records, kind
-    if predictions.kind == "losses" and (predictions.values < 0).any():
+    if predictions.are_losses and (predictions.values < 0).any():
         kind = "other"
     logs = true_class_answers(answers.log_probabilities, records.labels)
     if kind == "other":
-        if predictions.kind != "losses":
+        if not predictions.are_losses:
             raise BadInput("challenger.shadows: the model has losses; give those of the shadow models too")
         logs = -records.losses[:, None]
+        records = replace(records, checkpoints=tuple(map(_of_true_class, records.checkpoints)))
     return replace(
         records,
         answers=replace(answers, log_probabilities=logs),
@@ -385,6 +415,11 @@ def _as_predicted(
         classes_known=False,
         groups=_label_groups(records) | dict(records.groups),
     ), kind
+
+
+def _of_true_class(answers: ModelAnswers) -> ModelAnswers:
+    """Negated losses alone, which are in the first column."""
+    return replace(answers, log_probabilities=answers.log_probabilities[:, :1])
 
 
 def _label_groups(records: UserModelRecords) -> dict[str, CategoricalColumn]:

@@ -33,7 +33,8 @@ class UserModelDataTable:
     """A file with a row for each record: whether it is a member, and answers of the model or features for it.
 
     Without a model the file holds its answers: the ``loss`` of each record, or the ``probability`` of its
-    true class, or the ``probabilities`` of all classes and the ``label``. With a model it holds ``features``,
+    true class, or the ``probabilities`` of all classes and the ``label``; or the ``losses`` at checkpoints of
+    its training, one column each, of which the last one is the model. With a model it holds ``features``,
     which are all columns of numbers unless they are named, and the ``label``. A loss is a cross-entropy,
     unless ``loss_kind`` is "other" or some losses are negative. ``name`` identifies a record, for its owner
     alone. ``group`` names columns by which exposure is shown, and within which a control splits records;
@@ -43,6 +44,7 @@ class UserModelDataTable:
     source: str
     member: str = "member"
     loss: str | None = None
+    losses: tuple[str, ...] | None = None
     probability: str | None = None
     probabilities: tuple[str, ...] | None = None
     label: str | None = None
@@ -52,10 +54,14 @@ class UserModelDataTable:
     group: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for key, names in (("probabilities", self.probabilities), ("features", self.features)):
+        for key, names in (
+            ("probabilities", self.probabilities),
+            ("features", self.features),
+            ("losses", self.losses),
+        ):
             if names is not None and not names:
                 raise BadInput(f"{key} is empty; name columns, or leave it out")
-        if self.loss_kind is not None and self.loss is None:
+        if self.loss_kind is not None and self.loss is None and self.losses is None:
             raise BadInput("loss_kind is about a column of losses; name it (loss), or leave it out")
         if self.probabilities is not None and len(self.probabilities) < 2:
             raise BadInput(
@@ -80,7 +86,8 @@ class UserModelDataTable:
     @property
     def answer_columns(self) -> list[str]:
         """The keys given for columns that hold answers of the model."""
-        return [name for name in ("loss", "probability", "probabilities") if getattr(self, name) is not None]
+        keys = ("loss", "losses", "probability", "probabilities")
+        return [name for name in keys if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +188,9 @@ def read_user_model_tables(
     if owner.model is None:
         if len(file.answer_columns) != 1:
             raise BadInput(
-                "data: name the column of the model's answers: one of loss, probability (of the true class) "
-                f"or probabilities (of all classes); got {' and '.join(file.answer_columns) or 'none'}. Or "
-                "name a model to query: challenger.model"
+                "data: name the column of the model's answers: one of loss, losses (at checkpoints), "
+                "probability (of the true class) or probabilities (of all classes); got "
+                f"{' and '.join(file.answer_columns) or 'none'}. Or name a model to query: challenger.model"
             )
         if file.features is not None:
             raise BadInput("data.features: without challenger.model features are not used; leave it out")

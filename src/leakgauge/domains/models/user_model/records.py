@@ -63,7 +63,17 @@ class RecordsFile:
 
     def require_all(self, data: UserModelDataTable) -> None:
         """Refuse a file that lacks columns that the plan names."""
-        keys = ("member", "loss", "probability", "probabilities", "label", "features", "name", "group")
+        keys = (
+            "member",
+            "loss",
+            "losses",
+            "probability",
+            "probabilities",
+            "label",
+            "features",
+            "name",
+            "group",
+        )
         named = {key: getattr(data, key) for key in keys if getattr(data, key) not in (None, ())}
         require_columns(named, list(self.types), self.path.name, "data")
 
@@ -203,6 +213,7 @@ class UserModelRecords:
     digest: str
     names: tuple[str, ...] | None = None  # of the records, for their owner alone
     groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)
+    checkpoints: tuple[model_query.ModelAnswers, ...] = ()  # of the training; the last one is the model
 
     @property
     def losses(self) -> Reals:
@@ -231,9 +242,10 @@ def read_records(
         membership = columns.membership(data.member)
         if challenger.model is None:
             rows, (answers, labels) = None, _answers_in_file(columns, data)
+            checkpoints = _checkpoints_in_file(columns, data)
             names: tuple[Any, ...] = ()
         else:
-            given = _feature_names(columns, data)
+            given, checkpoints = _feature_names(columns, data), ()
             rows = columns.matrix(given, "features")
             assert data.label is not None
             true = columns.labels(data.label)
@@ -253,6 +265,7 @@ def read_records(
         digest="",
         names=called,
         groups=groups,
+        checkpoints=checkpoints,
     )
     if challenger.model is not None:  # its weights may be in a file that the plan does not name
         identity.append(f"{records.losses.mean():.6g} {records.losses.std():.6g}")
@@ -349,7 +362,9 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[mo
         matrix = columns.matrix(data.probabilities, "probabilities")
         answers = model_query.from_outputs(matrix, len(matrix), where, "probabilities")
         return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)[0]
-    if data.loss is not None:
+    if data.losses is not None:
+        answers = _checkpoints_in_file(columns, data)[-1]
+    elif data.loss is not None:
         losses = columns.numbers(data.loss, "loss")
         answers = model_query.from_losses(
             losses, f"data.loss: {data.loss!r}", loss_kind(losses, data.loss_kind)
@@ -359,6 +374,18 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[mo
         values = columns.numbers(data.probability, "probability")
         answers = model_query.from_true_probabilities(values, f"data.probability: {data.probability!r}")
     return answers, np.zeros(len(answers.log_probabilities), dtype=np.int64)
+
+
+def _checkpoints_in_file(
+    columns: RecordsFile, data: UserModelDataTable
+) -> tuple[model_query.ModelAnswers, ...]:
+    """The answers at each checkpoint, from its column of losses; all losses are of one kind."""
+    if data.losses is None:
+        return ()
+    losses = columns.matrix(data.losses, "losses")
+    kind = loss_kind(losses, data.loss_kind)
+    pairs = zip(data.losses, losses.T)
+    return tuple(model_query.from_losses(one, f"data.losses: {name!r}", kind) for name, one in pairs)
 
 
 def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
