@@ -103,7 +103,7 @@ class Challenger(ChallengerDefaults):
                 digest=sha256(f"control {self.targets_digest} {self.relation}".encode()).hexdigest(),
                 notes=(),
             )
-        small = control_data(self.game, self.relation, self.table.classes)
+        small = control_data(self.game, self.relation, self.table.classes, self.trainer)
         trainer = control_trainer(self.trainer, small.setup.game)
         identity = (
             "control",
@@ -251,11 +251,15 @@ def build(
     if "dp_training" in challenger:
         return watched.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     options = plan_tables.read_challenger_table(challenger)
-    if mechanism.get("name") in plan_tables.mean_mechanisms():
+    noisy_sums = mechanism.get("name") in plan_tables.mean_mechanisms()
+    if noisy_sums and not plan_tables.trains_means(options):
         if trained_alone := sorted({"trainer", *plan_tables.TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
-    training = plan_tables.read_training_mechanism(mechanism)
+    if noisy_sums:
+        training = means.sum_mechanism(mechanism)
+    else:
+        training = plan_tables.read_training_mechanism(mechanism)
     own_training = None if options.train is None else load_training(options.train, folder, "challenger.train")
     trainer = options.read_trainer()
     if "member" in data:

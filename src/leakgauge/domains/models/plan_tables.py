@@ -19,6 +19,7 @@ from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
+MEANS_TRAINER = "noisy_mean"
 DEFAULT_TARGETS = 100
 EXPOSURE_SHADOWS = 64
 MOST_VALUES = 10**9  # of generated rows
@@ -248,6 +249,12 @@ class ModelsChallengerTable:
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
         """The number of records in question in a round of a model with ``members``."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
+
+
+def trains_means(options: ModelsChallengerTable) -> bool:
+    """Whether the trainer computes means of rows, whose sums can have noise."""
+    trainer = options.trainer
+    return (trainer if isinstance(trainer, str) else trainer.get("name")) == MEANS_TRAINER
 
 
 def trains_user_code(challenger: Mapping[str, Any]) -> bool:
