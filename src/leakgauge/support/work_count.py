@@ -52,26 +52,42 @@ class WorkSample:
     shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
     _done: dict[Hashable, tuple[Any, float, int]] = field(default_factory=dict)
 
-    def take(self, kind: Hashable, do: Callable[[], Any]) -> Any:
-        """Carry out a step, or return the result of the one before, and add up the time it saves."""
+    def take(self, kind: Hashable, do: Callable[[], Any], times: float = 1.0) -> Any:
+        """Carry out a step, or return the result of the one before, and add up the time it saves.
+
+        The step would take so many ``times`` as long as what is carried out.
+        """
         result, seconds, n = self._done.get(kind, (None, float("inf"), 0))
         if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG):
             self.skipped_seconds += seconds
             return result
         start = perf_counter()
         result = do()
-        self._done[kind] = result, min(seconds, perf_counter() - start), n + 1
+        own = perf_counter() - start
+        self.skipped_seconds += (times - 1) * own
+        self._done[kind] = result, min(seconds, times * own), n + 1
         return result
 
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
 
 
-def counted_work(what: str, kind: Hashable, do: Callable[[], Result]) -> Result:
-    """Count a step and carry it out; where work is sampled, perhaps another result of its kind."""
+def counted_work(
+    what: str,
+    kind: Hashable,
+    do: Callable[[], Result],
+    part: tuple[float, Callable[[], Result]] | None = None,
+) -> Result:
+    """Count a step and carry it out; where work is sampled, perhaps another result of its kind.
+
+    A ``part`` of the step is enough for a sample: how many times as long the step takes, and the part.
+    """
     count_work(what)
     sample = _sample.get()
-    return do() if sample is None else sample.take(kind, do)
+    if sample is None:
+        return do()
+    times, sampled = part or (1.0, do)
+    return sample.take(kind, sampled, times)
 
 
 def current_sample() -> WorkSample | None:

@@ -23,7 +23,7 @@ from leakgauge.domains.models.training.trainer import (
     cross_entropy,
     training_kind,
 )
-from leakgauge.domains.models.training.trainers.network import network_recipe
+from leakgauge.domains.models.training.trainers.network import counted_training, network_recipe
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import report_progress
 from leakgauge.support.threads import numpy_single_threaded
@@ -61,10 +61,8 @@ class TrainingRound:
     @cached_property
     def model(self) -> Classifier:
         rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
-        return counted_work(
-            TRAINING,
-            training_kind(self.trainer, rows),
-            lambda: self.trainer.fit(rows, rng, report_progress, self.rows.present),
+        return counted_training(
+            self.trainer, rows, lambda how: how.fit(rows, rng, report_progress, self.rows.present)
         )
 
     @cached_property
