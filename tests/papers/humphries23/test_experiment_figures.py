@@ -36,7 +36,7 @@ def test_close_to_perfect_is_judged_as_printed(show):
     found = at(cells, "stated", "average", "ε = 1, non-IID")
     assert found.verdict is Agreement.DIFFERS
     assert found.published.written == "1.0"
-    assert "draws less than a perfect advantage" in found.reason
+    assert "“Close to perfect” is read as 1.0" in found.reason
 
 
 def test_numbers_that_are_only_drawn_are_not_published(show):

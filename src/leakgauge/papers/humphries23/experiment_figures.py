@@ -102,7 +102,9 @@ def worded_number(
     setting: str, ours: comparison.OurNumber, words: str, *, real: bool
 ) -> comparison.ComparedNumber:
     """A number beside words of the paper that have none: it is shown, and not compared."""
-    return comparison.ComparedNumber(setting=setting, ours=ours, drawn=real, why=words)
+    return comparison.ComparedNumber(
+        setting=setting, ours=ours, drawn=real, why=words if real else OTHER_ROWS
+    )
 
 
 def verdicts_of(experiment: plans.Experiment, played: paper.PlayedItem) -> plans.ExperimentVerdicts:
