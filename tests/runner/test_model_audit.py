@@ -47,9 +47,8 @@ def fit_cnn(X, y, rng):
         torch.nn.functional.cross_entropy(net(images), labels).backward()
         optimizer.step()
 
-    def chances(rows):
-        logits = net(torch.as_tensor(rows, dtype=torch.float32)).double()
-        return torch.softmax(logits, 1).detach().numpy()
+    def chances(rows):  # in single precision, as a network answers
+        return torch.softmax(net(torch.as_tensor(rows, dtype=torch.float32)), 1).detach().numpy()
 
     return chances
 
@@ -128,20 +127,23 @@ def test_lira_and_rmia_agree_with_published_formulas_on_the_same_shadows(kind):
         shadows={"probabilities": said, "included": included},
         attacks=["lira", "rmia"],
     )
-    true = np.take_along_axis(said, labels[None, :, None], axis=2)[:, :, 0].astype(np.float64)
-    seen = model(rows)[np.arange(n), labels].astype(np.float64)
+    is_label = labels[:, None] == np.arange(3)
 
-    def odds(chances):
-        return np.log(chances + 1e-45) - np.log(1 - chances + 1e-45)
+    def true(chances):
+        return np.where(is_label, chances, 0).sum(axis=-1, dtype=np.float64)
+
+    def odds(chances):  # as in the published code: the other classes are summed, for 1 - p is rounded
+        others = np.where(is_label, 0, chances).sum(axis=-1, dtype=np.float64)
+        return np.log(true(chances) + 1e-45) - np.log(others + 1e-45)
 
     def bounded(values):  # where a forest is certain: one beyond the largest log-odds of a shadow that is not
-        shadow = np.abs(odds(true))
+        shadow = np.abs(odds(said))
         largest = shadow[shadow < 30].max() + 1 if (shadow > 100).any() else np.inf
         return np.clip(values, -largest, largest)
 
     formulas = {
-        "lira": published_lira(bounded(odds(true)), included, bounded(odds(seen))),
-        "rmia": published_rmia(true, included, seen),
+        "lira": published_lira(bounded(odds(said)), included, bounded(odds(model(rows)))),
+        "rmia": published_rmia(true(said), included, true(model(rows))),
     }
     for found in result:
         scores = formulas[found.attack]
@@ -279,6 +281,53 @@ def test_model_with_classes_in_another_order_is_refused(trained):
     with pytest.raises(BadInput, match=r"right about \d+% of the rows.*classes in another order"):
         audit((rows, labels, members, shifted))
     assert len(audit((rows, labels, members, shifted), accuracy_check=False)) == 1
+
+
+@pytest.mark.parametrize("accuracy", [0.85, 0.7, 0.62])
+def test_two_classes_in_another_order_are_refused(accuracy):
+    """A model that is right about 85 % of its rows is right about 15 % of them with its columns swapped."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(2, size=2000)
+    said = np.where(rng.random(2000) < accuracy, labels, 1 - labels)
+    rows, members = np.column_stack([np.arange(2000), said]).astype(float), np.arange(2000) < 1000
+
+    def model(given):
+        return np.eye(2)[given[:, 1].astype(int)] * 0.8 + 0.1
+
+    assert len(audit((rows, labels, members, model), attacks=["loss_threshold"])) == 1
+
+    def swapped(given):
+        return model(given)[:, ::-1]
+
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*wrong columns: name the classes"):
+        audit((rows, labels, members, swapped))
+
+
+def test_honest_models_that_learned_nothing_are_not_refused():
+    """Guesses, of any frequency of the classes, are far below guesses at most once in 30,000 times."""
+    rng = np.random.default_rng(8)
+    for share in (0.5, 0.2, 0.05):
+        for _ in range(20):
+            labels = (rng.random(400) < share).astype(int)
+            rows = rng.random((400, 1))
+
+            def guess(given, share=share):
+                return np.column_stack([given[:, 0], 1 - given[:, 0]]) * 0.2 + [[0.8 - share, share]]
+
+            assert len(audit((rows, labels, np.arange(400) < 200, guess), attacks=["loss_threshold"])) == 1
+
+
+def test_columns_of_a_file_in_another_order_are_refused(trained, tmp_path):
+    import pandas as pd
+
+    rows, labels, members, _ = trained
+    names = [f"x{i}" for i in range(rows.shape[1])]
+    frame = pd.DataFrame(rows, columns=names)
+    model = forest(random_state=1).fit(frame[members], labels[members])
+    for order, name in ((names, "same"), (names[::-1], "other")):
+        frame[order].assign(y=labels).to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.raises(BadInput, match=r"another order.*features = \['x0', 'x1'"):
+        leakgauge.audit_model(model, *[str(tmp_path / "other.csv"), "y"] * 2)
 
 
 def test_model_that_is_probably_misread_is_noted():

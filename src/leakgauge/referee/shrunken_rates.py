@@ -22,8 +22,8 @@ class ShrunkenRates:
     deviation: Reals
 
 
-def shrunken_rates(successes: npt.NDArray[np.int64], trials: int) -> ShrunkenRates:
-    """Estimate a rate for each unit from its number of successes, all with the same number of trials.
+def shrunken_rates(successes: npt.NDArray[np.int64], trials: int | npt.NDArray[np.int64]) -> ShrunkenRates:
+    """Estimate a rate for each unit from its number of successes; each may have its own number of trials.
 
     Rates follow an unknown distribution over the units, which is fitted by maximum likelihood on a grid
     without any assumption on its shape (Kiefer and Wolfowitz 1956, by expectation-maximisation). The rate of
@@ -33,11 +33,14 @@ def shrunken_rates(successes: npt.NDArray[np.int64], trials: int) -> ShrunkenRat
     np.float64(0.5)
     """
     counts = np.asarray(successes)
-    if trials < 1 or not ((counts >= 0) & (counts <= trials)).all():
+    totals = np.broadcast_to(trials, counts.shape)
+    if not ((totals >= 1) & (counts >= 0) & (counts <= totals)).all():
         raise BadInput(f"successes must be between 0 and the {trials} trials")
     grid = np.linspace(0.0, 1.0, _GRID)
-    seen, place, units = np.unique(counts, return_inverse=True, return_counts=True)
-    likelihood = stats.binom.pmf(seen[:, None], trials, grid)  # different counts x grid
+    pairs = np.stack([counts, totals])
+    seen, place, units = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    place = place.reshape(-1)
+    likelihood = stats.binom.pmf(seen[0][:, None], seen[1][:, None], grid)  # different counts x grid
     posterior = likelihood * _mixing_weights(likelihood, units / counts.size)
     posterior /= posterior.sum(axis=1, keepdims=True)
     mean = posterior @ grid

@@ -191,7 +191,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
     play(RoundBlock(0, range(few)))  # the first call loads libraries
-    few_seconds, _ = _seconds_and_work(play, few)
+    few_seconds, few_work = _seconds_and_work(play, few)
     some_seconds, some_work = _seconds_and_work(play, some)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _extrapolate([(few, few_seconds), (some, some_seconds)], block)
@@ -199,7 +199,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     targets = challenger.n_targets
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
-    work = study_work + _scaled(some_work, audit.rounds / some)
+    work = study_work + _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
     further = 0 if limits is None else limits.beyond * n_blocks * len(audit.contenders)
     if further:
         work[REQUEST] += further
@@ -248,16 +248,25 @@ def _control_cost(
     if not adversaries:
         return _ControlCost(0, study_seconds, study_work, said)
     rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
-    few_seconds, _ = _seconds_and_work(play, _CONTROL_FEW)
+    few_seconds, few_work = _seconds_and_work(play, _CONTROL_FEW)
     some_seconds, some_work = _seconds_and_work(play, _CONTROL_SOME)
-    work = study_work + _scaled(some_work, rounds / _CONTROL_SOME)
+    work = study_work + _work_of_rounds([(_CONTROL_FEW, few_work), (_CONTROL_SOME, some_work)], rounds, 1)
     playing = _extrapolate([(_CONTROL_FEW, few_seconds), (_CONTROL_SOME, some_seconds)], rounds)
     seconds = max(playing, _seconds_of_requests(work, control.request_limits))
     return _ControlCost(rounds, study_seconds + seconds, work, said)
 
 
-def _scaled(work: Counter[str], factor: float) -> Counter[str]:
-    return Counter({what: round(n * factor) for what, n in work.items()})
+def _work_of_rounds(points: list[tuple[int, Counter[str]]], rounds: int, n_blocks: int) -> Counter[str]:
+    """The steps of all rounds, from those of few and of some: so many for each round, and for each block.
+
+    A training whose steps are rounds is one step of work for many of them.
+    """
+    (few, low), (some, high) = points
+    work: Counter[str] = Counter()
+    for what, n in high.items():
+        slope = max(n - low[what], 0) / (some - few) if some > few else n / some
+        work[what] = round(slope * rounds + max(n - slope * some, 0.0) * n_blocks)
+    return work
 
 
 def _seconds_of_requests(work: Counter[str], limits: RequestLimits | None) -> float:

@@ -56,6 +56,7 @@ def audit_model(
     workers: int = 1,
     cache: bool = True,
     accuracy_check: bool = True,
+    control: bool = False,
 ) -> RunResult:
     """Measure how well the training members of a finished model can be identified.
 
@@ -88,6 +89,9 @@ def audit_model(
         workers: How many shadow models are trained at the same time.
         cache: Keeps trainings in the user's cache folder, so that they are not repeated.
         accuracy_check: Refuses a model that is wrong about most rows that it was trained on.
+        control: Audits, instead of the model, one trained by `train` after members and others were pooled and
+            split anew at random: what attacks find in your model but not there is what distinguishes your
+            members from the others.
 
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
@@ -102,6 +106,7 @@ def audit_model(
         "delta": convert_value(float, delta, "delta"),
         "cache": convert_value(bool, cache, "cache"),
         "accuracy_check": convert_value(bool, accuracy_check, "accuracy_check"),
+        "control": convert_value(bool, control, "control"),
     }
     with naming_arguments(*ARGUMENTS):
         challenger, usual = prepare(

@@ -32,6 +32,7 @@ def audit_training(
     coin: Literal["step", "training"] = "step",
     canary: Literal["dirac", "mislabelled"] = "dirac",
     canaries: int | None = None,
+    initial_weights: Literal["own", "crafted"] = "own",
     rounds: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
@@ -61,6 +62,8 @@ def audit_training(
             with Opacus.
         canaries: The number of black-box canaries, instead of canaries in steps: `train` gets `canaries`,
             which of them are in the data, and returns the loss of each.
+        initial_weights: "crafted": all trainings start where one without noise and canaries ended, where
+            other records move the model least; a loop written by hand calls `watch.start_from`.
         rounds: How many steps are counted (as many as a training has, unless given), or trainings (400), or
             trainings with black-box canaries (1).
         confidence: The confidence level of the finding and of all intervals.
@@ -80,6 +83,7 @@ def audit_training(
     }
     name = getattr(train, "__name__", type(train).__name__)
     table = {"dp_training": name, "claim": claim, "coin": coin, "canary": canary, "canaries": canaries}
+    table["initial_weights"] = initial_weights
     table = {key: value for key, value in table.items() if value is not None}
     table["claim"] = {key: value for key, value in claim.items() if value is not None}
     domain, set_up = domain_with_training_audit()

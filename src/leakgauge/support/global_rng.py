@@ -2,16 +2,18 @@
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 
+Result = TypeVar("Result")
 _GENERATOR_TYPES = (Generator, np.random.RandomState, random.Random)
 
 
@@ -37,6 +39,23 @@ def seeded_global_generators(rng: Generator) -> Iterator[None]:
         np.random.set_state(numpy_before)  # noqa: NPY002
         if torch is not None:
             torch.random.set_rng_state(torch_before)
+
+
+def call_seeded(function: Callable[[Generator], Result], rng: Generator) -> Result:
+    """Call a function with a copy of a stream, the global generators seeded from it.
+
+    If the first call loads torch, its generator was not seeded yet: the function is then called again, so
+    that the first result in a process is the same as any other.
+    """
+    loaded = "torch" in sys.modules
+    result = _call_once(function, rng)
+    return result if loaded or "torch" not in sys.modules else _call_once(function, rng)
+
+
+def _call_once(function: Callable[[Generator], Result], rng: Generator) -> Result:
+    own = deepcopy(rng)
+    with seeded_global_generators(own):
+        return function(own)
 
 
 def refuse_own_generator(function: Any, where: str) -> None:

@@ -52,42 +52,59 @@ class WorkSample:
     shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
     _done: dict[Hashable, tuple[Any, float, int, Counter[str]]] = field(default_factory=dict)
 
-    def take(self, kind: Hashable, do: Callable[[], Any]) -> Any:
-        """Carry out a step, or return the result of the one before, and add up the time and work it saves."""
+    def take(self, kind: Hashable, do: Callable[[], Any], times: float = 1.0) -> Any:
+        """Carry out a step, or return the result of the one before, and add up the time and work it saves.
+
+        The step would take so many ``times`` as long as what is carried out.
+        """
         result, seconds, n, work = self._done.get(kind, (None, float("inf"), 0, Counter[str]()))
         if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG):
             self.skipped_seconds += seconds
-            for what, times in work.items():
-                count_work(what, times)
+            for what, count in work.items():
+                count_work(what, count)
             return result
         start, skipped = perf_counter(), self.skipped_seconds
         with counting_work() as work:
             result = do()
-        for what, times in work.items():
-            count_work(what, times)
-        taken = perf_counter() - start + self.skipped_seconds - skipped
-        self._done[kind] = result, min(seconds, taken), n + 1, work
+        for what, count in work.items():
+            count_work(what, count)
+        own = perf_counter() - start + self.skipped_seconds - skipped
+        self.skipped_seconds += (times - 1) * own
+        self._done[kind] = result, min(seconds, times * own), n + 1, work
         return result
 
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
 
 
-def counted_work(what: str, kind: Hashable, do: Callable[[], Result]) -> Result:
-    """Count a step and carry it out; where work is sampled, perhaps another result of its kind."""
+def counted_work(
+    what: str,
+    kind: Hashable,
+    do: Callable[[], Result],
+    part: tuple[float, Callable[[], Result]] | None = None,
+) -> Result:
+    """Count a step and carry it out; where work is sampled, perhaps another result of its kind.
+
+    A ``part`` of the step is enough for a sample: how many times as long the step takes, and the part.
+    """
     count_work(what)
-    return sampled_work(kind, do)
+    return sampled_work(kind, do, part)
 
 
-def sampled_work(kind: Hashable, do: Callable[[], Result]) -> Result:
-    """Carry out a step; where work is sampled, perhaps return another result of its kind.
+def sampled_work(
+    kind: Hashable, do: Callable[[], Result], part: tuple[float, Callable[[], Result]] | None = None
+) -> Result:
+    """Carry out a step, or its ``part``; where work is sampled, perhaps return another result of its kind.
 
     >>> with sampling_work():
     ...     print([sampled_work("split", lambda: number) for number in (1, 2, 3)])
     [1, 2, 2]
     """
     sample = _sample.get()
-    return do() if sample is None else sample.take(kind, do)
+    if sample is None:
+        return do()
+    times, sampled = part or (1.0, do)
+    return sample.take(kind, sampled, times)
 
 
 def current_sample() -> WorkSample | None:

@@ -3,6 +3,7 @@
 SEPARATES_ALL = False  # a model does not keep all that it was trained on
 BLIND_ROUNDS = 400  # models are trained one by one
 SHARED_RELEASES = True  # models are trained once for all attacks on the same game
+AT_NIGHT = ("one_threshold", "two_threshold")  # they read what trajectory_likelihood reads
 
 
 LOOP = """

@@ -221,3 +221,87 @@ def test_a_finished_model_gives_scores_and_probabilities_that_tell_members(tmp_p
     probability = columns["membership_probability"]
     assert probability[members].mean() - probability[~members].mean() > 0.3
     assert "score,membership_probability" in (tmp_path / "run" / "exposure.csv").read_text().splitlines()[0]
+
+
+LOSSES_PLAN = """
+[[audit]]
+name = "losses"
+domain = "models"
+rounds = 1
+data = {{ source = "losses.csv", loss = "loss", loss_kind = "other", name = "id", group = ["site", "sex"] }}
+challenger = {{ game = "given", shadows = "shadows.npz"{more} }}
+attacks = [{{ name = "lira" }}]
+"""
+
+
+def write_losses(folder: Path, more: str = "") -> Path:
+    """Losses whose distribution is known; shadows of which each record is in a random number."""
+    rng = np.random.default_rng(9)
+    separation = np.where(np.arange(1_000) % 4 == 0, 3.5, 0.0)
+    included = rng.random((48, 1_000)) < 0.5
+    members = rng.random(1_000) < 0.5
+    level = rng.normal(0, 3, 1_000)
+    losses = level - np.where(included, separation, 0) + rng.normal(size=included.shape)
+    own = level - np.where(members, separation, 0) + rng.normal(size=1_000)
+    np.savez(folder / "shadows.npz", losses=losses, included=included)
+    rows = [f"{own[i]},{int(members[i])},{'ab'[i % 4 == 0]},{'fm'[i % 2]},patient {i}" for i in range(1_000)]
+    (folder / "losses.csv").write_text("\n".join(["loss,member,site,sex,id", *rows]) + "\n")
+    (folder / "plan.toml").write_text(LOSSES_PLAN.format(more=more))
+    return folder / "plan.toml"
+
+
+def test_exposure_from_predictions_made_elsewhere_is_the_closed_form(tmp_path: Path) -> None:
+    (exposed,) = leakgauge.expose(write_losses(tmp_path), out=tmp_path / "run")
+    found, exposed_ones = exposed.exposure.against[0], np.arange(1_000) % 4 == 0
+    assert exposed.exposure.names[3] == "patient 3"
+    for chosen, separation in ((exposed_ones, 3.5), (~exposed_ones, 0.0)):
+        assert found.accuracy[chosen].mean() == pytest.approx(stats.norm.cdf(separation / 2), abs=0.02)
+        assert found.auc[chosen].mean() == pytest.approx(stats.norm.cdf(separation / np.sqrt(2)), abs=0.02)
+    sizes = {(group.group, group.value): group for group in exposed.exposure.groups}
+    assert sizes["site", "b"].people == 250
+    assert sizes["site", "b"].accuracy == pytest.approx(stats.norm.cdf(3.5 / 2), abs=0.02)
+    assert {"site", "sex", "hard for models without it"} == {group for group, _ in sizes}
+    page = (tmp_path / "run" / "exposure.html").read_text()
+    assert "site: b" in page
+    assert "patient 3" not in page
+    assert "patient 3" in (tmp_path / "run" / "exposure.csv").read_text()
+
+
+def test_named_records_alone_are_stated(tmp_path: Path) -> None:
+    path = write_losses(tmp_path, ', targets = { names = ["patient 8", "patient 3"] }')
+    (exposed,) = leakgauge.expose(path, out=tmp_path / "run")
+    assert exposed.exposure.names.tolist() == ["patient 8", "patient 3"]
+    assert exposed.exposure.against[0].accuracy[0] > 0.9
+    leakgauge.run(path, out=tmp_path / "run")
+    for name in ("report.html", "verdicts.json", "exposure.html", "exposure.json"):
+        assert "patient 8" not in (tmp_path / "run" / name).read_text()
+    with pytest.raises(BadInput, match=r"no record is called 'patient x'; names are those of data\.name"):
+        leakgauge.expose(write_losses(tmp_path, ', targets = { names = ["patient x"] }'), out=tmp_path / "no")
+
+
+def test_too_few_models_elsewhere_are_refused(tmp_path: Path) -> None:
+    path = write_losses(tmp_path)
+    with np.load(tmp_path / "shadows.npz") as stored:
+        few = {name: values[:6] for name, values in stored.items()}
+    np.savez(tmp_path / "shadows.npz", **few)
+    with pytest.raises(BadInput, match="exposure needs at least 4 of each for every record"):
+        leakgauge.expose(path, out=tmp_path / "run")
+
+
+def test_targets_of_a_game_are_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [f"{a:.4f},{b:.4f},{int(a > 0)},id{i}" for i, (a, b) in enumerate(rng.normal(size=(80, 2)))]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,y,id", *rows]) + "\n")
+    plan = PLAN.replace('source = "synthetic", rows = 300, features = 6, flip = 0.15', 'source = "rows.csv"')
+    plan = plan.replace('source = "rows.csv"', 'source = "rows.csv", label = "y", name = "id"')
+    plan = plan.replace("members = 150, targets = 10", 'members = 20, targets = { names = ["id7", "id41"] }')
+    (tmp_path / "plan.toml").write_text(plan)
+    from leakgauge import catalog
+    from leakgauge.plan import read_plan
+
+    read = read_plan(tmp_path / "plan.toml")
+    challenger = catalog.build_challenger(read.audits[0], read)
+    records = challenger.exposed_records()
+    assert records.names[challenger.game.targets].tolist() == ["id7", "id41"]
+    assert not set(challenger.setup.reference) & set(challenger.game.targets)
+    assert records.features.shape[1] == 2

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from leakgauge.domains.models.games.member_split import MemberSplit
 from leakgauge.domains.models.property_inference import (
     blind_control,
     component_log_odds,
@@ -131,9 +130,8 @@ def test_wide_tables_need_no_pairwise_columns():
 
 
 def split(n):
-    nobody = np.empty(0, dtype=np.int64)
     rows = np.arange(2 * n)
-    return MemberSplit(members=rows[:n], others=rows[n:], rest=nobody, validation=nobody, description="")
+    return rows[:n], rows[n:]
 
 
 def table(shift, n, rng):

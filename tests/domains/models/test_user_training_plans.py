@@ -1,11 +1,15 @@
 """Plans whose models, and shadow models, are trained by code of the user."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import leakgauge
 from domains.models.user_model.plans import write_csv
+from leakgauge.catalog import prepare_audit
 from leakgauge.core.errors import BadInput
+from leakgauge.plan import plan_of
 
 CODE = """
 import numpy as np
@@ -123,3 +127,36 @@ def test_mistakes_in_the_table_are_named(folder, challenger, message):
     with pytest.raises(BadInput, match=message):
         leakgauge.run(plan({"members": 40, "targets": 20, **challenger}, [LIRA]), out=folder / "out")
     assert not (folder / "out").exists()
+
+
+def trainer_of_attacker(challenger, knowledge, data=None):
+    table = plan(challenger, [{**LIRA, "knowledge": knowledge}], data)
+    (audit,) = plan_of(table).audits
+    game = prepare_audit(audit, plan_of(table))
+    (known,) = game.knowledges.values()
+    return game.challenger, known.trainer
+
+
+def test_attacker_has_only_records_of_its_own_and_the_targets(folder):
+    """Neither the rows nor the raw records of other members are anywhere in what it knows."""
+    challenger, trainer = trainer_of_attacker(GAME, "black_box")
+    own = {*challenger.setup.reference.tolist(), *challenger.game.targets.tolist()}
+    assert len(trainer.records) == len(own) == 120
+    held = pickle.dumps(trainer.records)
+    others = np.setdiff1d(np.arange(200), list(own))
+    assert not any(challenger.table.rows[row].tobytes() in held for row in others)
+    assert any(challenger.table.rows[row].tobytes() in held for row in own)
+    with pytest.raises(BadInput, match="not one of the records"):
+        trainer.fit(challenger.table.take(others), np.random.default_rng(0))
+
+
+def test_attacker_never_trains_on_records_that_rounds_show(folder):
+    dependence = {"name": "clusters"}
+    game = {"train": "mine:fit", "game": "mixture", "members": 20, "targets": 10, "dependence": dependence}
+    challenger, trainer = trainer_of_attacker(game, "components")
+    pool = np.setdiff1d(np.arange(200), challenger.setup.reference)
+    with pytest.raises(BadInput, match="not one of those that this attacker has"):
+        trainer.fit(challenger.table.take(pool[:20]), np.random.default_rng(0))
+    trained = trainer.fit(challenger.table.take(challenger.setup.reference), np.random.default_rng(0))
+    assert trained.log_probabilities(challenger.table.rows[pool]).shape == (pool.size, 2)
+    assert not hasattr(trainer.records, "raw")

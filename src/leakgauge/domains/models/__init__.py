@@ -23,6 +23,10 @@ DOMAIN = Domain(
             title="attacker who can query the model and knows the members' mean loss",
             meaning="The same as a black box, and the mean loss of the members",
         ),
+        "checkpoints": Term(
+            title="attacker who can query the model at several epochs of its training",
+            meaning="The same as a black box, for up to ten checkpoints of the training",
+        ),
         "components": Term(
             title="attacker who can query the model and knows where records come from",
             meaning="The same as a black box, and which of its rows are of which component",
@@ -37,6 +41,7 @@ DOMAIN = Domain(
         ),
     },
     controls=("blind",),
+    private_keys=("names",),
     mechanisms="plan_tables:mechanism_lines",
     tunable=(
         Tunable(
@@ -70,6 +75,7 @@ DOMAIN = Domain(
         ),
         "shadows": Term(title="Shadows", meaning="models that the attacker trained on rows of its own"),
         "rows_per_shadow": Term(title="Rows of a shadow", meaning="how many each was trained on, on average"),
+        "checkpoints": Term(title="Checkpoints", meaning="epochs at which each model is seen"),
         "population": Term(
             title="Population", meaning="rows, no members, that a record is compared with in a round"
         ),

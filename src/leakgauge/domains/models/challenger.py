@@ -103,7 +103,7 @@ class Challenger(ChallengerDefaults):
                 digest=sha256(f"control {self.targets_digest} {self.relation}".encode()).hexdigest(),
                 notes=(),
             )
-        small = control_data(self.game, self.relation, self.table.classes)
+        small = control_data(self.game, self.relation, self.table.classes, self.trainer)
         trainer = control_trainer(self.trainer, small.setup.game)
         identity = (
             "control",
@@ -122,12 +122,12 @@ class Challenger(ChallengerDefaults):
         )
 
     def exposed_records(self) -> ExposedRecords:
-        """All rows of the table, each of which may be in a training; their names are their numbers."""
+        """All rows of the table, each of which may be in a training; without names, by their numbers."""
         described = self.described
         assert described is not None
         return ExposedRecords(
             examples=self.table,
-            names=np.arange(len(self.table)).astype(np.str_),
+            names=np.array(described.record_names or range(len(self.table))).astype(np.str_),
             trainer=self.trainer,
             n_members=self.game.slots,
             n_shadows=self.n_shadows,
@@ -176,7 +176,8 @@ def build_trained(
             replace(options, trainer="", epochs=None, batch=None, hidden=None, rate=None, sampling=None),
             seed,
         )
-        control = blind_control(table, setup.game.split(rng), repr(split), rng)
+        drawn = setup.game.split(rng)
+        control = blind_control(table, (drawn.members, drawn.others), repr(split), rng)
         notes = (*notes, *([] if control is None else [control.note]))
     identity = "\n".join((loaded.digest, repr(options), repr(trainer), repr(mechanism)))
     return Challenger(
@@ -250,11 +251,15 @@ def build(
     if "dp_training" in challenger:
         return watched.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     options = plan_tables.read_challenger_table(challenger)
-    if mechanism.get("name") in plan_tables.mean_mechanisms():
+    noisy_sums = mechanism.get("name") in plan_tables.mean_mechanisms()
+    if noisy_sums and not plan_tables.trains_means(options):
         if trained_alone := sorted({"trainer", *plan_tables.TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
-    training = plan_tables.read_training_mechanism(mechanism)
+    if noisy_sums:
+        training = means.sum_mechanism(mechanism)
+    else:
+        training = plan_tables.read_training_mechanism(mechanism)
     own_training = None if options.train is None else load_training(options.train, folder, "challenger.train")
     trainer = options.read_trainer()
     if "member" in data:

@@ -16,6 +16,7 @@ from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.domains.models.training.trainers.network import NetworkTrainer
+from leakgauge.domains.models.training.trainers.noisy_mean import MeansTrainer
 
 TARGETS, MEMBERS, POOL, REFERENCE = 10, 40, 100, 240  # rows
 REFERENCE_CANARIES = 60  # of the reference rows
@@ -24,6 +25,7 @@ COMPONENT_MEMBERS, COMPONENT_POOL, COMPONENT_REFERENCE = 60, 120, 60  # rows, of
 COMPONENT_UNUSUAL = 20  # every twentieth row of a component has the wrong label
 MOST_UNITS, EPOCHS, RATE = 32, 150, 0.03
 NOISY_EPOCHS = 50  # each step with noise takes longer, and an attack may follow them all
+SHARPNESS = 100.0  # of means
 FAINT_SIGMA = 1e-3  # for attacks that need the noise of each step
 
 
@@ -35,11 +37,19 @@ class ControlData:
     setup: GameSetup
 
 
-def control_data(game: membership_game.MembershipGame, relation: Relation, classes: int) -> ControlData:
-    """Rows that suit the game: canaries, or components that contradict each other."""
+def control_data(
+    game: membership_game.MembershipGame, relation: Relation, classes: int, trainer: PreparedTrainer
+) -> ControlData:
+    """Rows that suit the game: canaries, or components that contradict each other.
+
+    A mean hides a canary behind what ordinary rows vary in, so where means are trained they vary in nothing.
+    """
     if game.depends or game.targets is None:
         return _components(classes)
-    return _canaries(game, relation, classes)
+    made = _canaries(game, relation, classes)
+    if isinstance(trainer, MeansTrainer):
+        made.table.rows[:, 0] = 0.0
+    return made
 
 
 def _canaries(game: membership_game.MembershipGame, relation: Relation, classes: int) -> ControlData:
@@ -99,6 +109,9 @@ def control_trainer(trainer: PreparedTrainer, game: membership_game.MembershipGa
 
     The attack that follows the steps of a training compares them by their noise, so there it is faint.
     """
+    if isinstance(trainer, MeansTrainer):
+        sharp = replace(trainer.parameters, sharpness=SHARPNESS)
+        return replace(trainer, parameters=sharp, noise=None, rows=game.slots)
     if not isinstance(trainer, NetworkTrainer):
         return trainer.without_noise()
     recipe, noise, epochs = trainer.recipe, None, EPOCHS

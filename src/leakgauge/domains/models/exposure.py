@@ -4,7 +4,7 @@ Each record is in a fixed share of the shadow models, at random. The likelihood 
 guesses for every shadow model whether the record was in it, by what the other shadow models say.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,10 +17,11 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, GroupExposure
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models.data.dataset import CategoricalColumn
-from leakgauge.domains.models.exposed_records import ExposedRecords, HasExposedRecords
+from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, HasExposedRecords
 from leakgauge.domains.models.membership_signals import largest_log_odds, log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows
+from leakgauge.domains.models.training.trainer import Classifier
 from leakgauge.referee.shrunken_rates import ShrunkenRates, shrunken_rates
 
 UNCERTAINTY = (
@@ -30,6 +31,7 @@ UNCERTAINTY = (
 ATTACKER = "black_box"
 STEPS = ("shadow models", "records")
 MIN_SHADOWS = 16
+MIN_SIDE = 4  # models with a record, and without it, where they were trained elsewhere
 _STUDY_BLOCK = 1  # of the stream; attacks of a run use others
 _FPR = 0.01
 _PAIRINGS = 4  # of shadow models with and without a record
@@ -161,19 +163,19 @@ def record_rates(signals: ShadowSignals, scores: Reals, rng: Generator) -> Recor
     """
     included = signals.included
     right = np.where(included, scores > 0, scores <= 0)
-    n_in = int(included[:, 0].sum())
+    n_in = included.sum(axis=0)
     accuracy = _balanced_rates(right, included, n_in)
     threshold = np.quantile(scores[~included], 1 - _FPR, method="higher")
     tpr = shrunken_rates((included & (scores > threshold)).sum(axis=0), n_in)
     # Several pairings are worth more comparisons than one, by the variance of the AUC about 1.5 times as many
     # (Hanley and McNeil 1982).
-    worth = int(1.5 * min(n_in, len(scores) - n_in))
+    worth = (1.5 * np.minimum(n_in, len(scores) - n_in)).astype(np.int64)
     wins = np.rint(signals.area_per_record(rng) * worth).astype(np.int64)
     auc = shrunken_rates(wins, worth)
     return RecordRates(accuracy.mean, auc.mean, tpr.mean, float(2 * accuracy.deviation.max()))
 
 
-def _balanced_rates(right: Bits, included: Bits, n_in: int) -> ShrunkenRates:
+def _balanced_rates(right: Bits, included: Bits, n_in: Ints) -> ShrunkenRates:
     """The share of right guesses if models with and without a record were equally many.
 
     Where a quarter of the models has the record, who says "not included" is right for the other three, and
@@ -182,7 +184,7 @@ def _balanced_rates(right: Bits, included: Bits, n_in: int) -> ShrunkenRates:
     """
     n_out = len(right) - n_in
     mean = ((right & included).sum(axis=0) / n_in + (right & ~included).sum(axis=0) / n_out) / 2
-    worth = 2 * min(n_in, n_out)
+    worth = 2 * np.minimum(n_in, n_out)
     return shrunken_rates(np.rint(mean * worth).astype(np.int64), worth)
 
 
@@ -203,50 +205,64 @@ def membership_probability(scores: Reals, included: Bits, released: Reals) -> Re
 
 
 def expose(challenger: Any, *, begin: Callable[[str], None]) -> Exposure:
-    """Train shadow models like the released one and say how exposed each record is."""
+    """Train shadow models like the released one, or take those given, and say how exposed each record is."""
     if not isinstance(challenger, HasExposedRecords):
         raise BadInput(
             "exposure of records needs shadow models, and this audit has no training that can be repeated on "
             "any of the records; use a game that trains models, or a finished model with challenger.train"
         )
     records = challenger.exposed_records()
-    _require_shadows(records)
     rng = stream(records.seed, Role.STUDY, _STUDY_BLOCK)
     begin(STEPS[0])
-    examples = records.examples
-    included = draw_inclusion(records.n_shadows, len(examples), records.share, rng)
-    models = train_shadows(examples, included, records.trainer, rng, records.n_members)
+    models, included = _shadows(records, rng)
     begin(STEPS[1])
+    examples = records.examples
     odds = signal_matrix(models, examples, log_odds)
     limit = largest_log_odds(odds)
     signals = ShadowSignals(np.clip(odds, -limit, limit), included)
     scores = signals.leave_one_out()
     rates = record_rates(signals, scores, rng)
+    chosen = np.arange(len(examples)) if records.chosen is None else records.chosen
     against = AdversaryExposure(
         adversary=ATTACKER,
-        basis=_basis(records),
-        accuracy=rates.accuracy,
-        auc=rates.auc,
-        tpr=rates.tpr,
+        basis=_basis(records, len(models)),
+        accuracy=rates.accuracy[chosen],
+        auc=rates.auc[chosen],
+        tpr=rates.tpr[chosen],
         error=rates.error,
     )
+    columns = _released_columns(records, signals, scores, limit)
     return Exposure(
-        names=records.names,
+        names=records.names[chosen],
         cells=None,
         against=(against,),
         unit="record",
         notes=_notes(records),
-        columns=_released_columns(records, signals, scores, limit),
+        columns={name: values[chosen] for name, values in columns.items()},
         groups=tuple(_groups(records, signals, rates, rng)),
     )
 
 
-def _require_shadows(records: ExposedRecords) -> None:
+def _shadows(records: ExposedRecords, rng: Generator) -> tuple[Sequence[Classifier], Bits]:
+    """Shadow models, and the records that each was trained on: those given, or new ones."""
+    if records.imported is not None:
+        included = records.imported.included
+        fewest = int(np.minimum(included.sum(axis=0), (~included).sum(axis=0)).min())
+        if fewest < MIN_SIDE:
+            raise BadInput(
+                f"challenger.shadows: a record has {fewest} models with it or without it; exposure needs at "
+                f"least {MIN_SIDE} of each for every record (32 are usual)"
+            )
+        return records.imported.models, included
+    assert records.trainer is not None
     if records.n_shadows < MIN_SHADOWS:
         raise BadInput(
             f"challenger.exposure_shadows = {records.n_shadows}: each record needs models with and without "
             f"it; use at least {MIN_SHADOWS} (64 is usual)"
         )
+    examples = records.examples
+    drawn = draw_inclusion(records.n_shadows, len(examples), records.share, rng)
+    return train_shadows(examples, drawn, records.trainer, rng, records.n_members), drawn
 
 
 def _released_columns(
@@ -261,10 +277,11 @@ def _released_columns(
     return {"score": released, "membership_probability": probability}
 
 
-def _basis(records: ExposedRecords) -> str:
+def _basis(records: ExposedRecords, n_shadows: int) -> str:
+    how = "trained elsewhere" if records.trainer is None else "trained like the released model"
     return (
-        f"the likelihood ratio attack (LiRA) over {records.n_shadows} shadow models, each trained like the "
-        f"released model on about {round(records.share * len(records.examples)):,} of the records; a shadow "
+        f"the likelihood ratio attack (LiRA) over {n_shadows} shadow models, each {how} "
+        f"on about {round(records.share * len(records.examples)):,} of the records; a shadow "
         "model is scored by the others. The share of members found is at one threshold for all records, "
         "which wrongly accuses 1 % of non-members"
     )
@@ -288,7 +305,9 @@ def _groups(
 ) -> list[GroupExposure]:
     """Means over records of the same label, group or kind; nobody can be identified by them."""
     labels = CategoricalColumn(records.examples.labels, records.class_names)
-    kinds: dict[str, CategoricalColumn] = {"label": labels, **records.groups}
+    kinds: dict[str, CategoricalColumn] = {LABEL: labels, **records.groups}
+    if np.unique(kinds[LABEL].codes).size == 1:  # only losses are known
+        del kinds[LABEL]
     kinds["hard for models without it"] = _lowest(signals.mean_without())
     if records.features is not None:
         kinds["far from other records"] = _lowest(-_distance_to_others(records.features, rng))

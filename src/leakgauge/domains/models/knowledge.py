@@ -14,7 +14,9 @@ from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import GroupGame, StrongGame
 from leakgauge.domains.models.shadow_predictions import ShadowModels
+from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
+from leakgauge.domains.models.training.user_training import MemorizingTrainer, UserTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 
@@ -24,7 +26,8 @@ class BlackBoxKnowledge:
 
     ``targets`` are known beforehand where they are the same in all rounds. The slots of absent targets among
     the ``n_members`` of a training go to other rows, or stay ``empty``. ``trainer`` is None where the
-    attacker does not know how the model was trained. ``shadows`` are models that were trained elsewhere.
+    attacker does not know how the model was trained; one that runs code of the user holds the records of the
+    reference and the targets, and trains on no others. ``shadows`` are models that were trained elsewhere.
     Where rows hold only their number, ``features`` has those of each number, if they are numbers.
     """
 
@@ -64,6 +67,14 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
         return release.TrainingLossView(
             release.LazyModels(block), [training.shown for training in block], mean_losses
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckpointsKnowledge(BlackBoxKnowledge):
+    """The same, and the model at several epochs of its training; its ``trainer`` keeps them too."""
+
+    def view(self, block: Sequence[release.TrainingRound]) -> release.ModelsView:
+        return release.ModelsView(release.LazyCheckpoints(block), [training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,19 +144,37 @@ def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> 
             return BlindKnowledge(**_components(challenger, name))
         case "training_loss":
             return TrainingLossKnowledge(**_black_box(challenger))
+        case "checkpoints":
+            known = _black_box(challenger)
+            return CheckpointsKnowledge(**known | {"trainer": checkpointed(known["trainer"])})
         case _:
             return BlackBoxKnowledge(**_black_box(challenger))
 
 
 def _black_box(challenger: Challenger) -> dict[str, Any]:
-    targets = challenger.game.targets
+    game, reference = challenger.game, challenger.setup.reference
+    targets = game.targets
+    known = reference if targets is None else np.concatenate([reference, targets])
     return {
-        "reference": challenger.table.take(challenger.setup.reference),
-        "n_members": challenger.game.slots,
-        "trainer": challenger.trainer,
+        "reference": challenger.table.take(reference),
+        "n_members": game.slots,
+        "trainer": _trainer_of(challenger, known, shown_later=targets is None),
         "targets": None if targets is None else challenger.table.take(targets),
         "empty": targets is not None and challenger.relation is Relation.ADD_REMOVE,
+        "rows_are_numbered": challenger.described is not None and not challenger.described.tabular,
     }
+
+
+def _trainer_of(challenger: Challenger, known: Ints, *, shown_later: bool = False) -> PreparedTrainer:
+    """How models are trained; training code of the user comes with the records that the attacker has.
+
+    Where every round shows other records, its models are asked about these right after their training, and
+    nobody trains on them.
+    """
+    trainer, rows = challenger.trainer, challenger.table.rows
+    if not isinstance(trainer, UserTrainer | MemorizingTrainer):
+        return trainer
+    return trainer.restricted_to(rows[known], rows if shown_later else None)
 
 
 def _components(challenger: Challenger, name: str) -> dict[str, Any]:
@@ -180,10 +209,12 @@ def _strong(challenger: Challenger) -> StrongKnowledge:
             "knowledge 'strong' needs game = 'strong': only there are all other rows the same in every round"
         )
     substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
+    spare = [] if game.substitute is None else [game.substitute]
+    known: Ints = np.array([*game.others.tolist(), game.target, *spare])
     return StrongKnowledge(
         others=table.take(game.others),
         target=table.take(np.array([game.target])),
         substitute=substitute,
-        trainer=challenger.trainer,
+        trainer=_trainer_of(challenger, known),
         relation=challenger.relation,
     )

@@ -19,6 +19,7 @@ from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, optimizers.OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
+MEANS_TRAINER = "noisy_mean"
 DEFAULT_TARGETS = 100
 EXPOSURE_SHADOWS = 64
 MOST_VALUES = 10**9  # of generated rows
@@ -95,7 +96,8 @@ class ModelsFileDataTable:
     """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
 
     ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed. A
-    ``label`` is a column, or a rule about a column of numbers: { column = "grade", at_least = 10 }.
+    ``label`` is a column, or a rule about a column of numbers: { column = "grade", at_least = 10 }. ``name``
+    is the column that identifies a record, for its owner alone; no feature.
     """
 
     source: str
@@ -106,8 +108,13 @@ class ModelsFileDataTable:
     missing: tuple[str, ...] = ()
     impute: bool = False
     duplicates: preprocessing.DuplicatePolicy = "remove"
+    name: str | None = None
 
     def __post_init__(self) -> None:
+        if self.name in (self.label_column, *dataset.as_tuple(self.group), *self.drop):
+            raise BadInput(
+                f"name: {self.name!r} is the label, a group or dropped; it identifies records only"
+            )
         for name in dataset.as_tuple(self.group):
             if name == self.label_column:
                 raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
@@ -186,8 +193,10 @@ class ModelsChallengerTable:
             raise BadInput(
                 f"reference = {self.reference}: a share must be below 1, a number of rows a whole number"
             )
-        if self.targets is not None and self.targets.names is not None:
-            raise BadInput("targets.names: rows of a table have no names; use n")
+        if self.targets is not None and self.targets.names is not None and self.game in DEPENDENT_GAMES:
+            raise BadInput(
+                f"targets.names: game = {self.game.value!r} draws its targets in each round; use n"
+            )
         if self.dependence and self.game not in DEPENDENT_GAMES:
             raise BadInput(
                 f"dependence is for game = 'mixture' or 'group', not {self.game.value!r}; leave it out"
@@ -240,6 +249,12 @@ class ModelsChallengerTable:
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
         """The number of records in question in a round of a model with ``members``."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
+
+
+def trains_means(options: ModelsChallengerTable) -> bool:
+    """Whether the trainer computes means of rows, whose sums can have noise."""
+    trainer = options.trainer
+    return (trainer if isinstance(trainer, str) else trainer.get("name")) == MEANS_TRAINER
 
 
 def trains_user_code(challenger: Mapping[str, Any]) -> bool:

@@ -15,7 +15,6 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.games.member_split import MemberSplit
 from leakgauge.domains.models.training.trainer import Examples, concatenate_examples
 from leakgauge.support.cache import RecentCache
 
@@ -188,18 +187,20 @@ class BlindControl:
 
 
 def blind_control(
-    table: Examples, split: MemberSplit, identity: object, rng: Generator
+    table: Examples, split: tuple[Ints, Ints], identity: object, rng: Generator
 ) -> BlindControl | None:
     """Train a classifier of members against others by the record alone; None where there are too few.
 
-    ``identity`` identifies the split: the result for the same one is reused.
+    ``split`` are the rows of members and of others, ``identity`` identifies it: the result for the same one
+    is reused.
     """
-    few = min(split.members.size, split.others.size)
+    members, others = split
+    few = min(members.size, others.size)
     if few < 2 * _MIN_RECORDS:
         return None
 
     def measure() -> BlindControl:
-        classifier = fit_record_classifier((table.take(split.members), table.take(split.others)), rng)
+        classifier = fit_record_classifier((table.take(members), table.take(others)), rng)
         held = few / HELD_OUT_EVERY  # of the scarcer kind
         error = 2 * sqrt(max(classifier.accuracy * (1 - classifier.accuracy), 1 / held) / held)
         return BlindControl(advantage=2 * classifier.accuracy - 1, error=error)

@@ -11,6 +11,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import RoundRows
+from leakgauge.domains.models.training.checkpoints import CheckpointedModel, checkpointed
 from leakgauge.domains.models.training.gradient_descent import initial_network, training_steps
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
@@ -22,7 +23,7 @@ from leakgauge.domains.models.training.trainer import (
     cross_entropy,
     training_kind,
 )
-from leakgauge.domains.models.training.trainers.network import network_recipe
+from leakgauge.domains.models.training.trainers.network import counted_training, network_recipe
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import report_progress
 from leakgauge.support.threads import numpy_single_threaded
@@ -60,10 +61,19 @@ class TrainingRound:
     @cached_property
     def model(self) -> Classifier:
         rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
+        return counted_training(
+            self.trainer, rows, lambda how: how.fit(rows, rng, report_progress, self.rows.present)
+        )
+
+    @cached_property
+    def checkpoints(self) -> CheckpointedModel:
+        """The model with its earlier states; it is trained again from the same stream."""
+        rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
+        trainer = checkpointed(self.trainer)
         return counted_work(
             TRAINING,
-            training_kind(self.trainer, rows),
-            lambda: self.trainer.fit(rows, rng, report_progress, self.rows.present),
+            training_kind(trainer, rows),
+            lambda: trainer.fit(rows, rng, report_progress, self.rows.present),
         )
 
     @cached_property
@@ -131,6 +141,19 @@ class LazyModels(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Classifier]:
         return (training.model for training in self._rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyCheckpoints(LazyModels):
+    """The same with the checkpoints of each model."""
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return LazyCheckpoints(self._rounds[position])
+        return self._rounds[position].checkpoints
+
+    def __iter__(self) -> Iterator[Classifier]:
+        return (training.checkpoints for training in self._rounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from leakgauge.domains.models.training.trainer import (
     Examples,
     PreparedTrainer,
     concatenate_examples,
-    training_kind,
 )
+from leakgauge.domains.models.training.trainers.network import counted_training
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.parallel import parallel_map
-from leakgauge.support.work_count import TRAINING, counted_work, current_sample
+from leakgauge.support.work_count import current_sample
 
 DEFAULT_SHADOWS = 32  # attacks that ask for the same number share them
 
@@ -117,11 +117,7 @@ class _TrainOnRows:
     def __call__(self, work: tuple[Ints, int]) -> Classifier:
         rows, seed = work
         own = self.pool.take(rows)
-        return counted_work(
-            TRAINING,
-            training_kind(self.trainer, own),
-            lambda: self.trainer.fit(own, np.random.default_rng(seed)),
-        )
+        return counted_training(self.trainer, own, lambda how: how.fit(own, np.random.default_rng(seed)))
 
 
 def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:

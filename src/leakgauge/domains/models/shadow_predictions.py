@@ -11,17 +11,19 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.recorded_model import RecordedModel, RowIndex
+from leakgauge.domains.models.training.checkpoints import CheckpointedModel
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 from leakgauge.domains.models.user_model import model_query
 
 WHERE = "challenger.shadows"
 INCLUDED = "included"
-KINDS = ("probabilities", "logits", "true_probabilities", "losses")
+KINDS = ("probabilities", "logits", "true_probabilities", "losses", "trajectories")
 _SHAPES = {
     "probabilities": "models x rows x classes",
     "logits": "models x rows x classes",
     "true_probabilities": "models x rows",
     "losses": "models x rows",
+    "trajectories": "models x rows x checkpoints",
 }
 
 
@@ -57,7 +59,11 @@ class ShadowPredictions:
     @property
     def about_true_class(self) -> bool:
         """Whether only the true class of each record is known."""
-        return self.values.ndim == 2
+        return self.values.ndim == 2 or self.kind == "trajectories"
+
+    @property
+    def are_losses(self) -> bool:
+        return self.kind in ("losses", "trajectories")
 
 
 def read_shadow_predictions(source: Path | Mapping[str, Any], n_rows: int) -> ShadowPredictions:
@@ -112,14 +118,22 @@ def _require_shapes(kind: str, values: Reals, included: Any, n_rows: int) -> Non
 
 def recorded_shadows(
     predictions: ShadowPredictions, index: RowIndex, n_classes: int, loss_kind: str
-) -> tuple[RecordedModel, ...]:
+) -> tuple[Classifier, ...]:
     """The predictions as models that answer about the rows of an index."""
+    if predictions.kind == "trajectories":
+        return tuple(_checkpointed(one, index, loss_kind) for one in predictions.values)
     answers = [_log_probabilities(predictions.kind, one, loss_kind) for one in predictions.values]
     if answers[0].shape[1] != n_classes:
         raise BadInput(
             f"{WHERE}: {predictions.kind} of {answers[0].shape[1]} classes, but the model has {n_classes}"
         )
     return tuple(RecordedModel(index, one[index.first]) for one in answers)
+
+
+def _checkpointed(losses: Reals, index: RowIndex, loss_kind: str) -> CheckpointedModel:
+    """A model whose losses at each checkpoint are columns."""
+    answers = [_log_probabilities("losses", one, loss_kind) for one in losses.T]
+    return CheckpointedModel(tuple(RecordedModel(index, one[index.first]) for one in answers))
 
 
 def _log_probabilities(kind: str, values: Reals, loss_kind: str) -> Reals:

@@ -98,6 +98,15 @@ def claim_number(
     return replace(cell, why=why) if why and cell.verdict is comparison.Agreement.DIFFERS else cell
 
 
+def worded_number(
+    setting: str, ours: comparison.OurNumber, words: str, *, real: bool
+) -> comparison.ComparedNumber:
+    """A number beside words of the paper that have none: it is shown, and not compared."""
+    return comparison.ComparedNumber(
+        setting=setting, ours=ours, drawn=real, why=words if real else OTHER_ROWS
+    )
+
+
 def verdicts_of(experiment: plans.Experiment, played: paper.PlayedItem) -> plans.ExperimentVerdicts:
     """The games of an experiment."""
     return experiment.judged(played.scope.scale, played.verdicts)
@@ -307,19 +316,18 @@ def advantage_claim(
     published: comparison.PublishedNumber,
     *,
     of: str = "stated",
-    control: bool = False,
+    why: str = "",
 ) -> ClaimsOfExperiment:
     """A statement about the advantage of one attack at one epsilon."""
 
     def state(
         experiment: plans.Experiment, scope: paper.Scope, games: plans.ExperimentVerdicts
     ) -> list[comparison.ComparedNumber]:
-        game = plans.DependenceGame(experiment.name, epsilon, control)
+        game = plans.DependenceGame(experiment.name, epsilon)
         if label not in games.get(game, {}):
             return []
         setting = experiment_label(experiment, scope, f"{of}: advantage, {plans.ATTACK_NAMES[label]}", game)
-        return [
-            claim_number(setting, advantage(games[game][label]), published, real=experiment.is_real(scope))
-        ]
+        ours = advantage(games[game][label])
+        return [claim_number(setting, ours, published, why, real=experiment.is_real(scope))]
 
     return state

@@ -86,6 +86,11 @@ def _rises(
     ]
 
 
+CLOSE_TO_PERFECT = PUBLISHED["figure_2_advantage"]
+NOT_PERFECT = (
+    "“Close to perfect” is read as 1.0, to one decimal. Which cluster members are of, and how k-means "
+    "divides the rows, moves the advantage."
+)
 FIGURE_2 = experiment_figures.ExperimentFigure(
     title="Figure 2: Adult, members of one cluster",
     about="k-means divides each class of Adult in two; members are 10,000 rows of one cluster, non-members "
@@ -94,17 +99,12 @@ FIGURE_2 = experiment_figures.ExperimentFigure(
     experiments=(_adult_cluster(0), _adult_cluster(1, only_full=True)),
     statements=(
         *(
-            experiment_figures.advantage_claim(label, epsilon, PUBLISHED[f"figure_2_advantage_{epsilon:g}"])
+            experiment_figures.advantage_claim(label, epsilon, CLOSE_TO_PERFECT, why=NOT_PERFECT)
             for epsilon in (1.0, 10.0)
             for label in (plans.AVERAGE, plans.OPTIMAL)
         ),
         *(
             experiment_figures.advantage_claim(label, 1.0, _BREAKS, of="against the bound of the label")
-            for label in (plans.AVERAGE, plans.OPTIMAL)
-        ),
-        *(
-            experiment_figures.advantage_claim(label, epsilon, PUBLISHED["figure_2_control"], control=True)
-            for epsilon in (1.0, 10.0)
             for label in (plans.AVERAGE, plans.OPTIMAL)
         ),
         _rises,

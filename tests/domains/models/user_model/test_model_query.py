@@ -61,13 +61,13 @@ def test_columns_are_chosen_by_name_and_in_that_order(folder):
         "import numpy as np\n"
         "def model(rows):\n"
         "    assert rows.shape[1] == 2 and rows.dtype == np.float64\n"
-        "    return 1 / (1 + np.exp(-rows[:, 0] + 2 * rows[:, 1]))\n"
+        "    return 1 / (1 + np.exp(-rows[:, 0] - 2 * rows[:, 1]))\n"
     )
     rows, labels = data()
     chosen = DATA + ', features = ["x2", "x0"]'
     game = game_of(write_plan(folder, chosen, 'model = "mine:model"'))
     signs = np.where(labels == 1, 1, -1)
-    expected = np.logaddexp(0, -signs * (rows[:, 2] - 2 * rows[:, 0]))
+    expected = np.logaddexp(0, -signs * (rows[:, 2] + 2 * rows[:, 0]))
     np.testing.assert_allclose(losses_of(game)[0], expected, rtol=1e-9)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.target_choice import rows_by_name
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 NumericColumn: TypeAlias = npt.NDArray[np.float64]  # NaN where a value is missing
@@ -78,6 +79,7 @@ class RawTable:
     label: CategoricalColumn
     groups: Mapping[str, CategoricalColumn]
     notes: tuple[str, ...] = ()
+    names: CategoricalColumn | None = None  # of the records, for their owner alone
 
     def __len__(self) -> int:
         return len(self.label)
@@ -105,6 +107,7 @@ class RawTable:
             features={name: _take_rows(column, rows) for name, column in self.features.items()},
             label=self.label.where(rows),
             groups={name: group.where(rows) for name, group in self.groups.items()},
+            names=None if self.names is None else self.names.where(rows),
         )
 
 
@@ -134,6 +137,7 @@ class EncodedTable:
     raw: Any = None  # the records as the user's own code made them; None: those of a file, encoded
     raw_classes: tuple[Any, ...] | None = None
     tabular: bool = True  # otherwise rows hold only the number of a record
+    record_names: tuple[str, ...] | None = None  # for the owner of the data alone; None: their numbers
 
     @property
     def given_rows(self) -> Any:
@@ -170,6 +174,17 @@ class EncodedTable:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+    def named_rows(self, names: Sequence[str | int]) -> Ints:
+        """The rows of records by name (`data.name`), or by number, counted from 0, where there is none."""
+        known = self.record_names or tuple(map(str, range(len(self))))
+        column = "data.name" if self.record_names else "a row by its number, since there is no data.name"
+        return rows_by_name(
+            names,
+            {name: row for row, name in enumerate(known)},
+            "challenger.targets.names",
+            lambda name: f"no record is called {name!r}; names are those of {column}",
+        )
 
     def group(self, name: str, where: str) -> CategoricalColumn:
         """One of the groups; ``where`` begins the message about an unknown name."""

@@ -255,6 +255,7 @@ def prepare_table(
             "classifier needs two classes: bring rows of another class, or name another column"
         )
     require_complete(sheet, "fix or remove them; check that it is complete")
+    called = _record_names(sheet.names)
     rows, names, constant = encode_features(sheet)
     labels, groups, digest = sheet.label.codes, dict(sheet.groups), origin.digest
     notes = [f"{origin.name}: {len(rows):,} rows, {len(names)} features, {len(sheet.label.values)} classes"]
@@ -267,6 +268,7 @@ def prepare_table(
             notes.append(f"left out: {lost:,} of {len(rows):,} rows, which occur more than once")
             rows, labels = rows[kept], labels[kept]
             groups = {name: group.where(kept) for name, group in groups.items()}
+            called = None if called is None else tuple(called[row] for row in kept.tolist())
             digest = sha256(f"{digest} {seed}".encode()).hexdigest()
     rows.setflags(write=False)
     return dataset.EncodedTable(
@@ -277,7 +279,21 @@ def prepare_table(
         digest=digest,
         groups=groups,
         notes=(*notes, *leakage_warnings(sheet)),
+        record_names=called,
     )
+
+
+def _record_names(column: dataset.CategoricalColumn | None) -> tuple[str, ...] | None:
+    """The name of each record, all of them different."""
+    if column is None:
+        return None
+    _require_values("name", column)
+    if len(column.values) < len(column):
+        raise BadInput(
+            f"data.name: {len(column) - len(column.values)} of {len(column)} rows have the name of another "
+            "one; name a column that identifies records, or leave it out"
+        )
+    return tuple(column.values[code] for code in column.codes.tolist())
 
 
 def _require_values(what: str, column: dataset.CategoricalColumn) -> None:

@@ -86,17 +86,19 @@ def _quoted(name: str) -> str:
 def read_user_file(table: ModelsFileDataTable, path: Path) -> dataset.RawTable:
     """All rows of a file; missing values are refused, or imputed from all rows together."""
     groups = dataset.as_tuple(table.group)
-    columns = read_columns(
-        path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
-    )
+    texts = (*groups, *table.categories, *([] if table.name is None else [table.name]))
+    columns = read_columns(path, "data.source", drop=table.drop, texts=texts, missing=table.missing)
     named = {"label": table.label_column, "group": table.group, "categories": table.categories}
+    named |= {} if table.name is None else {"name": table.name}
     require_columns(named, list(columns), path.name, "data")
     column = columns.pop(table.label_column)
+    names = None if table.name is None else columns.pop(table.name)
+    assert names is None or isinstance(names, dataset.CategoricalColumn)
     if isinstance(table.label, str):
         label = _label(column, table.label)
     else:
         label = _label_by_rule(column, table.label)
-    sheet = dataset.RawTable(features=columns, label=label, groups={}).with_groups(groups)
+    sheet = dataset.RawTable(features=columns, label=label, groups={}, names=names).with_groups(groups)
     sheet = preprocessing.impute_table(sheet) if table.impute else sheet
     preprocessing.require_complete(sheet, "set impute = true, or add the column to drop")
     return sheet

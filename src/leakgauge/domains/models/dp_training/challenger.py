@@ -21,9 +21,12 @@ from leakgauge.domains.models.dp_training.plan_tables import (
 from leakgauge.domains.models.dp_training.run_training import WHERE, require_callable, run_training
 from leakgauge.domains.models.dp_training.step_watch import StepWatch, WatchedTraining
 from leakgauge.domains.models.dp_training.transcript import write_transcript
+from leakgauge.support.cache import RecentCache
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.support.work_count import TRAINING, count_work
 
+_crafted_cache: RecentCache[tuple[Reals, ...]] = RecentCache(8)
+_CRAFT_SEED = 0x1417  # of the training that crafts weights: no coin or noise of a round depends on it
 CONTROL_STEPS = 3  # of a training with one coin, in the positive control
 
 
@@ -113,19 +116,21 @@ class Challenger(ChallengerDefaults):
     @property
     def notes(self) -> tuple[str, ...]:
         claim = self.claim
+        crafted = self.options.initial_weights == "crafted"
+        start = ("trainings start from crafted weights: those of one without noise and canaries",)
         sigma = (
             f"ε = {claim.epsilon:g} at δ = {claim.delta:g} is claimed for {claim.steps:,} steps, "
             f"{claim.sampling.value} batches at a rate of {claim.sample_rate:.4g}: by the accountant this "
             f"needs a noise multiplier of {claim.needed_sigma:.4g}"
         )
         if self.options.canaries is not None:
-            return (sigma,)
+            return (sigma, *(start if crafted else ()))
         canary = (
             f"a canary is put into batches after the sampler, by a coin for each {self.options.coin.value}: "
             "this tests the noise and the clipping of a step; any ε of the whole training that follows is "
             "model-based"
         )
-        return sigma, canary
+        return (sigma, canary, *(start if crafted else ()))
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
@@ -170,8 +175,28 @@ class Challenger(ChallengerDefaults):
 
     def _train(self, watch: StepWatch, rng: Generator, canaries: Bits | None = None) -> WatchedTraining:
         count_work(TRAINING)
+        watch.start = self._crafted_weights()
         mislabelled = self.options.canary == "mislabelled"
         return run_training(self.train, watch, rng.spawn(1)[0], mislabelled=mislabelled, canaries=canaries)
+
+    def _crafted_weights(self) -> tuple[Reals, ...] | None:
+        """The weights at the end of a training without noise and canaries; the same on every worker."""
+        if self.options.initial_weights == "own":
+            return None
+        return _crafted_cache.once((self.train, repr(self.options)), self._craft)
+
+    def _craft(self) -> tuple[Reals, ...]:
+        n, rng = self.options.canaries, np.random.default_rng(_CRAFT_SEED)
+        watch = StepWatch(np.zeros(1, dtype=np.bool_), rng.spawn(1)[0], noiseless=True, whole=True)
+        canaries = None if n is None else np.zeros(n, dtype=np.bool_)
+        count_work(TRAINING)
+        weights = run_training(self.train, watch, rng.spawn(1)[0], canaries=canaries).weights
+        if weights is None:
+            raise BadInput(
+                "challenger.initial_weights: the weights of the training are not known; in a loop written by "
+                "hand call watch.start_from with the arrays of its weights before the first step"
+            )
+        return weights
 
     def control(self) -> "Challenger":
         """The same training with a noise multiplier of 0; of a hand-written loop, its sums without noise."""

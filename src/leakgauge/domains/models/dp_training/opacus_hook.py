@@ -105,6 +105,7 @@ class _OpacusHook:
         def make(engine: Any, *arguments: Any, **options: Any) -> Any:
             made = make_private(engine, *arguments, **options)
             loader = made[-1]
+            self.watch.start_from(*[one for one in made[0].parameters() if one.requires_grad])
             self._accountant = engine.accountant
             self.watch.rows = len(loader.dataset)
             if self.mislabelled:  # a loader refuses that these are set, but reads them for every epoch

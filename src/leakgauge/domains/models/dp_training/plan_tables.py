@@ -28,6 +28,9 @@ class DpTrainingChallengerTable:
     ``canary`` is added to the batch or not: all in one coordinate ("dirac"), or the gradient of a record with
     a wrong label ("mislabelled", with Opacus). ``canaries`` are black-box canaries instead: the function gets
     ``canaries``, which of them are in the data, and returns the loss of each.
+
+    With ``initial_weights = "crafted"`` all trainings start where one without noise and canaries ended: there
+    other records move the model least. The promise of a training holds for any initial weights.
     """
 
     dp_training: str
@@ -35,6 +38,7 @@ class DpTrainingChallengerTable:
     coin: CanaryCoin = CanaryCoin.STEP
     canary: Literal["dirac", "mislabelled"] = "dirac"
     canaries: int | None = None
+    initial_weights: Literal["own", "crafted"] = "own"
 
     def __post_init__(self) -> None:
         if self.canaries is not None and not 1 <= self.canaries <= MOST_CANARIES:

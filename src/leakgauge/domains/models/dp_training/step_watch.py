@@ -68,6 +68,7 @@ class WatchedTraining:
     accounted: Accounted | None
     rows: int | None  # of the data, where that is known
     losses: Reals | None = None  # of black-box canaries
+    weights: tuple[Reals, ...] | None = None  # at its end, where they are known
 
     @property
     def n_steps(self) -> int:
@@ -80,6 +81,7 @@ class StepWatch:
 
     ``coins`` are those of the steps, in order; after the last of them the training is ended, unless
     ``whole``: then the last coin holds for all further steps. ``noiseless`` is the positive control.
+    ``start`` are crafted initial weights, one array for each parameter.
     """
 
     coins: Bits
@@ -88,6 +90,8 @@ class StepWatch:
     whole: bool = False
     accounted: Accounted | None = None
     rows: int | None = None
+    start: tuple[Reals, ...] | None = None
+    _weights: list[Any] = field(default_factory=list)
     _steps: list[dict[str, float]] = field(default_factory=list)
     _sampled: list[Reals] = field(default_factory=list)
     _places: Ints | None = None
@@ -109,6 +113,23 @@ class StepWatch:
     def noise_multiplier(self, sigma: float) -> float:
         """The noise multiplier to use: the one given, or 0 in the positive control."""
         return 0.0 if self.noiseless else sigma
+
+    def start_from(self, *weights: Any) -> None:
+        """Let a training start from crafted weights, where the audit asks for them (`initial_weights`).
+
+        Call it with the arrays or tensors of all weights before the first step. They are overwritten in
+        place, and must be updated in place: what they hold at the end of a training is its model.
+        """
+        self._weights = list(weights)
+        if self.start is None:
+            return
+        if [np.shape(one) for one in self.start] != [tuple(one.shape) for one in weights]:
+            raise BadInput("watch.start_from: the weights have other shapes than in the training before")
+        for own, crafted in zip(weights, self.start):
+            if hasattr(own, "detach"):
+                own.detach().copy_(own.new_tensor(crafted))
+            else:
+                own[...] = crafted
 
     def dirac_place(self, size: int) -> int:
         """The coordinate in which the canary lies; the same in all steps of a training."""
@@ -215,7 +236,8 @@ class StepWatch:
         names = self._steps[0] if self._steps else ("projection",)
         columns = {name: np.array([step[name] for step in self._steps], dtype=np.float64) for name in names}
         columns["sampled"] = np.array(self._sampled).reshape(-1, SAMPLED)
-        return WatchedTraining(columns, complete, self.accounted, self.rows, losses)
+        weights = tuple(as_vector(one).reshape(tuple(one.shape)).copy() for one in self._weights)
+        return WatchedTraining(columns, complete, self.accounted, self.rows, losses, weights or None)
 
 
 def _projection(sums: StepSums) -> float:

@@ -21,8 +21,13 @@ class ReferenceSplit:
     pool: Ints
 
 
-def split_off_reference(rows: Ints, reference: float, rng: Generator) -> ReferenceSplit:
-    """Give a share or a number of rows to the attacker, at random."""
+def split_off_reference(
+    rows: Ints, reference: float, rng: Generator, named: Ints | None = None
+) -> ReferenceSplit:
+    """Give a share or a number of rows to the attacker, at random; ``named`` rows come first in the pool."""
+    if named is not None:
+        parts = split_off_reference(np.setdiff1d(rows, named), reference, rng)
+        return ReferenceSplit(parts.reference, np.concatenate([named, parts.pool]))
     n = round(reference * rows.size) if isinstance(reference, float) else reference
     if not n < rows.size:
         raise BadInput(
@@ -89,7 +94,9 @@ def set_up_game(
 def _strong(
     options: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
 ) -> GameSetup:
-    parts = split_off_reference(np.arange(len(loaded)), options.reference, rng)
+    parts = split_off_reference(
+        np.arange(len(loaded)), options.reference, rng, _named_targets(options, loaded)
+    )
     replaces = relation is Relation.REPLACE_ONE
     n = half_of_pool(parts.pool) if options.members is None else options.members
     require_enough_rows(n + 1, parts.pool, "rows wanted, target and substitute included", "lower members")
@@ -104,7 +111,9 @@ def _strong(
 def _independent(
     options: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
 ) -> GameSetup:
-    parts = split_off_reference(np.arange(len(loaded)), options.reference, rng)
+    parts = split_off_reference(
+        np.arange(len(loaded)), options.reference, rng, _named_targets(options, loaded)
+    )
     n = half_of_pool(parts.pool) if options.members is None else options.members
     n_targets = options.how_many(n)
     replaced, empty = options.game is ModelsGame.IID, relation is Relation.ADD_REMOVE
@@ -123,6 +132,11 @@ def _independent(
         pool=pool, targets=targets, slots=n, replaced=replaced, empty=empty
     )
     return GameSetup(game, parts.reference)
+
+
+def _named_targets(options: ModelsChallengerTable, loaded: EncodedTable) -> Ints | None:
+    names = None if options.targets is None else options.targets.names
+    return None if names is None else loaded.named_rows(names)
 
 
 def _mixture(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:

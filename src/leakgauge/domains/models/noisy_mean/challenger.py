@@ -25,6 +25,7 @@ from leakgauge.domains.models.noisy_mean.knowledge import (
     StrongMeanKnowledge,
 )
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsConstantsDataTable, ModelsGame
+from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.mechanisms import mechanism_class, name_of
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -53,6 +54,20 @@ def read_sum_noise(table: Mapping[str, Any]) -> tuple[AdditiveNoise, str | None]
             f"; {MIN_NOISE_SCALE:.0e} is the minimum: lower epsilon"
         )
     return noise, feature
+
+
+def sum_mechanism(table: Mapping[str, Any]) -> TrainingMechanism:
+    """The noise on sums of rows as the mechanism of a training (trainer "noisy_mean")."""
+    noise, feature = read_sum_noise(table)
+    if feature is not None:
+        raise BadInput("mechanism.feature: trainer 'noisy_mean' uses all features; leave it out")
+    return TrainingMechanism(
+        name=table["name"],
+        noise=None,
+        relation=noise.guarantee.relation,
+        optimizer=None,
+        sum_noise=noise,
+    )
 
 
 def feature_values(loaded: EncodedTable, feature: str | None, noise: AdditiveNoise) -> tuple[str, Reals]:

@@ -1,6 +1,6 @@
 """Train a network by gradient descent, with noise or without; a stream determines the weights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -124,3 +124,21 @@ def train_network(
             if watch is not None and step.epoch > epoch:
                 watch(epoch := step.epoch)
     return network
+
+
+def train_checkpoints(
+    examples: Examples,
+    recipe: TrainingRecipe,
+    rng: Generator,
+    epochs: Sequence[int],
+    present: Bits | None = None,
+) -> list[mlp.MlpClassifier]:
+    """Train the network that ``train_network`` trains from this stream; its states after some ``epochs``."""
+    network, step_rng = initial_network(examples, recipe, rng)
+    kept: dict[int, mlp.MlpClassifier] = {}
+    with numpy_single_threaded():
+        for step in training_steps(examples, recipe, network, step_rng, present):
+            if step.epoch in epochs and step.epoch not in kept:  # so many epochs are over
+                kept[step.epoch] = replace(network, weights=network.weights.copy())
+    kept[recipe.schedule.epochs] = network
+    return [kept[epoch] for epoch in epochs]

@@ -14,6 +14,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.domains.models.training.optimizers import OptimizerName
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import gdp
 from leakgauge.theory.tradeoff import curve_from_profile
 
@@ -322,12 +323,16 @@ class DpTraining:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMechanism:
-    """The noise of a training, which tables are neighbours, and the optimizer where a plan names one."""
+    """The noise of a training, which tables are neighbours, and the optimizer where a plan names one.
+
+    ``sum_noise`` is noise on sums of rows, in the place of noise on gradients.
+    """
 
     name: str
     noise: DpTraining | None
     relation: Relation
     optimizer: OptimizerName | None
+    sum_noise: AdditiveNoise | None = None
 
 
 PLAIN_TRAINING = TrainingMechanism(name="none", noise=None, relation=Relation.REPLACE_ONE, optimizer=None)

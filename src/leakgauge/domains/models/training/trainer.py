@@ -167,6 +167,11 @@ def read_trainer(table: Mapping[str, Any], where: str) -> Trainer:
 
 def require_no_noise(mechanism: noise_calibration.TrainingMechanism, trainer: str) -> None:
     """Refuse a mechanism that is about the gradients of a network, for a trainer that has none."""
+    if mechanism.sum_noise is not None:
+        raise BadInput(
+            f"mechanism: name = {mechanism.name!r} is noise on sums of rows, and trainer {trainer!r} has "
+            'none; use trainer = "noisy_mean"'
+        )
     if mechanism.noise is not None or mechanism.optimizer is not None:
         what = "optimizer" if mechanism.noise is None else f"name = {mechanism.name!r}"
         raise BadInput(

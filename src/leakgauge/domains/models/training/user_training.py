@@ -6,7 +6,7 @@ processes and cached on disk, whatever kind of object the model is.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import OutputKind, comparable_class
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.cache import cached_array
-from leakgauge.support.global_rng import seeded_global_generators
+from leakgauge.support.global_rng import call_seeded
 from leakgauge.support.progress import ProgressListener
 from leakgauge.support.tabular_objects import content_digest, take_rows
 from leakgauge.support.user_code import UserCodeLoader, code_identity, error_with_location
@@ -126,15 +126,21 @@ class _TorchTraining:
 
 @dataclass(frozen=True)
 class TrainingRecords:
-    """All records of an audit as the user's code takes them, found by the rows that games handle.
+    """Records as the user's code takes them, found by the rows that games handle.
 
-    ``class_names`` are the values of ``y`` that stand for the classes 0, 1, ... of the games.
+    ``class_names`` are the values of ``y`` that stand for the classes 0, 1, ... of the games. Models are
+    trained on ``known`` rows only; all others are records that a round may show, about which a model is asked
+    right after its training. Nothing here gives out the records themselves.
     """
 
     digest: str
-    raw: Any = field(compare=False, repr=False)
     index: RowIndex = field(compare=False, repr=False)
     class_names: tuple[Any, ...] = field(compare=False, repr=False)
+    _raw: Any = field(compare=False, repr=False)
+    _known: Bits = field(compare=False, repr=False)  # of the keys of the index
+
+    def __len__(self) -> int:
+        return len(self.index.first)
 
     def places(self, rows: Floats) -> Ints:
         """The place of each row in the index."""
@@ -143,12 +149,48 @@ class TrainingRecords:
             raise BadInput("training: a row is not one of the records of this audit")
         return places
 
+    def known_places(self, rows: Floats) -> Ints:
+        """The same of rows to train on; those that whoever trains does not have are refused."""
+        places = self.places(rows)
+        if not self._known[places].all():
+            raise BadInput("training: a row is not one of those that this attacker has")
+        return places
+
+    def train(self, call: TrainingCall, places: Ints, labels: Ints, rng: Generator) -> Any:
+        """Let the user's code train a model on some rows."""
+        X, y = take_rows(self._raw, self.index.first[places]), np.array(self.class_names)[labels]
+        return call(X, y, rng)
+
+    def query(self, model: Any, where: str) -> model_query.RawModelOutputs:
+        """What a model says about all records, in the order of the index."""
+        return model_query.query_in_memory(model, take_rows(self._raw, self.index.first), where)
+
+    def restricted_to(self, rows: Floats, shown: Floats | None) -> "TrainingRecords":
+        """The records of an attacker who has ``rows``, and is shown some of ``shown`` in each round.
+
+        Without ``shown`` no other records are kept.
+        """
+        asked = np.unique(self.places(rows if shown is None else np.concatenate([rows, shown])))
+        first = self.index.first[asked]
+        known = np.zeros(len(self), dtype=np.bool_)
+        known[self.places(rows)] = True
+        index = RowIndex(self.index.keys[asked], np.arange(asked.size))
+        about = f"{self.digest}\n{content_digest(asked)}\n{content_digest(known[asked])}"
+        return TrainingRecords(
+            sha256(about.encode()).hexdigest(),
+            index,
+            self.class_names,
+            take_rows(self._raw, first),
+            known[asked] & self._known[asked],
+        )
+
 
 def training_records(rows: Floats, raw: Any, class_names: Sequence[Any]) -> TrainingRecords:
     """Index the records of an audit; ``raw`` has as many as there are rows, in the same order."""
     names = tuple(class_names)
     digest = sha256(f"{content_digest(raw)}\n{content_digest(rows)}\n{names!r}".encode()).hexdigest()
-    return TrainingRecords(digest, raw, index_rows(rows), names)
+    index = index_rows(rows)
+    return TrainingRecords(digest, index, names, raw, np.ones(len(index.first), dtype=np.bool_))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +222,7 @@ class UserTrainer:
         members = examples.present(present)
         if not len(members):
             raise BadInput(f"{self.training.name}: no row is left to train on; raise challenger.members")
-        places = self.records.places(members.rows)
+        places = self.records.known_places(members.rows)
         if watch is not None:
             watch(f"training on {len(members):,} rows")
 
@@ -194,6 +236,10 @@ class UserTrainer:
     def cached(self) -> bool:
         """Whether trainings are kept on disk: only code that has a digest is recognised again."""
         return self.cache and self.training.identity is not None
+
+    def restricted_to(self, rows: Floats, shown: Floats | None) -> "UserTrainer":
+        """The same training for an attacker who has ``rows`` only, and is shown others (see the records)."""
+        return replace(self, records=self.records.restricted_to(rows, shown))
 
     def memorizing(self) -> "MemorizingTrainer":
         """A training of the same records that learns its rows by heart: the positive control."""
@@ -209,10 +255,8 @@ class UserTrainer:
     def _answers(self, places: Ints, labels: Ints, rng: Generator) -> Reals:
         """Train one model, and ask it about all records."""
         records, where = self.records, self.training.name
-        X, y = take_rows(records.raw, records.index.first[places]), np.array(records.class_names)[labels]
         try:
-            with seeded_global_generators(rng):
-                model = self.training.call(X, y, rng)
+            model = call_seeded(lambda own: records.train(self.training.call, places, labels, own), rng)
         except (Exception, SystemExit) as error:
             if isinstance(error, BadInput):
                 raise
@@ -221,11 +265,8 @@ class UserTrainer:
             ) from error
         if model is None:
             raise BadInput(f"{where}: it returned nothing; return the trained model")
-        queried = take_rows(records.raw, records.index.first)
-        outputs = model_query.query_in_memory(model, queried, where)
-        said = model_query.from_outputs(
-            outputs.outputs, len(records.index.first), where, self.output, outputs.usual
-        )
+        outputs = records.query(model, where)
+        said = model_query.from_outputs(outputs.outputs, len(records), where, self.output, outputs.usual)
         return _by_class(said.log_probabilities, outputs.classes, records.class_names, where)
 
 
@@ -259,6 +300,9 @@ class MemorizingTrainer:
     guarantee = None
     group_guarantee = None
 
+    def restricted_to(self, rows: Floats, shown: Floats | None) -> "MemorizingTrainer":
+        return MemorizingTrainer(self.records.restricted_to(rows, shown))
+
     def prepare(self, mechanism: TrainingMechanism, n_rows: int) -> "MemorizingTrainer":
         return self
 
@@ -273,9 +317,10 @@ class MemorizingTrainer:
         present: Bits | None = None,
     ) -> RecordedModel:
         members, index = examples.present(present), self.records.index
+        places = self.records.known_places(members.rows)
         if watch is not None:
             watch("learning rows by heart")
         logits = rng.normal(0.0, CONTROL_SPREAD, (len(index.first), examples.classes))
-        logits[self.records.places(members.rows), members.labels] += CONTROL_MARGIN
+        logits[places, members.labels] += CONTROL_MARGIN
         logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
         return RecordedModel(index, logs)

@@ -12,8 +12,9 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.exposed_records import ExposedRecords
+from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, ImportedShadows
+from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
 from leakgauge.domains.models.shadow_predictions import (
     ShadowModels,
@@ -22,6 +23,7 @@ from leakgauge.domains.models.shadow_predictions import (
     recorded_shadows,
     true_class_answers,
 )
+from leakgauge.domains.models.training.checkpoints import CheckpointedModel
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples, Trainer
 from leakgauge.domains.models.training.user_training import (
@@ -31,14 +33,19 @@ from leakgauge.domains.models.training.user_training import (
     training_records,
 )
 from leakgauge.domains.models.user_model import plan_tables
+from leakgauge.domains.models.user_model.model_query import ModelAnswers
 from leakgauge.domains.models.user_model.records import (
     UserModelRecords,
     doubtful_accuracy,
     read_records,
     require_learned,
 )
+from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.tabular_objects import content_digest
+from leakgauge.support.target_choice import rows_by_name
+
+CLEAR_ADVANTAGE = 0.1  # of an attacker without the model, from which it is named
 
 
 def record_answers(rows: Floats, answers: Reals) -> RecordedModel:
@@ -87,6 +94,7 @@ class UserModelRound:
     model: RecordedModel
     shown: Examples
     mean_loss: float
+    checkpoints: CheckpointedModel | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +139,31 @@ class Challenger(ChallengerDefaults):
         return self.members[None]
 
     def release(self, members: Bits, rng: Generator) -> list[UserModelRound]:
-        return [
-            UserModelRound(self.model, self._examples(~self.records.membership.reference), self._mean_loss())
-        ]
+        shown = self._examples(~self.records.membership.reference)
+        index = self.model.index
+        seen = [RecordedModel(index, one.log_probabilities[index.first]) for one in self.records.checkpoints]
+        checkpoints = CheckpointedModel(tuple(seen)) if seen else None
+        return [UserModelRound(self.model, shown, self._mean_loss(), checkpoints)]
 
     def control(self) -> NoControl:
         return NoControl(
             reason="the model is finished, and there is no training that could be left unprotected"
+        )
+
+    def resplit(self) -> ResplitChallenger:
+        """The control without dependence: the same records, split anew, and models trained on them."""
+        assert self.trainer is not None
+        n_members, records = int(self.members.sum()), self.records
+        return resplit_challenger(
+            self._examples(np.ones(len(self.rows), dtype=np.bool_)),
+            np.flatnonzero(~records.membership.reference),
+            n_members,
+            self.trainer.prepare(PLAIN_TRAINING, n_members),
+            [column for name, column in records.groups.items() if name != LABEL],
+            features=numeric_features(records.features),
+            rows_are_numbered=self.options.recipe is None,
+            digest=self.digest,
+            notes=self.notes[:1],
         )
 
     def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
@@ -151,33 +177,69 @@ class Challenger(ChallengerDefaults):
         }
 
     def exposed_records(self) -> ExposedRecords:
-        """All rows of the file, the attacker's included; their names are their numbers, counted from 0."""
-        if self.trainer is None:
+        """All rows of the file, the attacker's included; without names, their numbers, counted from 0."""
+        if self.trainer is None and self.shadows is None:
             raise BadInput(
                 "exposure of records needs shadow models, which are trained like the model; say how it was "
-                "trained: challenger.train, or challenger.recipe (both need challenger.model)"
+                "trained: challenger.train, or challenger.recipe (both need challenger.model); or bring "
+                "predictions of models that you trained: challenger.shadows"
             )
-        n_members = int(self.members.sum())
+        n_members, records = int(self.members.sum()), self.records
         examples = self._examples(np.ones(len(self.rows), dtype=np.bool_))
+        names = records.names or tuple(map(str, range(len(examples))))
+        trained = self.trainer
         return ExposedRecords(
             examples=examples,
-            names=np.arange(len(examples)).astype(np.str_),
-            trainer=self.trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            names=np.array(names),
+            trainer=None if trained is None else trained.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            imported=self._imported_shadows(),
+            chosen=self._chosen(names),
+            groups=records.groups,
             n_members=n_members,
             n_shadows=self.options.exposure_shadows,
             seed=self.seed,
-            class_names=tuple(map(str, self.records.class_names or range(examples.classes))),
-            features=numeric_features(self.records.features),
+            class_names=tuple(map(str, records.class_names or range(examples.classes))),
+            features=numeric_features(records.features),
             released=self.model,
+        )
+
+    def _imported_shadows(self) -> ImportedShadows | None:
+        """The shadows that were trained elsewhere, with the rows of the file in their order."""
+        if self.shadows is None:
+            return None
+        own = self.records.membership.reference
+        included = np.zeros((len(self.shadows.models), own.size), dtype=np.bool_)
+        included[:, own], included[:, ~own] = self.shadows.rows, self.shadows.targets
+        return ImportedShadows(tuple(self.shadows.models), included)
+
+    def _chosen(self, names: tuple[str, ...]) -> Ints | None:
+        """The records whose exposure is stated; None: all."""
+        wanted = None if self.options.targets is None else self.options.targets.names
+        if wanted is None:
+            return None
+        places = {name: row for row, name in enumerate(names)}
+        how = "data.name" if self.records.names else "rows, counted from 0: data.name is not given"
+        return rows_by_name(
+            wanted,
+            places,
+            "challenger.targets.names",
+            lambda name: f"no record is called {name!r}; names are those of {how}",
         )
 
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
-        from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+        from leakgauge.domains.models.knowledge import (
+            BlackBoxKnowledge,
+            CheckpointsKnowledge,
+            TrainingLossKnowledge,
+        )
 
         if name == "blind":
             return self._blind()
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
+        if name == "checkpoints":
+            self._require_checkpoints()
+            kinds["checkpoints"] = CheckpointsKnowledge
         if name not in kinds:
             raise BadInput(
                 f"knowledge {name!r} is not possible for a finished model; use {', '.join(kinds)} or blind"
@@ -200,6 +262,23 @@ class Challenger(ChallengerDefaults):
             rows_are_numbered=self.options.recipe is None,
             features=numeric_features(self.records.features),
         )
+
+    def _require_checkpoints(self) -> None:
+        """Refuse an attacker who sees checkpoints where neither model nor shadows have any."""
+        if not self.records.checkpoints:
+            raise BadInput(
+                "knowledge 'checkpoints': the losses at checkpoints of the training are not given; name "
+                "their columns: data.losses"
+            )
+        models = () if self.shadows is None else self.shadows.models
+        n = len(self.records.checkpoints)
+        if not models or not all(
+            isinstance(one, CheckpointedModel) and len(one.checkpoints) == n for one in models
+        ):
+            raise BadInput(
+                f"knowledge 'checkpoints': shadow models are compared at the same {n} checkpoints; bring "
+                "their losses in challenger.shadows, as the array trajectories (models x rows x checkpoints)"
+            )
 
     def _blind(self) -> Any:
         from leakgauge.domains.models.knowledge import LabelledRecordsKnowledge
@@ -229,7 +308,7 @@ def build(
     mechanism: dict[str, Any],
     folder: Path,
     seed: int,
-) -> Challenger:
+) -> Challenger | ResplitChallenger:
     """Make the challenger that the tables of a plan describe."""
     file, options = plan_tables.read_user_model_tables(data, challenger, mechanism)
     training = None if options.train is None else load_training(options.train, folder, "challenger.train")
@@ -238,7 +317,8 @@ def build(
     if options.shadows is not None:
         predictions = read_shadow_predictions(folder / options.shadows, len(records.labels))
     notes = membership_notes(Path(file.source).name, options, records)
-    return assemble(records, options, training=training, predictions=predictions, notes=notes, seed=seed)
+    made = assemble(records, options, training=training, predictions=predictions, notes=notes, seed=seed)
+    return made.resplit() if options.control else made
 
 
 def assemble(
@@ -274,9 +354,39 @@ def assemble(
             predictions.kind,
         ]
     digest = sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()
+    if (different := _recognised_without_model(records, options, digest)) is not None:
+        notes = (*notes, different)
     return Challenger(
         replace(records, digest=digest), rows, model, options, trainer, shadows, tuple(notes), seed
     )
+
+
+def _recognised_without_model(
+    records: UserModelRecords, options: plan_tables.UserModelChallengerTable, digest: str
+) -> str | None:
+    """A note where the records of members alone differ from the others; None where that is not seen."""
+    features = numeric_features(records.features)
+    if features is None or options.randomised:
+        return None
+    asked = np.flatnonzero(~records.membership.reference)
+    members = records.membership.members
+    table = Examples(_scaled_to_unit(features), records.labels, records.answers.log_probabilities.shape[1])
+    seen = blind_control(table, (asked[members], asked[~members]), digest, np.random.default_rng(0))
+    if seen is None or seen.advantage - 2 * seen.error < CLEAR_ADVANTAGE:
+        return None
+    return (
+        f"beware: an attacker who never sees the model is right about {(1 + seen.advantage) / 2:.0%} of the "
+        "records: your members differ from the others, and what attacks find is not what the model reveals; "
+        "see the controls blind and control = true"
+    )
+
+
+def _scaled_to_unit(features: Reals) -> Floats:
+    """Features scaled to [0, 1]; huge ranges, which no trainer here could use, become constant."""
+    low, high = features.min(axis=0), features.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (features - low) / np.where(high > low, high - low, 1.0)
+    return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
 
 
 def _as_predicted(
@@ -290,19 +400,34 @@ def _as_predicted(
     kind: plan_tables.LossKind = "other" if answers.log_probabilities.shape[1] == 1 else "cross_entropy"
     if predictions is None or not alone:
         return records, kind
-    if predictions.kind == "losses" and (predictions.values < 0).any():
+    if predictions.are_losses and (predictions.values < 0).any():
         kind = "other"
     logs = true_class_answers(answers.log_probabilities, records.labels)
     if kind == "other":
-        if predictions.kind != "losses":
+        if not predictions.are_losses:
             raise BadInput("challenger.shadows: the model has losses; give those of the shadow models too")
         logs = -records.losses[:, None]
+        records = replace(records, checkpoints=tuple(map(_of_true_class, records.checkpoints)))
     return replace(
         records,
         answers=replace(answers, log_probabilities=logs),
         labels=np.zeros_like(records.labels),
         classes_known=False,
+        groups=_label_groups(records) | dict(records.groups),
     ), kind
+
+
+def _of_true_class(answers: ModelAnswers) -> ModelAnswers:
+    """Negated losses alone, which are in the first column."""
+    return replace(answers, log_probabilities=answers.log_probabilities[:, :1])
+
+
+def _label_groups(records: UserModelRecords) -> dict[str, CategoricalColumn]:
+    """The true classes as a group, where they are known."""
+    if not records.classes_known:
+        return {}
+    names = records.class_names or range(records.answers.log_probabilities.shape[1])
+    return {LABEL: CategoricalColumn(records.labels, tuple(map(str, names)))}
 
 
 def membership_notes(

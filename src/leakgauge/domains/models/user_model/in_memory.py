@@ -23,6 +23,7 @@ from leakgauge.domains.models.user_model.records import (
     class_positions,
     loss_kind,
 )
+from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger
 from leakgauge.support.tabular import open_table_file
 from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
 
@@ -33,11 +34,12 @@ OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Records of one kind: X, and y or nothing."""
+    """Records of one kind: X, and y or nothing; ``columns`` are those of a file."""
 
     name: str
     X: Any
     y: Any
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not count_rows(self.X):
@@ -59,7 +61,7 @@ def prepare_model_audit(
     shadows: Mapping[str, Any] | Path | None,
     seed: int,
     options: dict[str, Any],
-) -> tuple[Challenger, tuple[dict[str, Any] | str, ...]]:
+) -> tuple[Challenger | ResplitChallenger, tuple[dict[str, Any] | str, ...]]:
     """Set up the audit, and name the attacks that it can play by default."""
     named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
     parts = [_part(name, *_pair(given, name)) for name, given in named.items()]
@@ -79,6 +81,8 @@ def prepare_model_audit(
     challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
     with_shadows = train is not None or shadows is not None
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
+    if table.control:
+        return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
 
 
@@ -114,7 +118,7 @@ def _part_of_file(name: str, path: Path, y: Any) -> Part:
         if y not in types:
             raise BadInput(f"y_{name}: {path.name} has no column {y!r}; it has {', '.join(list(types)[:20])}")
         features = [column for column in types if column != y]
-        return Part(name, columns.matrix(features, "features"), columns.labels(y))
+        return Part(name, columns.matrix(features, "features"), columns.labels(y), tuple(features))
 
 
 def _records(
@@ -131,6 +135,9 @@ def _records(
         return _said(X, y, membership, order)
     if y is None:
         raise BadInput("y_members: a model is compared with the true classes; give them")
+    for part in parts:
+        if part.columns:
+            model_query.require_column_order(model, part.columns, f"X_{part.name}")
     raw, identity = _query(model, X)
     where = f"model of type {_model_name(model)}" if not isinstance(model, str) else f"model = {model!r}"
     answers = model_query.from_outputs(raw.outputs, order.size, where, table.output, raw.usual)

@@ -186,6 +186,17 @@ def query_in_memory(model: Any, rows: Any, where: str) -> RawModelOutputs:
     )
 
 
+def require_column_order(model: Any, columns: Sequence[str], where: str) -> None:
+    """Refuse columns of a file in another order than the model was trained on, where it knows their names."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is None or list(map(str, known)) == list(columns) or sorted(map(str, known)) != sorted(columns):
+        return
+    raise BadInput(
+        f"{where}: it was trained on the same columns in another order, and rows go to it without names; "
+        f"write features = [{', '.join(repr(str(name)) for name in known)}], or order the file like this"
+    )
+
+
 def _described(rows: Any) -> str:
     width = f" of {rows.shape[1]} features" if np.ndim(rows) == 2 else ""
     return f"{count_rows(rows)} rows{width}"
@@ -287,8 +298,13 @@ class QueriedModel:
     digest: str
 
 
-def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path) -> QueriedModel:
-    """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled."""
+def query_model(
+    named: str, output: OutputKind | None, rows: Reals, columns: Sequence[str], folder: Path
+) -> QueriedModel:
+    """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled.
+
+    ``columns`` are the names of the features.
+    """
     where = f"{WHERE} = {named!r}"
     refuse_file(named, where)
     if named.endswith(ONNX_SUFFIX):
@@ -299,7 +315,9 @@ def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path
         identity, usual = sha256(path.read_bytes()).hexdigest(), None
     else:
         loader = UserCodeLoader(folder)
-        response = query_in_memory(_load_model(loader, named), rows, where)
+        model = _load_model(loader, named)
+        require_column_order(model, columns, where)
+        response = query_in_memory(model, rows, where)
         identity = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
         usual = response.usual
     answers = from_outputs(response.outputs, len(rows), where, output, usual)

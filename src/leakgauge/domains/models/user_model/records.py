@@ -1,7 +1,7 @@
 """The records of an audit of the user's model: who is a member, the true classes, and the model's answers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
+from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, CategoricalColumn, Ints, categorical
 from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import (
     LossKind,
@@ -28,6 +28,7 @@ _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 MISREAD_BELOW, MANY_CLASSES = 0.2, 20  # share of right answers, up to so many classes
 DOUBTFUL_DEVIATIONS = 4.0  # by which others are answered better than members, if the two are interchanged
+FAR_BELOW = 4.0  # standard deviations below guesses, of a model that learned its rows but is misread
 LIKELY_ORDER = 0.5  # share of right answers from which another order of the classes explains the wrong ones
 MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
     ("1", "1.0", "true", "yes"),
@@ -62,8 +63,18 @@ class RecordsFile:
 
     def require_all(self, data: UserModelDataTable) -> None:
         """Refuse a file that lacks columns that the plan names."""
-        keys = ("member", "loss", "probability", "probabilities", "label", "features")
-        named = {key: getattr(data, key) for key in keys if getattr(data, key) is not None}
+        keys = (
+            "member",
+            "loss",
+            "losses",
+            "probability",
+            "probabilities",
+            "label",
+            "features",
+            "name",
+            "group",
+        )
+        named = {key: getattr(data, key) for key in keys if getattr(data, key) not in (None, ())}
         require_columns(named, list(self.types), self.path.name, "data")
 
     def holds_numbers(self, name: str) -> bool:
@@ -105,6 +116,23 @@ class RecordsFile:
                 "remove them"
             )
         return np.array(texts, dtype=object)
+
+    def groups(self, names: Sequence[str]) -> dict[str, CategoricalColumn]:
+        """Columns of texts or numbers as groups; a missing value is a group of its own."""
+        return {
+            name: categorical(text or "(missing)" for text in self.texts(name, "group")) for name in names
+        }
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The names of the records, all of them different."""
+        texts = [text or "" for text in self.texts(name, "name")]
+        if len(set(texts)) < len(texts) or "" in texts:
+            raise BadInput(
+                f"data.name: {name!r} is empty in {texts.count('')} rows, and has {len(set(texts))} "
+                f"different values in {len(texts)} rows; name a column that identifies records, or leave it "
+                "out"
+            )
+        return tuple(texts)
 
     def membership(self, name: str) -> FileMembership:
         """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
@@ -183,6 +211,9 @@ class UserModelRecords:
     classes_known: bool  # otherwise only the probability of the true class is known
     class_names: tuple[Any, ...] = ()  # of the columns of answers, where they are known
     digest: str
+    names: tuple[str, ...] | None = None  # of the records, for their owner alone
+    groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)
+    checkpoints: tuple[model_query.ModelAnswers, ...] = ()  # of the training; the last one is the model
 
     @property
     def losses(self) -> Reals:
@@ -211,15 +242,19 @@ def read_records(
         membership = columns.membership(data.member)
         if challenger.model is None:
             rows, (answers, labels) = None, _answers_in_file(columns, data)
+            checkpoints = _checkpoints_in_file(columns, data)
             names: tuple[Any, ...] = ()
         else:
-            rows = columns.matrix(_feature_names(columns, data), "features")
+            given, checkpoints = _feature_names(columns, data), ()
+            rows = columns.matrix(given, "features")
             assert data.label is not None
             true = columns.labels(data.label)
-            queried = model_query.query_model(challenger.model, challenger.output, rows, folder)
+            queried = model_query.query_model(challenger.model, challenger.output, rows, given, folder)
             answers = queried.answers
             labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
+        called = None if data.name is None else columns.names(data.name)
+        groups = columns.groups(data.groups)
     records = UserModelRecords(
         membership=membership,
         labels=labels,
@@ -228,6 +263,9 @@ def read_records(
         classes_known=data.label is not None,
         class_names=names,
         digest="",
+        names=called,
+        groups=groups,
+        checkpoints=checkpoints,
     )
     if challenger.model is not None:  # its weights may be in a file that the plan does not name
         identity.append(f"{records.losses.mean():.6g} {records.losses.std():.6g}")
@@ -240,7 +278,12 @@ def loss_kind(losses: Reals, stated: LossKind | None) -> LossKind:
 
 
 def require_learned(records: UserModelRecords, where: str) -> None:
-    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread."""
+    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread.
+
+    The same answers in random order would be right about a share that follows from how often each class is
+    said and true. No training makes a model worse than this on its own rows, but classes or features in
+    another order do.
+    """
     if not records.classes_known or not records.membership.members.any():
         return
     asked = ~records.membership.reference
@@ -248,14 +291,23 @@ def require_learned(records: UserModelRecords, where: str) -> None:
     members = records.membership.members
     said, true = logs.argmax(axis=1)[members], labels[members]
     right, usual = float(np.mean(said == true)), float(np.bincount(true).max() / true.size)
+    guesses = _right_by_guesses(said, true, logs.shape[1])
+    far_below = guesses - FAR_BELOW * np.sqrt(guesses * (1 - guesses) / true.size)
     few_classes = logs.shape[1] <= MANY_CLASSES
-    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0):
+    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0, far_below):
         return
     raise BadInput(
         f"{where}: the model is right about {right:.0%} of the rows it is said to be trained on, where the "
-        f"most frequent class alone is right about {usual:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
+        f"most frequent class alone is right about {usual:.0%} and its answers in random order about "
+        f"{guesses:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
         "if the model is as bad as that, say accuracy_check = false"
     )
+
+
+def _right_by_guesses(said: Ints, true: Ints, n_classes: int) -> float:
+    """The share of right answers if they were given to the rows in random order."""
+    counts = [np.bincount(classes, minlength=n_classes) / true.size for classes in (said, true)]
+    return float(counts[0] @ counts[1])
 
 
 def doubtful_accuracy(records: UserModelRecords) -> str | None:
@@ -310,7 +362,9 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[mo
         matrix = columns.matrix(data.probabilities, "probabilities")
         answers = model_query.from_outputs(matrix, len(matrix), where, "probabilities")
         return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)[0]
-    if data.loss is not None:
+    if data.losses is not None:
+        answers = _checkpoints_in_file(columns, data)[-1]
+    elif data.loss is not None:
         losses = columns.numbers(data.loss, "loss")
         answers = model_query.from_losses(
             losses, f"data.loss: {data.loss!r}", loss_kind(losses, data.loss_kind)
@@ -322,6 +376,18 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[mo
     return answers, np.zeros(len(answers.log_probabilities), dtype=np.int64)
 
 
+def _checkpoints_in_file(
+    columns: RecordsFile, data: UserModelDataTable
+) -> tuple[model_query.ModelAnswers, ...]:
+    """The answers at each checkpoint, from its column of losses; all losses are of one kind."""
+    if data.losses is None:
+        return ()
+    losses = columns.matrix(data.losses, "losses")
+    kind = loss_kind(losses, data.loss_kind)
+    pairs = zip(data.losses, losses.T)
+    return tuple(model_query.from_losses(one, f"data.losses: {name!r}", kind) for name, one in pairs)
+
+
 def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
     """The columns that go to the model, in the order of the plan or of the file."""
     if data.features is not None:
@@ -330,7 +396,8 @@ def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
                 raise BadInput(
                     f"data.features: {name!r} is the label, which a model must not see; leave it out"
                 )
-    named = data.features or [name for name in columns.types if name not in (data.label, data.member)]
+    apart = (data.label, data.member, data.name, *data.groups)
+    named = data.features or [name for name in columns.types if name not in apart]
     for name in named:
         if not columns.holds_numbers(name):
             raise BadInput(

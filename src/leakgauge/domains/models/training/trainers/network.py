@@ -1,5 +1,6 @@
 """A multilayer perceptron, trained by gradient descent: plain, or with noise (DP-SGD, DP-Adam)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from numpy.random import Generator
@@ -10,10 +11,12 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.guarantee import training_group_guarantee
 from leakgauge.domains.models.training import gradient_descent, mlp, noise_calibration, optimizers
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
-from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
+from leakgauge.domains.models.training.trainer import Classifier, Examples, PreparedTrainer, training_kind
 from leakgauge.support.progress import ProgressListener
+from leakgauge.support.work_count import TRAINING, counted_work
 
 DEFAULT_BATCH = 200  # rows of a batch where a plan does not say
+SAMPLED_SHARE = 20  # one in so many epochs is trained to estimate what a training costs
 DEFAULT_OPTIMIZER: optimizers.OptimizerName = "adam"
 
 
@@ -90,6 +93,24 @@ class NetworkTrainer:
 
     def without_noise(self) -> "NetworkTrainer":
         return NetworkTrainer(recipe=replace(self.recipe, noise=None))
+
+    def shortened(self) -> tuple[float, "NetworkTrainer"]:
+        """The first epochs of the training, and how many times as long the whole one takes."""
+        schedule = self.recipe.schedule
+        epochs = max(schedule.epochs // SAMPLED_SHARE, 1)
+        recipe = replace(self.recipe, schedule=replace(schedule, epochs=epochs))
+        return schedule.epochs / epochs, replace(self, recipe=recipe)
+
+
+def counted_training(
+    trainer: PreparedTrainer, rows: Examples, fit: Callable[[PreparedTrainer], Classifier]
+) -> Classifier:
+    """Train, and count it; where work is sampled, only the first epochs of a network are trained."""
+    part = None
+    if isinstance(trainer, NetworkTrainer):
+        times, shorter = trainer.shortened()
+        part = times, lambda: fit(shorter)
+    return counted_work(TRAINING, training_kind(trainer, rows), lambda: fit(trainer), part)
 
 
 def network_recipe(trainer: PreparedTrainer, why: str) -> gradient_descent.TrainingRecipe:

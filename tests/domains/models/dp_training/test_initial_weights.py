@@ -1,0 +1,112 @@
+"""Crafted initial weights: where a training without noise and canaries ended."""
+
+import numpy as np
+import pytest
+
+import leakgauge
+from domains.models.dp_training.watched_trainings import SIGMA, opacus_training
+from leakgauge.core.errors import BadInput
+
+CLAIM = {"epsilon": 4.0, "sample_rate": 0.1, "steps": 20}
+
+
+def loop(seen, *, announced=True, steps=20):
+    """Linear regression; ``seen`` gets the weights before and after, and the noise multiplier."""
+
+    def train(watch, rng):
+        data = np.random.default_rng(0)
+        rows = data.normal(size=(400, 4))
+        values, weights = rows[:, 0] * 2, np.zeros(4)
+        if announced:
+            watch.start_from(weights)
+        sigma = watch.noise_multiplier(SIGMA)
+        before = weights.copy()
+        for _ in range(steps):
+            batch = rng.random(400) < 0.1
+            gradients = watch.add_canary(
+                (rows[batch] @ weights - values[batch])[:, None] * rows[batch], clip=1.0
+            )
+            total = np.minimum(1.0, 1 / np.linalg.norm(gradients, axis=1)) @ gradients
+            noisy = total + sigma * rng.normal(size=4)
+            watch.step(total, noisy)
+            weights -= 0.5 * noisy / 40
+        seen.append((before, weights.copy(), sigma))
+
+    return train
+
+
+def test_trainings_start_where_one_without_noise_ended():
+    seen = []
+    verdict = leakgauge.audit_training(loop(seen), **CLAIM, rounds=60, initial_weights="crafted")
+    crafted = next(after for before, after, sigma in seen if sigma == 0 and not before.any())
+    assert np.abs(crafted).max() > 1  # it has learned something
+    trained = [before for before, _, sigma in seen if sigma > 0]
+    assert len(trained) >= 2
+    for before in trained:
+        np.testing.assert_array_equal(before, crafted)
+    assert verdict.finding == "not violated"
+
+
+def test_own_weights_stay_as_they_are():
+    seen = []
+    leakgauge.audit_training(loop(seen), **CLAIM, rounds=20)
+    assert all(not before.any() for before, *_ in seen)
+
+
+def test_missing_noise_is_found_from_crafted_weights_too():
+    def train(watch, rng):
+        loop([])(Third(watch), rng)
+
+    class Third:
+        def __init__(self, watch):
+            self._watch = watch
+
+        def __getattr__(self, name):
+            return getattr(self._watch, name)
+
+        def noise_multiplier(self, sigma):
+            return self._watch.noise_multiplier(sigma) / 3
+
+    found = leakgauge.audit_training(train, **CLAIM, rounds=100, confidence=0.999, initial_weights="crafted")
+    assert found.finding == "violated"
+
+
+def test_loop_that_does_not_announce_its_weights_is_refused():
+    with pytest.raises(BadInput, match=r"call watch\.start_from"):
+        leakgauge.audit_training(loop([], announced=False), **CLAIM, initial_weights="crafted")
+
+
+def test_weights_of_opacus_are_crafted_without_a_change():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("opacus")
+    from opacus import PrivacyEngine
+
+    weights, train = [], opacus_training()
+
+    def watched():
+        before = PrivacyEngine.make_private
+        PrivacyEngine.make_private = noted(before, weights, torch)
+        try:
+            train()
+        finally:
+            PrivacyEngine.make_private = before
+
+    found = leakgauge.audit_training(
+        watched, epsilon=4.0, sample_rate=0.1, steps=100, rounds=200, initial_weights="crafted"
+    )
+    assert found.finding == "not violated"
+    assert len(weights) >= 3
+    assert not np.array_equal(weights[0], weights[1])
+    np.testing.assert_array_equal(weights[1], weights[2])
+
+
+def noted(make_private, weights, torch):
+    """``make_private`` that notes the weights with which a training starts."""
+
+    def make(engine, **options):
+        made = make_private(engine, **options)
+        flat = torch.cat([one.detach().flatten() for one in made[0].parameters()])
+        weights.append(flat.numpy().copy())
+        return made
+
+    return make
