@@ -336,6 +336,8 @@ class Verification:
         left_out: What its owner left out.
         code: The files of its owner's code in it.
         transcripts: Whether some results rest on transcripts that are not in it.
+        report_compared: Whether the report was written again and compared; not so with other versions, or
+            where the verdicts differ.
     """
 
     files: int
@@ -347,6 +349,7 @@ class Verification:
     left_out: tuple[str, ...]
     code: tuple[str, ...]
     transcripts: bool
+    report_compared: bool
 
     @property
     def exit_code(self) -> int:
@@ -378,10 +381,10 @@ def verify(path: str | Path) -> Verification:
         try:
             run_bundle.unpack(members, copy)
             about = run_bundle.read_about(copy)
-            verdicts, differences = _check_unpacked(copy, about)
+            verdicts, differences, compared = _check_unpacked(copy, about)
             obstacle = None
         except IncompleteRun as error:
-            about, verdicts, differences, obstacle = {}, 0, [], str(error)
+            about, verdicts, differences, compared, obstacle = {}, 0, [], False, str(error)
         except _DAMAGE as error:
             problem = f"a file in it is damaged ({type(error).__name__})"
             raise BadInput(f"{path}: {problem}; ask for the bundle again") from error
@@ -397,21 +400,26 @@ def verify(path: str | Path) -> Verification:
         left_out=tuple(map(str, about.get("left_out", ()))),
         code=tuple(map(str, about.get("code", ()))),
         transcripts=CONFORMANCE_FILE in members,
+        report_compared=compared,
     )
 
 
-def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference]]:
-    """Judge an unpacked bundle and write its report again; return how many verdicts, and differences."""
+def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference], bool]:
+    """Judge an unpacked bundle again, and write its report again where the same versions wrote it.
+
+    Returns how many verdicts were judged, what differs, and whether the report was compared.
+    """
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
     shown = report.read_bytes()
-    if not differences and not run_bundle.other_versions(about):
+    comparable = not differences and not run_bundle.other_versions(about)
+    if comparable:
         run_bundle.set_judged_date(copy, _noon(about["judged"]))
         again = write_report(copy, result_from_json(found)).read_bytes()
         if without_charts(shown) != without_charts(again):
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
-    return len(found["verdicts"]), [*stated, *differences]
+    return len(found["verdicts"]), [*stated, *differences], comparable
 
 
 def _noon(date: str) -> float:

@@ -81,7 +81,10 @@ def _audit_schema(domains: Sequence[Domain]) -> dict[str, Any]:
     """The schema of one audit; the domain that it names decides about its tables."""
     properties = {key.name: _key_schema(key) for key in dataclass_keys(AuditTable)}
     names = [domain.name for domain in domains]
-    properties["domain"] = {"enum": names, "description": properties["domain"]["description"]}
+    properties["domain"] = {
+        "enum": catalog.domain_names(),
+        "description": properties["domain"]["description"],
+    }
     properties["metrics"] = {**_table_schema(TableForm(kinds=(MetricsTable,))), "type": "object"}
     properties["sweep"] = _sweep_schema()
     return {

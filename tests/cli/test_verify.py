@@ -51,3 +51,17 @@ def test_bundle_of_another_version_is_said_to_be_one(call, plan, tmp_path):
     done = call("verify", "x.zip")
     assert done.code == 3
     assert "Not judged again: the bundle was written by a later leakgauge" in done.out
+
+
+def test_report_of_other_versions_is_not_said_to_agree(call, plan, tmp_path):
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    about = json.loads(members["bundle.json"])
+    about["versions"]["altair"] = "1.0"
+    changed = {"bundle.json": json.dumps(about).encode(), "report.html": b"all is safe"}
+    write_zip({**members, **changed}, tmp_path / "x.zip")
+    done = call("verify", "x.zip")
+    assert done.code == 0
+    assert "Other version: altair 1.0 judged it" in done.out
+    assert "The report was not compared: other versions wrote it." in done.out
+    assert "everything agrees" not in done.out

@@ -58,7 +58,9 @@ def _print(found: "Verification", path: Path) -> None:
         "This shows that the verdicts follow from the trials in the bundle, not that the trials are those of "
         "the release: compare the SHA-256 with the one its owner published."
     )
-    print(f"Exit code {found.exit_code}: {_MEANINGS[found.exit_code]}.")
+    everything = found.report_compared or found.exit_code
+    meaning = _MEANINGS[found.exit_code] if everything else "what could be compared agrees"
+    print(f"Exit code {found.exit_code}: {meaning}.")
 
 
 _MEANINGS = {
@@ -75,8 +77,12 @@ def _print_differences(found: "Verification") -> None:
         print(f"Differs: {one.where}: {one.field}: {stated} in the bundle, {again} again")
     if more := found.differences[_MOST_LINES:]:
         print(f"and {len(more)} more (--json lists all)")
-    if not found.differences:
+    if found.differences:
+        return
+    if found.report_compared:
         print("Verdicts, summary, plan and report agree.")
+    else:
+        print("Verdicts, summary and plan agree. The report was not compared: other versions wrote it.")
 
 
 def _short(value: Any) -> str:

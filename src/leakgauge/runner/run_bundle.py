@@ -194,9 +194,16 @@ def bundle_members(copy: Path, hidden: HiddenValues, folders: frozenset[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A value of a bundle that is not the one that follows from its trials."""
+    """A value of a bundle that is not the one that follows from its trials.
 
-    where: str  # the attacker, or the file
+    Attributes:
+        where: The attacker, or the file.
+        field: The name of the value, such as `metrics.accuracy.value`.
+        stated: The value in the bundle.
+        found: The value that follows from the trials.
+    """
+
+    where: str
     field: str
     stated: Any
     found: Any
