@@ -137,7 +137,7 @@ def comparable(result):
     return found
 
 
-@pytest.mark.parametrize("case", others_at_night(CASES, "visits", "records"))
+@pytest.mark.parametrize("case", others_at_night(CASES, "visits"))
 def test_python_and_the_command_line_find_the_same(case, capsys):
     audit, rows, table = CASES[case]
     limits = {"accuracy": 0.6}
