@@ -16,7 +16,7 @@ from leakgauge.plan import read_plan
 from leakgauge.runner.run import set_up_run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
 KEPT, BROKEN = "not violated", "violated"
 EXPECTED = {  # finding by audit, or by audit and attacker

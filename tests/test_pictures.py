@@ -21,9 +21,9 @@ def plain(text):
 
 
 def test_pictures_are_shown_with_alternative_text():
-    pages = "\n".join(page.read_text() for page in DOCS.glob("*.md"))
-    shown = {path: text for text, path in re.findall(r"!\[([^\]]*)\]\((pictures/[^)]+)\)", pages)}
-    assert {DOCS / path for path in shown} == set(PICTURES.glob("*.svg"))
+    pages = "\n".join(page.read_text() for page in DOCS.rglob("*.md"))
+    shown = {path: text for text, path in re.findall(r"!\[([^\]]*)\]\((?:\.\./)?(pictures/[^)]+)\)", pages)}
+    assert {DOCS / path for path in shown} == {*PICTURES.glob("*.svg"), *PICTURES.glob("*.png")}
     assert all(len(text) > 60 for text in shown.values())
 
 
@@ -33,6 +33,12 @@ def test_pictures_are_small_and_self_contained(picture):
     names = {element.tag.rpartition("}")[2] for element in ElementTree.parse(picture).iter()}
     assert names.isdisjoint({"script", "image", "foreignObject"})
     assert not re.search(r"(href|src)=", picture.read_text())
+
+
+@pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.png")), ids=lambda path: path.stem)
+def test_screens_of_reports_are_small(picture):
+    assert picture.stat().st_size < LARGEST
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_page_describes_the_pictures():
