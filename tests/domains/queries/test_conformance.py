@@ -126,6 +126,12 @@ def test_a_fifth_too_little_noise_is_found_in_200_rounds():
     assert "closer to the true values" in decided.violations[0]
 
 
+def test_no_noise_on_different_true_answers_is_a_violation_and_no_shared_noise():
+    found = compared(with_other_truths(with_noise(transcripts(rounds=50), lambda noise, *_: 0.0 * noise)))
+    assert (found.dependent, found.unanswered) == (None, None)
+    assert decide_conformance(found, 0.001).violations
+
+
 def test_more_noise_than_stated_is_no_violation():
     found = compared(with_noise(transcripts(), lambda noise, *_: 1.5 * noise))
     decided = decide_conformance(found, 0.001)
@@ -133,46 +139,29 @@ def test_more_noise_than_stated_is_no_violation():
     assert "farther from the true values" in decided.departures[0]
 
 
-def with_truths(parts, more):
-    """Questions whose true answers are so much larger, with the noise that they had."""
+def with_other_truths(parts):
+    """Questions whose true answers differ by one from each to the next, with the noise that they had."""
+    more = np.arange(parts[0]["answers"].shape[1]) % 3
     return [{**part, "answers": part["answers"] + more, "truths": part["truths"] + more} for part in parts]
 
 
-def with_equal_truths(parts):
-    """Every second question counts one known record less, so that all true answers of a round are equal."""
-    assert [len(np.unique(row)) for row in parts[0]["truths"]] == [2] * len(parts[0]["truths"])
-    return with_truths(parts, -(np.arange(parts[0]["answers"].shape[1]) % 2))
-
-
-def with_first_noise(parts):
-    return with_noise(parts, lambda noise, *_: noise[:, :1] + 0 * noise)
-
-
 def test_noise_that_questions_share_is_certain():
-    found = compared(with_first_noise(transcripts(rounds=50)))
+    shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
+    found = compared(with_other_truths(shared))
     assert "Different questions of one session got exactly the same noise" in found.certain[0]
 
 
-def test_equal_answers_to_questions_with_equal_truths_may_be_repeats_and_are_no_violation():
-    found = compared(with_first_noise(with_equal_truths(transcripts(rounds=50))))
-    said = decide_conformance(found, 0.001)
-    assert (found.certain, said.violations, found.unanswered) == ((), (), None)
-    assert any("or the service repeats an answer" in text for text in said.departures)
-
-
-def test_noise_that_depends_on_the_true_answer_is_a_violation():
-    """Equal counts of a session get equal noise and others do not: it shows which counts are equal."""
-    parts = transcripts(rounds=50)
-    parts = with_truths(parts, np.array([0, 0, 0, -1, 0] * 2))  # neighbours are equal in every second pair
-    larger = parts[0]["truths"][0] > parts[0]["truths"][0].min()
-    parts = with_noise(parts, lambda noise, *_: np.where(larger, noise[:, 1:2], noise[:, :1]))
-    found = compared(parts)
-    assert found.unanswered is None
-    assert any("The same noise is in several" in text for text in decide_conformance(found, 0.001).violations)
+def test_equal_answers_to_questions_with_equal_truths_may_be_repeats():
+    shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
+    assert len(np.unique(shared[0]["truths"][0])) == 1  # each question is about the target and one other
+    found = compared(shared)
+    assert found.certain == ()
+    (said,) = decide_conformance(found, 0.001).violations
+    assert "unless the service repeats an answer whatever it is asked" in said
 
 
 def test_a_session_that_repeats_its_first_answer_is_no_violation():
-    parts = transcripts(rounds=50)
+    parts = with_other_truths(transcripts(rounds=50))
     found = compared([{**part, "answers": part["answers"][:, :1] + 0 * part["answers"]} for part in parts])
     assert "repeats one answer whatever it is asked" in found.unanswered
     assert found.certain == found.departures == ()

@@ -25,9 +25,8 @@ _CLEAR = 3.0  # standard errors from which on residuals are clearly not about ze
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 EQUAL_ANSWERS = (
     "different questions of one session got exactly the same answer, where their true answers are equal: "
-    "either their noise is used again, or the service repeats an answer, which reveals no more than that "
-    "answer; questions with different true answers would tell, such as those of split_likelihood with more "
-    "known records"
+    "their noise is used again, so that differences between questions show without noise, unless the service "
+    "repeats an answer whatever it is asked, which reveals no more than that answer"
 )
 
 
@@ -69,7 +68,7 @@ class NoiseComparison:
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
         if test.name == REUSED and self._equal_answers:
-            return replace(test, finding=EQUAL_ANSWERS, violates=False)
+            return replace(test, finding=EQUAL_ANSWERS)
         if test.violates or self._always is None:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
@@ -81,14 +80,9 @@ class NoiseComparison:
 
     @property
     def _equal_answers(self) -> bool:
-        """Whether answers are equal where their true values are, and hardly any others could be compared.
-
-        It may then be the same answer again. Where enough true values differ, equal answers would show there
-        too (``repeated``), so that equal noise depends on the true value, which it reveals.
-        """
-        different = self._between_questions("different")
-        few = different.n_pairs < FEWEST_RESIDUALS
-        return few and self._between_questions("same").p_value < CERTAIN <= different.p_value
+        """Whether answers are equal only where their true values are: noise again, or the same answer."""
+        p_values = [self._between_questions(which).p_value for which in ("same", "different")]
+        return p_values[0] < CERTAIN <= p_values[1]
 
     @cached_property
     def _always(self) -> bool | None:

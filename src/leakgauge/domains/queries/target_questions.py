@@ -193,9 +193,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy |
 
     There is one known record in each, or as many as the service takes to answer. The known records of one
     target differ; those of different targets differ while there are enough. Theorem 2 of Huang et al.
-    requires more than ``n_queries`` known records; ``n_queries`` are enough. Where records are left, every
-    second question counts one more, so that true answers differ: noise that is used again can then be told
-    from a session that repeats its first answer.
+    requires more than ``n_queries`` known records; ``n_queries`` are enough.
     """
     if not n_queries >= 1:
         raise BadInput(f"queries must be >= 1, got {n_queries}")
@@ -203,19 +201,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy |
     require_records(known, n_queries, size)
     n_sets = len(known.ids) // size
     places = (target * n_queries + np.arange(n_queries)) % n_sets
-    sets = [place * size + np.arange(size) for place in places]
-    return _split_by_ids(known, _with_one_more(known, sets, target, n_queries * size), target, by)
-
-
-def _with_one_more(known: KnownRecords, sets: list[Ints], target: int, n_used: int) -> list[Ints]:
-    """Add a record that no other question has to every second set, if there are enough for all targets."""
-    first, n_more = n_used * len(known.targets), len(sets) // 2
-    spare = len(known.ids) - first
-    counted = known.query.kind is QueryKind.COUNT and known.query.group_by is None
-    if not counted or spare < n_more * len(known.targets):
-        return sets
-    more = first + target * n_more + np.arange(n_more)
-    return [np.append(rows, more[i // 2]) if i % 2 else rows for i, rows in enumerate(sets)]
+    return _split_by_ids(known, [place * size + np.arange(size) for place in places], target, by)
 
 
 def _split_by_ids(known: KnownRecords, sets: list[Ints], target: int, by: SelectBy | None) -> SplitQuery:

@@ -306,14 +306,6 @@ class SharesNoiseBetweenQuestions(NoisyCounts):
         return session.only_noise
 
 
-class RepeatsFirstAnswer(NoisyCounts):
-    """Answers the first question of a session, and repeats that answer: neither broken nor of any use."""
-
-    def answer(self, session: Session, where: str) -> float:
-        session.replies.setdefault("first", (200, {"answer": super().answer(session, where)}))
-        return session.replies["first"][1]["answer"]
-
-
 class ClampsTheNoiseAway(NoisyCounts):
     """Clamps the noise to less than a half before it rounds, so that true counts come out."""
 

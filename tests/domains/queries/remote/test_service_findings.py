@@ -2,7 +2,7 @@
 
 import pytest
 
-from domains.queries.remote.noisy_count_services import BROKEN, CORRECT, RepeatsFirstAnswer
+from domains.queries.remote.noisy_count_services import BROKEN, CORRECT
 from domains.queries.remote.service_audits import audit_service
 
 N_AUDITS = 60  # of correct services, at confidence 0.999
@@ -23,13 +23,6 @@ def test_correct_service_is_not_accused(tmp_path, name):
     about = {verdict.get("about") for verdict in done.verdicts}
     assert about == ({"mechanism"} if name == "MoreNoise" else {None})
     assert done.code == (3 if name == "MoreNoise" else 0)
-
-
-def test_first_answer_repeated_in_a_session_is_untestable(tmp_path):
-    """It reveals no more than that answer, so that nothing is violated, and nothing is cleared either."""
-    done = audit_service(RepeatsFirstAnswer, tmp_path, rounds=40)
-    assert (done.findings, done.code) == ({"untestable"}, 3)
-    assert "repeats one answer whatever it is asked" in done.printed
 
 
 @pytest.mark.parametrize("name", ["NoNoise", "AnswersOn", "NoisyCounts"])
