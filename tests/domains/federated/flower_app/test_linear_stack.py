@@ -62,7 +62,9 @@ def test_head_of_a_vision_transformer():
 
 
 @pytest.mark.parametrize(
-    "activation", [nn.functional.gelu, nn.functional.silu, nn.GELU(approximate="tanh")], ids=str
+    "activation",
+    [nn.functional.gelu, nn.functional.silu, nn.GELU(approximate="tanh")],
+    ids=["gelu", "silu", "approximate gelu"],
 )
 def test_smooth_functions_are_told_from_a_relu(activation):
     stack = found(Functional(activation))
