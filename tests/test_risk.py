@@ -141,6 +141,21 @@ def test_a_single_release_is_compared_over_its_records(limit, status):
     assert found.risk.scope.startswith("the attackers tried, on this one release")
 
 
+def test_a_single_release_at_its_limit_asks_for_records_not_for_releases():
+    rng = np.random.default_rng(10)
+    members = rng.random(600) < 0.5
+    found = judge(
+        members,
+        members + rng.normal(size=600),
+        rounds=np.zeros(600, int),
+        targets=np.arange(600),
+        limits={"accuracy": 0.69},
+    )
+    assert found.risk.status is RiskStatus.UNDECIDED
+    assert found.risk.rounds_needed is None
+    assert "more members and others would narrow it" in found.risk.reason
+
+
 def test_clear_cases_are_decided():
     rng = np.random.default_rng(1)
     assert risk(answers(0.52, 2000, 3, rng)).status is RiskStatus.WITHIN
