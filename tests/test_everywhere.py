@@ -156,6 +156,7 @@ def test_libraries_that_are_imported_are_dependencies_or_have_a_hint():
     known = core | {name for extra in users for name in packages(extra)}
     known |= {"leakgauge", "opacus", "pandas", "polars"}  # only where the user's own code has imported them
     known |= {"grpc", "markupsafe", "narwhals", "starlette", "pyarrow", "ipython"}  # come with others
+    known |= {"argcomplete", "pytest"}  # imported only where the shell or pytest itself asks for it
     for path in sources():
         for library in imported_libraries(path):
             package = PACKAGES.get(library, library).lower().replace("_", "-")

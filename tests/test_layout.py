@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -149,6 +150,7 @@ def test_search_covers_names_and_files():
     assert {"main.py", "run.py", "api.py", "verdict.py", "plan.py"} <= {path.name for path in FRAMEWORK}
 
 
+@cache
 def layers() -> list[str]:
     """The layers of the import contract, the lowest first; those side by side are one line."""
     contract = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["tool"][

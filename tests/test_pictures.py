@@ -55,7 +55,7 @@ def test_picture_script_imports_work():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_picture_numbers_are_up_to_date(monkeypatch):
     """Exposure is computed, not simulated: it may move by its own error only."""
     monkeypatch.syspath_prepend(PICTURES)

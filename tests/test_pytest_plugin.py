@@ -139,7 +139,7 @@ def test_wrong(assert_private, arguments):
     assert_private(coin, *arguments, rounds=500)
 """)
     result.assert_outcomes(failed=4)
-    assert str(result.stdout).count("pytest.UsageError: assert_private: ") == 4
+    assert str(result.stdout).count("\nE       pytest.UsageError: assert_private: ") == 4
 
 
 def test_marker_and_option_scale_the_rounds(run):

@@ -199,7 +199,7 @@ def run_in_utf_8(run_in_process):
 @pytest.mark.parametrize(
     ("environment", "report"),
     [
-        ({"PYTHONIOENCODING": "ascii"}, False),
+        pytest.param({"PYTHONIOENCODING": "ascii"}, False, marks=pytest.mark.nightly),
         pytest.param({"PYTHONIOENCODING": "cp1252"}, False, marks=pytest.mark.nightly),
         ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, True),  # of files as well
     ],

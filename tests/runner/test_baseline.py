@@ -71,6 +71,7 @@ def test_equal_trials_of_other_releases_are_no_evidence():
     assert (difference.value, status) == (0.0, "undecided")
 
 
+@pytest.mark.nightly
 def test_several_attackers_at_the_tolerance():
     worse, not_worse = shares(0.72, 0.70, 400, n_attackers=4, simulations=200)
     assert worse <= binom.ppf(0.9995, 200, 0.05) / 200

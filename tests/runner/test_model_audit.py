@@ -383,7 +383,7 @@ def test_model_names_its_classes(trained):
         ({"train": 3}, "of type int"),
         ({"shadows": {"losses": np.zeros((2, 3))}}, "needs the arrays included"),
         ({"shadows": {"losses": np.zeros((2, 3)), "included": np.zeros((2, 3))}}, "each of the 300 rows"),
-        ({"attacks": ["lira"]}, "challenger.train"),
+        ({"attacks": ["lira"]}, "or state it: train,"),
         ({"attacks": ["no such"]}, "no attack"),
         ({"epsilon": 1.0}, "randomised = true"),
         ({"reference": 3}, "tuple of rows and labels"),

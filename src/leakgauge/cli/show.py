@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         entries = list_entries(arguments.what, arguments.domain)
     if arguments.json:
-        print(json.dumps([entry.table() for entry in entries], ensure_ascii=False))
+        print(json.dumps([entry.table() for entry in entries]))
     elif arguments.what == KEYS:
         _print_keys(entries)
     else:

@@ -392,7 +392,7 @@ def test_people_outside_the_box_are_not_said_to_be_counted(tmp_path):
 
 
 def test_exposure_has_no_notes_about_simulated_releases_and_one_word_for_draws(tmp_path):
-    city, table = {**CITY, "users": 2000, "sites": 9, "epochs": 24}, {"group_size": "everyone", "targets": 4}
+    city, table = {**CITY, "users": 300, "sites": 9, "epochs": 24}, {"group_size": "everyone", "targets": 4}
     challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)
     assert any("simulated release" in note for note in challenger.notes)
     exposed = expose(challenger)

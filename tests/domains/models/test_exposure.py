@@ -275,7 +275,7 @@ def test_named_records_alone_are_stated(tmp_path: Path) -> None:
     leakgauge.run(path, out=tmp_path / "run")
     for name in ("report.html", "verdicts.json", "exposure.html", "exposure.json"):
         assert "patient 8" not in (tmp_path / "run" / name).read_text()
-    with pytest.raises(BadInput, match=r"no record is called 'patient x'; names are those of data\.name"):
+    with pytest.raises(BadInput, match=r"no record is called 'patient x'; records are named by data\.name"):
         leakgauge.expose(write_losses(tmp_path, ', targets = { names = ["patient x"] }'), out=tmp_path / "no")
 
 

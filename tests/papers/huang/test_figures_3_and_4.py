@@ -77,6 +77,7 @@ def test_total_budget_is_shared_between_answers(audits):
         assert all(who.attack_parameters["form"] == "paper" for who in audit.contenders)
 
 
+@pytest.mark.nightly
 def test_t_test_has_the_published_trends(verdicts):
     falls, rises = verdicts["figure_3"], verdicts["figure_4"]
     for budget in ("0.5", "1", "5", "10"):

@@ -6,6 +6,7 @@ from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_rows")
 def test_figure_is_reproduced_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setitem(plans.FEW_EPSILONS, Scale.QUICK, (1,))

@@ -29,6 +29,7 @@ _LINES = {
     "folder": "The folder with the files as they were published.",
     "game": 'How members are chosen; "given" is for a finished model.',
     "group": "A column, or columns, that say which group a row belongs to; they are no features.",
+    "initial_weights": "Where trainings start: as they do, or where one without noise ended.",
     "impute": "How missing values are filled in.",
     "mapping": "How the columns of the two data sets are matched.",
     "member": "The column that says who was a member: 1 or 0.",

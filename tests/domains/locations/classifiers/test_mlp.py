@@ -141,6 +141,7 @@ def test_learns_sum_from_few_shadows_of_laplace_noise():
     assert 0.885 < np.mean([accuracy(learned, test) for learned in found]) < 0.9175
 
 
+@pytest.mark.nightly
 def test_pretraining_needs_few_shadows():
     rng = np.random.default_rng(4)
     before, few = lesson(8000, rng, k=20), lesson(100, rng, k=20)

@@ -210,7 +210,10 @@ def test_subset_of_records_can_be_shown(loaded):
         ({"control": True}, "control is for game = 'group'"),
         ({"reference": 1.5}, "a share must be below 1"),
         ({"reference": float("nan")}, "reference must be >= 0"),
-        ({"targets": {"names": ["a"]}}, "rows of a table have no names"),
+        (
+            {"targets": {"names": ["a"]}},
+            "no record is called 'a'; records are named by the number",
+        ),
     ],
 )
 def test_rejects_invalid_games(loaded, table, words):

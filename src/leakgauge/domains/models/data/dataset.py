@@ -21,6 +21,9 @@ MAX_VALUES_SHOWN = 20  # in an error message
 ROWS_STREAM, DUPLICATES_STREAM, SPLIT_STREAM = range(3)
 
 
+NAMED_BY_ROW = "by the number of their row, counted from 0, because data.name is not stated"
+
+
 @dataclass(frozen=True, eq=False)
 class CategoricalColumn:
     """A column of texts: a code for each row, and the text of each code."""
@@ -178,12 +181,12 @@ class EncodedTable:
     def named_rows(self, names: Sequence[str | int]) -> Ints:
         """The rows of records by name (`data.name`), or by number, counted from 0, where there is none."""
         known = self.record_names or tuple(map(str, range(len(self))))
-        column = "data.name" if self.record_names else "a row by its number, since there is no data.name"
+        how = "by data.name" if self.record_names else NAMED_BY_ROW
         return rows_by_name(
             names,
             {name: row for row, name in enumerate(known)},
             "challenger.targets.names",
-            lambda name: f"no record is called {name!r}; names are those of {column}",
+            lambda name: f"no record is called {name!r}; records are named {how}",
         )
 
     def group(self, name: str, where: str) -> CategoricalColumn:

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.data.dataset import NAMED_BY_ROW, CategoricalColumn, Ints
 from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, ImportedShadows
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
@@ -218,12 +218,12 @@ class Challenger(ChallengerDefaults):
         if wanted is None:
             return None
         places = {name: row for row, name in enumerate(names)}
-        how = "data.name" if self.records.names else "rows, counted from 0: data.name is not given"
+        how = "by data.name" if self.records.names else NAMED_BY_ROW
         return rows_by_name(
             wanted,
             places,
             "challenger.targets.names",
-            lambda name: f"no record is called {name!r}; names are those of {how}",
+            lambda name: f"no record is called {name!r}; records are named {how}",
         )
 
     def knowledge(self, name: str) -> Any:

@@ -58,6 +58,7 @@ def auc(trials) -> float:
     return float(np.mean((members > others) + 0.5 * (members == others)))
 
 
+@pytest.mark.nightly
 def test_forest_plan_runs_and_finds_members(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
