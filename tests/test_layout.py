@@ -37,7 +37,7 @@ FRAMEWORK = files_of(
     "catalog",
     "draft",
     "plan_schema",
-    "catalog_listing",
+    "catalog_entries",
 )
 ENGLISH = {  # names that are also words, and what they mean there; as a whole string they are still refused
     "a": "the article",

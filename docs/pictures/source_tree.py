@@ -36,7 +36,7 @@ PURPOSE = {  # what each layer does, and the files or folders to open first
     "promise_tests": ("the tests that a promise faces, and the rounds they need", ""),
     "plan": ("a TOML file or a dict, checked; one audit per point of a sweep", ""),
     "plan_schema": ("the JSON Schema of plans, from the dataclasses that check them", ""),
-    "catalog_listing": ("what a plan may name, with parameters", ""),
+    "catalog_entries": ("what a plan may name, with parameters", ""),
     "sweep": ("the points of a sweep over lists of values", ""),
     "catalog": ("finds an implementation by the name of its file", ""),
     "domains": ("one folder for each kind of release, always with the same files", ""),

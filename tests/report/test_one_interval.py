@@ -7,7 +7,7 @@ import pytest
 from leakgauge.cli import verdict_table
 from leakgauge.limits import Limits
 from leakgauge.report.answers import risk_answer
-from leakgauge.report.opening import opening
+from leakgauge.report.first_screen import first_screen
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections import finding, metrics
 from leakgauge.report.text_formats import markdown_text
@@ -54,7 +54,7 @@ def test_a_number_has_one_interval(result, capsys, plain, status, low, high, bou
     shown = {
         "terminal": " ".join(capsys.readouterr().out.split()),
         "answer": risk_answer(found.summary, found.verdicts).text,
-        "first screen": plain(opening(run).html),
+        "first screen": plain(first_screen(run).html),
         "appendix": plain(metrics.section(run).html),
         "table": plain(finding.section(run).html),
         "markdown": markdown_text(run),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leakgauge.catalog_listing import Entry
+    from leakgauge.catalog_entries import Entry
 
 _TYPE_WIDTH = 40
 
@@ -28,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Print one name per line, with its description."""
     from leakgauge import catalog
-    from leakgauge.catalog_listing import KEYS, Entry, list_entries
+    from leakgauge.catalog_entries import KEYS, Entry, list_entries
 
     if arguments.what is None:
         kinds = catalog.describe_kinds()

@@ -48,7 +48,7 @@ class JudgedRun:
 
 def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
     """Write the report: the decision first, then an appendix with the numbers and what they are based on."""
-    from leakgauge.report.opening import opening
+    from leakgauge.report.first_screen import first_screen
 
     if not verdicts:
         raise BadInput(
@@ -61,7 +61,7 @@ def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], p
         [part for part in parts if part is not None],
         path,
         lead=report_origin(run),
-        opening=opening(run),
+        opening=first_screen(run),
     )
 
 

@@ -32,7 +32,7 @@ from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
 from leakgauge.domains.models.training.trainers.network import NetworkTrainer
-from leakgauge.domains.models.training.user_training import UserTrainer, load_training, training_records
+from leakgauge.domains.models.training.user_trainer import UserTrainer, load_training, training_records
 from leakgauge.domains.models.user_model import challenger as own
 
 CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"

@@ -16,7 +16,7 @@ from leakgauge.domains.models.games.membership_game import GroupGame, StrongGame
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
-from leakgauge.domains.models.training.user_training import MemorizingTrainer, UserTrainer
+from leakgauge.domains.models.training.user_trainer import MemorizingTrainer, UserTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 

@@ -18,8 +18,8 @@ from leakgauge.domains.models.dp_training.plan_tables import (
     DpTrainingChallengerTable,
     read_dp_training_table,
 )
-from leakgauge.domains.models.dp_training.run_training import WHERE, require_callable, run_training
 from leakgauge.domains.models.dp_training.step_watch import StepWatch, WatchedTraining
+from leakgauge.domains.models.dp_training.training_run import WHERE, require_callable, run_training
 from leakgauge.domains.models.dp_training.transcript import write_transcript
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.user_code import UserCodeLoader

@@ -26,7 +26,7 @@ from leakgauge.domains.models.shadow_predictions import (
 from leakgauge.domains.models.training.checkpoints import CheckpointedModel
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples, Trainer
-from leakgauge.domains.models.training.user_training import (
+from leakgauge.domains.models.training.user_trainer import (
     UserTrainer,
     UserTraining,
     load_training,

@@ -12,7 +12,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Ints
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.shadow_predictions import ShadowPredictions, read_shadow_predictions
-from leakgauge.domains.models.training.user_training import training_of
+from leakgauge.domains.models.training.user_trainer import training_of
 from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.challenger import Challenger, assemble, membership_notes
 from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable

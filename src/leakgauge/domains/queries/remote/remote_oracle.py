@@ -32,7 +32,7 @@ from leakgauge.domains.queries.remote.budget_probe import (
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
-from leakgauge.domains.queries.remote.reported_spending import ReportedSpending
+from leakgauge.domains.queries.remote.reported_budget import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.transcript import TranscriptRecorder
 

@@ -72,7 +72,7 @@ _TEMPLATE = """
 """
 
 
-def opening(run: JudgedRun) -> Section:
+def first_screen(run: JudgedRun) -> Section:
     """The first screen."""
     decision, chart = decision_of(run), decision_chart(run)
     html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart)

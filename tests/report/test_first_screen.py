@@ -1,12 +1,12 @@
 from leakgauge.limits import Limits
-from leakgauge.report.opening import CHART, MOST_ROWS, opening
+from leakgauge.report.first_screen import CHART, MOST_ROWS, first_screen
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.summary import summarise_run
 
 
 def opened(*verdicts, limits=None, **manifest):
     summary = summarise_run(verdicts, limits=limits or Limits())
-    return opening(JudgedRun(verdicts, {"summary": summary, **manifest}))
+    return first_screen(JudgedRun(verdicts, {"summary": summary, **manifest}))
 
 
 def values(chart):

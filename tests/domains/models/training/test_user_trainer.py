@@ -15,7 +15,7 @@ from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.recorded_model import numbered_rows
 from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, accuracy
-from leakgauge.domains.models.training.user_training import (
+from leakgauge.domains.models.training.user_trainer import (
     UserTrainer,
     load_training,
     training_of,
@@ -214,7 +214,7 @@ def refuse(X, y, rng):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (refuse, r"raised KeyError: 'no such column' \(.*test_user_training.py"),
+        (refuse, r"raised KeyError: 'no such column' \(.*test_user_trainer.py"),
         (lambda X, y, rng: None, "returned nothing"),
         (lambda X, y, rng: lambda rows: np.full((len(rows), 2), 0.5), "2 columns for 3 classes"),
         (lambda X, y, rng: 3, "must have predict_proba"),
