@@ -11,6 +11,7 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import NO_LIMITS, Limits
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
+from leakgauge.referee.roc import is_reversed
 from leakgauge.risk import (
     ANY_ATTACKER,
     OVERFITTED,
@@ -154,6 +155,28 @@ def test_a_single_release_at_its_limit_asks_for_records_not_for_releases():
     assert found.risk.status is RiskStatus.UNDECIDED
     assert found.risk.rounds_needed is None
     assert "more members and others would narrow it" in found.risk.reason
+
+
+@pytest.mark.parametrize("one_release", [True, False])
+def test_reversed_scores_do_not_clear_a_release(one_release):
+    rng = np.random.default_rng(11)
+    members = rng.random(600) < 0.5
+    rounds = {"rounds": np.zeros(600, int), "targets": np.arange(600)} if one_release else {}
+    found = judge(members, rng.normal(size=600) - members, limits={"accuracy": 0.6}, **rounds)
+    assert found.risk.status is RiskStatus.UNDECIDED
+    assert "check the sign of the scores" in found.risk.reason
+
+
+def test_scores_without_information_are_not_called_reversed():
+    rng = np.random.default_rng(12)
+    for n_targets in (1, 10):
+        for _ in range(200):
+            members = rng.random((60, n_targets)) < 0.5
+            rounds, targets = np.indices(members.shape)
+            common = rng.normal(size=(60, 1))  # of all targets of a round
+            scores = (common + rng.normal(size=members.shape)).ravel()
+            trials = Trials(rounds.ravel(), targets.ravel(), members.ravel(), scores, Coins.FAIR, Reading())
+            assert not is_reversed(trials)
 
 
 def test_clear_cases_are_decided():

@@ -66,7 +66,7 @@ def test_exit_code_follows_from_promise_and_risk(verdict, finding, risk, needed,
 
 def test_a_warning_is_not_the_reason_of_the_exit_code(verdict):
     judged = found(verdict, Finding.VIOLATED, WITHIN)
-    summary = summarise_run([judged], limits=LIMITS, changed_rounds=True, control_caveats=["no proof"])
+    summary = summarise_run([judged], limits=LIMITS, changed_rounds=True, caveats=["no proof"])
     assert (summary.exit_code, summary.reasons) == (1, ("the promise is violated",))
     assert len(summary.warnings) == 2
     assert result_from_json(result_to_json(RunResult((judged,), summary))).summary == summary

@@ -1,6 +1,6 @@
 """The answer of a whole run: is the promise kept, is the risk within the limits, and the exit code."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +21,7 @@ from leakgauge.verdict import (
     why_not_compared,
 )
 
+_BEWARE = "beware: "
 WEAK_ACCURACY = 0.75  # a promise that allows an attacker this accuracy is weak
 TOO_WEAK_ACCURACY = 0.90  # and one that allows this much protects nobody
 NO_PROMISE = "no promise"
@@ -247,6 +248,11 @@ def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[s
     return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
 
 
+def doubts(notes: Iterable[str]) -> list[str]:
+    """Those notes on data that a reader must know before the answer: they begin with "beware: "."""
+    return [note.removeprefix(_BEWARE) for note in notes if note.startswith(_BEWARE)]
+
+
 def summarise_run(
     verdicts: Sequence[Verdict],
     *,
@@ -255,14 +261,14 @@ def summarise_run(
     blind_over: Collection[str] = (),
     recognised: Risk | None = None,
     changed_rounds: bool = False,
-    control_caveats: Collection[str] = (),
+    caveats: Collection[str] = (),
 ) -> RunSummary:
     """Give the two answers of a run.
 
     ``blind_over`` names the audits where even an attacker who never sees the release is over a limit;
     ``recognised`` is the answer of ``expose``, where there is a limit on people recognised.
     ``changed_rounds`` says that the number of rounds was changed after a result was known;
-    ``control_caveats`` are what positive controls that were passed could not show.
+    ``caveats`` are what positive controls that were passed could not show, and what the data may be wrong in.
     """
     covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
     promise = _summarise_promise(covered, limits)
@@ -274,7 +280,7 @@ def summarise_run(
     warnings = (
         *accepted,
         *_warnings(verdicts, covered, promise, changed_rounds),
-        *dict.fromkeys(control_caveats),
+        *dict.fromkeys(caveats),
     )
     return RunSummary(
         promise=promise,

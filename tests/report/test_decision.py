@@ -211,7 +211,7 @@ def test_withdrawn_game_says_why(make):
 def test_warnings_are_on_the_first_screen(make):
     verdict = at_risk(make(), RiskStatus.WITHIN, 0.7)
     summary = summarise_run(
-        [verdict], limits=Limits(metrics={"accuracy": 0.7}), changed_rounds=True, control_caveats=["no proof"]
+        [verdict], limits=Limits(metrics={"accuracy": 0.7}), changed_rounds=True, caveats=["no proof"]
     )
     alerts = decision_of(JudgedRun([verdict], {"summary": summary})).alerts
     assert any("the number of rounds was changed after a result was known" in alert for alert in alerts)

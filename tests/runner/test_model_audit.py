@@ -173,6 +173,31 @@ def auc(result, attack):
     return found.metrics["auc"].value
 
 
+def test_members_given_as_others_too_are_refused(trained):
+    rows, labels, members, model = trained
+    own = rows[members], labels[members]
+    with pytest.raises(BadInput, match="X_others: the same rows as X_members"):
+        leakgauge.audit_model(model, *own, *own)
+
+
+def test_others_who_are_among_the_members_are_a_warning(trained):
+    rows, labels, members, model = trained
+    others = rows[~members].copy(), labels[~members].copy()
+    others[0][:20], others[1][:20] = rows[members][:20], labels[members][:20]
+    result = leakgauge.audit_model(model, rows[members], labels[members], *others)
+    (warning,) = result.summary.warnings
+    assert warning.startswith("20 of 150 others are rows of the members too")
+
+
+def test_interchanged_members_and_others_are_not_cleared(trained):
+    rows, labels, members, model = trained
+    result = leakgauge.audit_model(
+        model, rows[~members], labels[~members], rows[members], labels[members], limits={"accuracy": 0.6}
+    )
+    assert result.summary.exit_code == 3
+    assert "check the sign of the scores, and who is called a member" in result.summary.risk.reason
+
+
 def test_shadows_of_the_same_estimator_recognise_members(trained):
     result = audit(trained, train=RandomForestClassifier(40), attacks=[{"name": "lira", "shadows": 16}])
     assert auc(result, "lira") > 0.9

@@ -84,3 +84,11 @@ def test_a_description_holds_no_text_of_the_file(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("name,age\nAda Lovelace,36\nAlan Turing,41\n")
     assert "Ada" not in repr(describe_file(path))
+
+
+def test_times_with_a_zone_are_described(tmp_path):
+    file = tmp_path / "visits.csv"
+    file.write_text("user,time\n1,2026-03-14T04:03:00Z\n2,2026-03-14T06:03:00+01:00\n")
+    (time,) = (column for column in describe_file(file).columns if column.name == "time")
+    assert time.zoned
+    assert time.high - time.low == 3600

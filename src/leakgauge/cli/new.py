@@ -163,7 +163,11 @@ def _prompt(question: "Question") -> str:
     for word, meaning in question.choices.items():
         print(f"  {word}: {meaning}" if meaning else f"  {word}")
     shown = f" [{question.default}]" if question.default is not None else ""
-    return input(f"{question.sentence}{shown} ")
+    try:
+        return input(f"{question.sentence}{shown} ")
+    except EOFError:
+        print()
+        raise BadInput(f"no answer to: {question.sentence} give it with a flag, or --yes") from None
 
 
 def _run_command(words: Sequence[str]) -> int:

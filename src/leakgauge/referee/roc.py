@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds
 
 
@@ -62,3 +62,46 @@ def thin_curve(fpr: Reals, tpr: Reals, most: int = 500) -> tuple[Reals, Reals]:
     places = np.searchsorted(fpr, np.concatenate([low, np.linspace(0, 1, most // 2 - 2)]), side="right") - 1
     keep = np.unique(np.concatenate([[0, fpr.size - 1], places]))
     return fpr[keep], tpr[keep]
+
+
+_FEWEST_UNITS, _STANDARD_ERRORS = 30, 5.0
+
+
+def is_reversed(trials: Trials) -> bool:
+    """Whether members clearly score below others, so that whoever reverses the scores identifies them.
+
+    Scores are ranked for each target (of one release: all together). Members must rank lower on average by
+    five standard errors over rounds (of one release: over its records), which chance does once in millions.
+
+    >>> from leakgauge.core.game import Coins
+    >>> members = np.tile([True, False], 50)
+    >>> rounds, targets = np.arange(100), np.zeros(100, int)
+    >>> [is_reversed(Trials(rounds, targets, members, s * members, Coins.GIVEN)) for s in (-1.0, 1.0)]
+    [True, False]
+    """
+    one_release = bool((trials.rounds == trials.rounds[0]).all())
+    units = np.arange(len(trials)) if one_release else trials.rounds
+    targets = np.zeros_like(trials.targets) if one_release else trials.targets
+    leans = np.zeros(len(trials))
+    for target in np.unique(targets):
+        chosen = targets == target
+        leans[chosen] = _centred_ranks(trials.scores[chosen]) * _balance(trials.members[chosen])
+    _, places, counts = np.unique(units, return_inverse=True, return_counts=True)
+    means = np.bincount(places, leans) / counts
+    if means.size < _FEWEST_UNITS:
+        return False
+    return bool(means.mean() < -_STANDARD_ERRORS * means.std(ddof=1) / np.sqrt(means.size))
+
+
+def _balance(members: Bits) -> Reals:
+    """Weights that give members and others the same say, with the sign of membership; zero without either."""
+    n = np.array([np.sum(~members), np.sum(members)])
+    if not n.all():
+        return np.zeros(members.size)
+    return np.where(members, 1 / n[1], -1 / n[0]) * members.size / 2
+
+
+def _centred_ranks(scores: Reals) -> Reals:
+    """Ranks of scores between -1/2 and 1/2; equal scores share theirs."""
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    return ((np.cumsum(counts) - counts / 2)[places]) / scores.size - 0.5

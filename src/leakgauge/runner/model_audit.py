@@ -18,7 +18,7 @@ from leakgauge.runner.dry_run import duration
 from leakgauge.runner.engines import InProcessEngine, check_engine, map_in_order, open_engine
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
-from leakgauge.summary import RunResult, apply_controls, summarise_run
+from leakgauge.summary import RunResult, apply_controls, doubts, summarise_run
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
@@ -192,7 +192,7 @@ def judge_model(
     verdicts = apply_controls([_with_risk(found, played[found.label], limits, context) for found in judged])
     return RunResult(
         tuple(verdicts),
-        summarise_run(verdicts, limits=limits),
+        summarise_run(verdicts, limits=limits, caveats=doubts(challenger.notes)),
         notes=tuple(challenger.notes),
         judge_again=lambda other: judge_model(challenger, domain, contenders, played, seed, metrics, other),
     )

@@ -27,6 +27,7 @@ from leakgauge.summary import (
     CONTROL_PASSED,
     RunResult,
     apply_controls,
+    doubts,
     is_control,
     recognised_risk,
     result_from_json,
@@ -98,10 +99,13 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
         blind_over=blind_over,
         recognised=recognised_risk(read_exposure_summary(folder), covered, stated),
         changed_rounds=any(changed_rounds(audit, run) for audit in run.plan.audits),
-        control_caveats=[
-            control.caveat
-            for name in covered
-            if (control := run.metadata[name].control) is not None and control.caveat is not None
+        caveats=[
+            *(
+                control.caveat
+                for name in covered
+                if (control := run.metadata[name].control) is not None and control.caveat is not None
+            ),
+            *(doubt for name in covered for doubt in doubts(run.metadata[name].notes)),
         ],
     )
     return RunResult(tuple(verdicts), summary)

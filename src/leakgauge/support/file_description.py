@@ -121,7 +121,9 @@ def is_table(path: Path) -> bool:
 def _describe_column(connection: Connection, name: str, duckdb_type: str) -> ColumnDescription:
     kind = _KINDS.get(duckdb_type.partition("(")[0], "other")
     quoted = '"' + name.replace('"', '""') + '"'
-    ends = f"min({quoted}), max({quoted})" if kind in ("whole", "real", "time") else "NULL, NULL"
+    zoned = duckdb_type == "TIMESTAMP WITH TIME ZONE"
+    given = f"epoch({quoted})" if zoned else quoted  # Python would need a library for zones to read it
+    ends = f"min({given}), max({given})" if kind in ("whole", "real", "time") else "NULL, NULL"
     middle = f"approx_quantile({quoted}, 0.5)" if kind in ("whole", "real") else "NULL"
     counted = "0" if kind == "other" else f"count(DISTINCT {quoted})"
     (n_distinct, n_given, n_rows, low, high, median) = connection.execute(
@@ -135,7 +137,7 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         low=_number(low),
         high=_number(high),
         middle=_number(median),
-        zoned=duckdb_type == "TIMESTAMP WITH TIME ZONE",
+        zoned=zoned,
     )
 
 

@@ -29,6 +29,7 @@ from leakgauge.support.tabular_objects import content_digest, count_rows, join_r
 
 WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base_ratio")
 WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
+_MOSTLY_DIFFERENT = 0.9  # share of different rows from which a row in both parts is no coincidence
 OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"}
 
 
@@ -74,16 +75,45 @@ def prepare_model_audit(
     training = None if train is None else training_of(train, "train")
     order = stream(seed, Role.DATA).permutation(sum(count_rows(part.X) for part in parts))
     records = _records(model, parts, table, order)
+    shared = _shared_rows(parts[0], parts[1])
     predictions = None
     if shadows is not None:
         predictions = _reordered(read_shadow_predictions(shadows, order.size), order)
-    notes = membership_notes("records in memory", table, records)
+    notes = [*membership_notes("records in memory", table, records), *shared]
     challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
     with_shadows = train is not None or shadows is not None
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
     if table.control:
         return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
+
+
+def _shared_rows(members: Part, others: Part) -> list[str]:
+    """Refuse others who are the members; note those who are among them, where rows rarely repeat."""
+    own, other = _row_keys(members), _row_keys(others)
+    known = set(own)
+    if own and sorted(own) == sorted(other):
+        raise BadInput(
+            "X_others: the same rows as X_members; others must be rows that the model was not trained on"
+        )
+    shared = sum(key in known for key in other)
+    if not shared or len(known) < _MOSTLY_DIFFERENT * len(own):
+        return []
+    kept = f"{shared} of {len(other)} others are rows of the members too"
+    return [f"beware: {kept}, which makes members look protected; leave them out"]
+
+
+def _row_keys(part: Part) -> list[bytes]:
+    """The content of each row with its label; nothing where rows are not rows of a table or array."""
+    rows = np.asarray(part.X)
+    if rows.ndim < 2:
+        return []
+    flat, labels = rows.reshape(len(rows), -1), [""] * len(rows) if part.y is None else part.y
+    texts = flat.dtype.hasobject
+    return [
+        (repr(row.tolist()).encode() if texts else row.tobytes()) + str(label).encode()
+        for row, label in zip(flat, labels, strict=True)
+    ]
 
 
 def _pair(given: Any, name: str) -> tuple[Any, Any]:
