@@ -123,7 +123,7 @@ class RunSummary:
     recognised: Risk | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult(Sequence[Verdict]):
     """What a run found: a sequence of verdicts, one per attacker, with the summary of all of them.
 
@@ -142,6 +142,10 @@ class RunResult(Sequence[Verdict]):
     manifest: "Callable[[RunResult], Mapping[str, Any]] | None" = field(
         default=None, compare=False, repr=False
     )
+
+    def __repr__(self) -> str:
+        answers = f"risk {self.summary.risk.status.value!r}, promise {self.summary.promise.status!r}"
+        return f"RunResult({len(self.verdicts)} verdicts, {answers}, exit code {self.summary.exit_code})"
 
     def check(self, limits: "Limits | Mapping[str, Any]") -> RunSummary:
         """Judge the same trials by limits, such as {"accuracy": 0.6}; the answer has an `exit_code`."""

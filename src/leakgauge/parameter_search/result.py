@@ -233,13 +233,22 @@ def _risk_sentence(one: Confirmation, result: TuneResult) -> str:
         return (
             f"Confirmed: {title} at most {most} (limit {limit}) by the best possible attack, computed from "
             f"the noise distribution for the target that it protects least. {releases} with new random "
-            "numbers did not contradict this."
+            f"numbers did not contradict this.{_for_whom(result)}"
         )
     return (
         f"Confirmed with {_percent(result.confidence)} confidence: {title} at most {most} (limit {limit}) "
         f"by the strongest attacker tried, {risk.attacker}; {value_text(risk.metric or '', risk.value)} in "
         f"{releases} with new random numbers. A stronger attacker may do better.{_scope(risk)}"
+        f"{_for_whom(result)}"
     )
+
+
+def _for_whom(result: TuneResult) -> str:
+    """Whom the risk is about, where others of the data may be more exposed than the targets."""
+    if catalog.get_domain(result.domain).exposure is None:
+        return ""
+    who = "It is about the targets of the plan; others may be more exposed"
+    return f" {who}: run leakgauge expose on the new plan."
 
 
 def _scope(risk: Risk) -> str:

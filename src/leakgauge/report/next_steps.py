@@ -23,6 +23,7 @@ from leakgauge.summary import (
 from leakgauge.theory.metric_bounds import epsilon_for_limits
 from leakgauge.verdict import Finding, Verdict
 
+TUNE = " leakgauge tune finds the most useful settings under a limit."
 MOST_STEPS = 3
 SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
@@ -127,7 +128,9 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
     if leading is None or not large:
         return []
     domain = catalog.find_domain(leading.domain)
-    return [domain.lower_risk] if domain is not None and domain.lower_risk else []
+    if domain is None or not domain.lower_risk:
+        return []
+    return [f"{domain.lower_risk}{'' if run.without_plan or not domain.tunable else TUNE}"]
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:
