@@ -353,11 +353,11 @@ class Verification:
 
     @property
     def exit_code(self) -> int:
-        """0: all agrees; 1: something differs; 3: it could not be judged again with the same versions."""
+        """0: all agrees; 1: something differs; 3: not all could be compared with the same versions."""
         if self.obstacle is not None:
             return 3
         if not self.differences:
-            return 0
+            return 0 if self.report_compared else 3
         return 3 if self.other_versions else 1
 
 

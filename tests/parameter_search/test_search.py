@@ -168,3 +168,16 @@ def test_limits_of_a_plan_without_metrics_have_no_bound():
     assessor = RiskAssessor(plan=plan, audit=plan.audits[0], confidence=0.95, engine=None)
     assert assessor.limits == Limits()
     assert assessor.for_any_attacker({}) is None
+
+
+def test_a_setting_between_one_that_is_over_and_one_that_is_impossible_is_found():
+    """A budget of whole answers that cost 0.5 each: below 0.5 there is none, and only one answer is safe."""
+
+    def assess(setting):
+        n = int(setting["m.epsilon"] / 0.5)
+        if not n:
+            raise BadInput("the budget is below the cost of one answer")
+        return assessed(setting, 0.59 if n == 1 else 0.7)
+
+    found = search((EPSILON,), assess).best()
+    assert 0.99 < found.setting["m.epsilon"] < 1.0

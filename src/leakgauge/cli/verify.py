@@ -58,8 +58,8 @@ def _print(found: "Verification", path: Path) -> None:
         "This shows that the verdicts follow from the trials in the bundle, not that the trials are those of "
         "the release: compare the SHA-256 with the one its owner published."
     )
-    everything = found.report_compared or found.exit_code
-    meaning = _MEANINGS[found.exit_code] if everything else "what could be compared agrees"
+    everything = found.report_compared or found.differences
+    meaning = _MEANINGS[found.exit_code] if everything else "the report was not compared; the rest agrees"
     print(f"Exit code {found.exit_code}: {meaning}.")
 
 

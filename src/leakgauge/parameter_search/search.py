@@ -110,7 +110,7 @@ class ParameterSearch:
         grid = [self.try_setting({**fixed, dimension.key: value}) for value in self._grid(dimension)]
         place = next((i for i, one in enumerate(grid) if one is not None and is_below(one, margin)), None)
         if place is None:
-            return None
+            return self._last_possible(dimension, fixed, grid, margin)
         safe = grid[place]
         assert safe is not None
         if place == 0:
@@ -119,6 +119,27 @@ class ParameterSearch:
         if over is None:
             return safe
         return self._halve(dimension, fixed, over, safe, margin)
+
+    def _last_possible(
+        self, dimension: Dimension, fixed: Setting, grid: list[Assessment | None], margin: float
+    ) -> Assessment | None:
+        """Look for a setting below the limits between the last one that is over and one that is impossible.
+
+        A budget below the cost of one answer is impossible, for instance, and that of one answer may be safe.
+        """
+        values = self._grid(dimension)
+        place = max((i for i, one in enumerate(grid) if one is not None), default=None)
+        if place is None or place == len(grid) - 1:
+            return None
+        outside, beyond = values[place], values[place + 1]
+        for _ in range(self.effort.halvings):
+            middle = dimension.rounded(exp((log(outside) + log(beyond)) / 2))
+            found = self.try_setting({**fixed, dimension.key: middle})
+            if found is not None and is_below(found, margin):
+                over = self.try_setting({**fixed, dimension.key: outside})
+                return found if over is None else self._halve(dimension, fixed, over, found, margin)
+            outside, beyond = (outside, middle) if found is None else (middle, beyond)
+        return None
 
     def _grid(self, dimension: Dimension) -> list[float]:
         """Numbers in equal ratios from the useful end to the safe end, rounded to the safe side."""

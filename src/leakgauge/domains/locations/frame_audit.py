@@ -41,8 +41,13 @@ def _long_rows(matrix: Any) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]
 
     >>> _long_rows(np.array([[1, 0], [0, 1]]))[0]["cell"].tolist()
     [0, 1]
+    >>> from scipy.sparse import coo_array
+    >>> _long_rows(coo_array(([1, 1], ([0, 0], [3, 3])), shape=(1, 4)))[0]["value"].tolist()
+    [2]
     """
-    dense = matrix.tocoo() if hasattr(matrix, "tocoo") else None
+    dense = matrix.tocoo(copy=True) if hasattr(matrix, "tocoo") else None
+    if dense is not None:
+        dense.sum_duplicates()
     values = np.asarray(matrix if dense is None else dense.data)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1, MAX_VALUE)).all():
         raise BadInput(

@@ -51,3 +51,29 @@ def test_steps_with_other_weights_have_no_stated_optimum():
     channel = NoisyChannel(name="Opacus", clipped="example", multiplier=1.0, steps=3, reads=1.0, sums=False)
     assert channel.optimum() is None
     assert "send nothing" not in channel.note(1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "share", "multiplier", "iterations"), [(1, 0.1, 0.3, 10), (4, 0.25, 0.8, 5), (4, 0.25, 0.8, 20)]
+)
+def test_reads_of_different_iterations_are_independent(steps, share, multiplier, iterations):
+    """An attacker who knows the reads of each iteration; normal distributions, whose best test is known."""
+    channel = NoisyChannel(
+        name="it",
+        clipped="example",
+        multiplier=multiplier,
+        steps=steps,
+        reads=steps * share,
+        random_reads=True,
+    )
+    rng = np.random.default_rng([steps, iterations])
+    reads = rng.binomial(steps, share, size=(N, iterations))
+    members = rng.random(N) < 0.5
+    noise = multiplier * np.sqrt(steps) * rng.normal(size=reads.shape)
+    ratios = ((members[:, None] * reads + noise) * reads - reads**2 / 2).sum(axis=1)
+    says = np.where(reads.any(axis=1), ratios > 0, rng.random(N) < 0.5)
+    assert channel.optimum(iterations) == pytest.approx(np.mean(says == members), abs=0.006)
+    total = reads.sum(axis=1)
+    seen = np.where(members, 1, -1) * total + multiplier * np.sqrt(total) * rng.normal(size=N)
+    says = np.where(total > 0, seen > 0, rng.random(N) < 0.5)
+    assert channel.ceiling(iterations) == pytest.approx(np.mean(says == members), abs=0.006)

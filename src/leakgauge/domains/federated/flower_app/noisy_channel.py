@@ -31,28 +31,37 @@ class NoisyChannel:
         """Largest accuracy of an attacker for whom all other rows send nothing; None if it is not known.
 
         The target fills the bound in each step that reads it. What the server sees is the sum of all steps:
-        Phi(reads / (2 multiplier sqrt(steps))). Where reads are random, it is averaged over their number,
-        which the attacker may even know.
+        Phi(reads / (2 multiplier sqrt(steps))). Several iterations add up the squares of their reads. Where
+        reads are random, it is averaged over their numbers, which the attacker may even know; those of
+        different iterations are independent.
         """
         if not self.sums:
             return None
-        scale = sqrt(iterations / self.steps) / self.multiplier
-        return self._over_reads(scale * np.arange(self.steps + 1))
+        scale = 1 / (self.multiplier * sqrt(self.steps))
+        if not self.random_reads:
+            return self._at_reads(scale * sqrt(iterations) * np.arange(self.steps + 1))
+        reads = np.arange(self.steps + 1)
+        squares = np.bincount(reads**2, binom.pmf(reads, self.steps, self.reads / self.steps))
+        size = iterations * self.steps**2 + 1
+        chances = np.fft.irfft(np.fft.rfft(squares, 2 * size) ** iterations, 2 * size)[:size]
+        return _averaged(chances, scale * np.sqrt(np.arange(size)))
 
     def ceiling(self, iterations: int = 1) -> float:
         """Largest accuracy of any attacker, even of one who sees every step: Phi(sqrt(reads) / multiplier).
 
         One row can turn what it moves from one side of the bound to the other.
         """
-        scale = 2 * sqrt(iterations) / self.multiplier
-        return self._over_reads(scale * np.sqrt(np.arange(self.steps + 1)))
-
-    def _over_reads(self, separations: np.ndarray) -> float:
-        accuracies = np.array([gdp.max_accuracy(float(one)) for one in separations])
+        scale = 2 / self.multiplier
         if not self.random_reads:
-            return float(np.interp(self.reads, np.arange(self.steps + 1), accuracies))
-        chances = binom.pmf(np.arange(self.steps + 1), self.steps, self.reads / self.steps)
-        return float(chances @ accuracies)
+            return self._at_reads(scale * np.sqrt(iterations * np.arange(self.steps + 1)))
+        reads = np.arange(iterations * self.steps + 1)
+        chances = binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
+        return _averaged(chances, scale * np.sqrt(reads))
+
+    def _at_reads(self, separations: np.ndarray) -> float:
+        """The accuracy for the number of reads, which may be a mean, from the separation of each number."""
+        accuracies = [gdp.max_accuracy(float(one)) for one in separations]
+        return float(np.interp(self.reads, np.arange(self.steps + 1), accuracies))
 
     def note(self, iterations: int) -> str:
         """Say what the noise allows, in one sentence."""
@@ -67,3 +76,10 @@ class NoisyChannel:
                 "the time"
             )
         return f"{said}; one who sees every step, and anybody else, at most {ceiling:.1%}"
+
+
+def _averaged(chances: np.ndarray, separations: np.ndarray) -> float:
+    """The mean accuracy over separations of two normal distributions, each with its chance."""
+    likely = chances > 1e-15
+    accuracies = np.array([gdp.max_accuracy(float(one)) for one in separations[likely]])
+    return float(chances[likely] @ accuracies / chances[likely].sum())
