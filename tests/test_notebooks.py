@@ -1,6 +1,7 @@
 """The notebooks of the documentation: their pages show what they hold, and every night they are run again."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -41,8 +42,8 @@ def test_a_notebook_is_executed_and_tidy(name):
     assert outputs
     assert not [output for output in outputs if output["output_type"] == "error"]
     said = json.dumps(outputs)
-    for machine in ("/work/", "/tmp/", "/home/", "/root/", "site-packages"):
-        assert machine not in said
+    assert "site-packages" not in said
+    assert not re.search(r"(?<![\w.<:/])/[a-z]+/[a-z0-9_]", said)  # the path of a machine
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,6 +22,7 @@ from leakgauge.risk import (
     rounds_for_limits,
 )
 from leakgauge.runner.in_memory import judge
+from leakgauge.verdict import Finding
 from night import others_at_night
 
 LIMIT = 0.6
@@ -165,6 +166,13 @@ def test_reversed_scores_do_not_clear_a_release(one_release):
     found = judge(members, rng.normal(size=600) - members, limits={"accuracy": 0.6}, **rounds)
     assert found.risk.status is RiskStatus.UNDECIDED
     assert "check the sign of the scores" in found.risk.reason
+
+
+def test_reversed_scores_are_no_evidence_for_a_promise():
+    rng = np.random.default_rng(13)
+    members = rng.random(600) < 0.5
+    found = judge(members, rng.normal(size=600) - members, epsilon=1.0, coins="fair")
+    assert found.finding is Finding.UNTESTABLE
 
 
 def test_scores_without_information_are_not_called_reversed():

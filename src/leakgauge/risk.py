@@ -26,7 +26,6 @@ from leakgauge.referee.metric_evaluation import (
     rate_metrics,
     threshold_loss,
 )
-from leakgauge.referee.roc import is_reversed
 
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
@@ -41,10 +40,6 @@ ATTACKERS_TRIED = "the attackers tried"
 ONE_RELEASE = "the attackers tried, on this one release"
 DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
-REVERSED = (
-    "members clearly score lower than others, so whoever reverses the scores identifies them; a higher score "
-    "must mean more likely a member: check the sign of the scores, and who is called a member"
-)
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
@@ -206,8 +201,6 @@ def assess_risk(
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
-    if risk.status is RiskStatus.WITHIN and risk.scope != ANY_ATTACKER and is_reversed(trials):
-        return replace(risk, status=RiskStatus.UNDECIDED, reason=REVERSED)
     if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
         return replace(risk, scope=ONE_RELEASE)
     return risk

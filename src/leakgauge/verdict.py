@@ -25,13 +25,17 @@ from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, evaluat
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
-from leakgauge.referee.roc import roc, thin_curve
+from leakgauge.referee.roc import is_reversed, roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.support.result_views import result_views
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
 _JUDGE = "_judge_again"  # no field of a verdict: a function that holds its trials
+REVERSED = (
+    "members clearly score lower than others, so whoever reverses the scores identifies them; a higher score "
+    "must mean more likely a member: check the sign of the scores, and who is called a member"
+)
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
     "release; if a fair coin decided each of them, say so (coins fair)"
@@ -348,12 +352,14 @@ def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> li
 
 
 def _notes(trials: Trials) -> list[str]:
-    """Say why trials are no evidence of safety: nothing was answered, or the scores tell nobody apart."""
+    """Say why trials are no evidence of safety: nothing was answered, or the scores are equal or reversed."""
     notes = []
     if trials.spent and not any(column.any() for column in trials.spent.values()):
         notes.append("no question was answered in any round: this is not evidence of safety")
     if instrument_check.all_scores_equal(trials):
         notes.append("all scores are equal, so nobody is identified: this is not evidence of safety")
+    if is_reversed(trials):
+        notes.append(REVERSED)
     return notes
 
 

@@ -262,6 +262,17 @@ def test_promise_too_weak_to_test_is_skipped_and_the_gate_decides(make, status, 
     assert skipped.startswith("promise: ")
 
 
+def test_promise_to_all_records_together_says_where_its_epsilon_comes_from(make):
+    promised = {
+        "epsilon": 29_251_752.0,
+        "delta": 1e-5,
+        "unit": "group",
+        "nominal": {"epsilon": 1.0, "unit": "record"},
+    }
+    text = decision_of(judged(make(promised=promised, bounds={"accuracy": 1.0}))).promise.text
+    assert "(ε = 29,251,752, added up from ε = 1 for one record)" in text
+
+
 @pytest.mark.parametrize("bounds", [0.6, 0.8, 0.99])
 def test_promise_to_the_most_active_person_is_never_hidden_by_the_targets(make, bounds):
     promised = {"epsilon": 3.0, "delta": 0.0, "unit": "user", "nominal": {"epsilon": 1.0, "unit": "event"}}

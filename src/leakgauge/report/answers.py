@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from leakgauge import catalog
+from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import UNIT_NAMES, bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
@@ -368,7 +369,8 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
     nominal = ""
     if promise.nominal_epsilon is not None and promise.nominal_unit != promise.unit:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
-        nominal = f", stated as ε = {number(promise.nominal_epsilon)} for {stated}"
+        source = "added up from" if promise.unit == Unit.GROUP else "stated as"
+        nominal = f", {source} ε = {number(promise.nominal_epsilon)} for {stated}"
     further = _least_protected(promise)
     if promise.allowed_accuracy is None or (promise.strength in (None, PromiseStrength.STRICT)):
         return (f"This is about {unit} ({epsilon}{nominal}).", *further) if further else ()
