@@ -175,6 +175,17 @@ def test_reversed_scores_are_no_evidence_for_a_promise():
     assert found.finding is Finding.UNTESTABLE
 
 
+@pytest.mark.parametrize("n_targets", [3, 600])
+def test_reversed_scores_are_recognised_for_any_number_of_targets(n_targets):
+    rng = np.random.default_rng(14)
+    members, targets = rng.random(600) < 0.5, np.arange(600) % n_targets
+    shift = 5.0 * targets if n_targets == 3 else 0.0  # ranks are those of each target
+    scores = rng.normal(size=600) - members + shift
+    given = (np.arange(600), targets, members)
+    assert is_reversed(Trials(*given, scores, Coins.FAIR, Reading()))
+    assert not is_reversed(Trials(*given, scores + 2 * members, Coins.FAIR, Reading()))
+
+
 def test_scores_without_information_are_not_called_reversed():
     rng = np.random.default_rng(12)
     for n_targets in (1, 10):

@@ -158,3 +158,17 @@ def test_questions_are_asked_on_a_terminal_and_enter_accepts_the_default(losses)
     assert "must be a number, got 'many'" in text
     assert "randomised = true" in Path("losses-audit/plan.toml").read_text()
     assert "epsilon = 2.0" in Path("losses-audit/plan.toml").read_text()
+
+
+def test_a_question_without_an_answer_is_one_line_that_names_the_way_out(losses, monkeypatch, capsys):
+    def end_of_input(prompt):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", end_of_input)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert command.main(["new", str(losses), "--no-preview"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("leakgauge: no answer to: How was it decided which rows are members?")
+    assert "--yes" in error
+    assert not Path("losses-audit").exists()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.game import Bits, Ints, Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds
 
 
@@ -64,7 +64,7 @@ def thin_curve(fpr: Reals, tpr: Reals, most: int = 500) -> tuple[Reals, Reals]:
     return fpr[keep], tpr[keep]
 
 
-_FEWEST_UNITS, _STANDARD_ERRORS = 30, 5.0
+_FEWEST_UNITS, _FEWEST_PER_TARGET, _STANDARD_ERRORS = 30, 10, 5.0
 
 
 def is_reversed(trials: Trials) -> bool:
@@ -81,11 +81,11 @@ def is_reversed(trials: Trials) -> bool:
     """
     one_release = bool((trials.rounds == trials.rounds[0]).all())
     units = np.arange(len(trials)) if one_release else trials.rounds
-    targets = np.zeros_like(trials.targets) if one_release else trials.targets
-    leans = np.zeros(len(trials))
-    for target in np.unique(targets):
-        chosen = targets == target
-        leans[chosen] = _centred_ranks(trials.scores[chosen]) * _balance(trials.members[chosen])
+    _, targets = np.unique(trials.targets, return_inverse=True)
+    few = len(trials) < _FEWEST_PER_TARGET * (targets.max() + 1)  # to rank each target by itself
+    if one_release or few:
+        targets = np.zeros(len(trials), np.int64)
+    leans = _centred_ranks(trials.scores, targets) * _balance(trials.members, targets)
     _, places, counts = np.unique(units, return_inverse=True, return_counts=True)
     means = np.bincount(places, leans) / counts
     if means.size < _FEWEST_UNITS:
@@ -93,15 +93,25 @@ def is_reversed(trials: Trials) -> bool:
     return bool(means.mean() < -_STANDARD_ERRORS * means.std(ddof=1) / np.sqrt(means.size))
 
 
-def _balance(members: Bits) -> Reals:
-    """Weights that give members and others the same say, with the sign of membership; zero without either."""
-    n = np.array([np.sum(~members), np.sum(members)])
-    if not n.all():
-        return np.zeros(members.size)
-    return np.where(members, 1 / n[1], -1 / n[0]) * members.size / 2
+def _balance(members: Bits, targets: Ints) -> Reals:
+    """Weights that give members and others of a target the same say, signed by membership."""
+    n, n_members = np.bincount(targets), np.bincount(targets, members)
+    n_others = n - n_members
+    both = (n_members > 0) & (n_others > 0)
+    share = np.where(members, n_members[targets], n_others[targets])
+    return np.where(both[targets], np.where(members, 0.5, -0.5) * n[targets] / np.maximum(share, 1), 0.0)
 
 
-def _centred_ranks(scores: Reals) -> Reals:
-    """Ranks of scores between -1/2 and 1/2; equal scores share theirs."""
-    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    return ((np.cumsum(counts) - counts / 2)[places]) / scores.size - 0.5
+def _centred_ranks(scores: Reals, targets: Ints) -> Reals:
+    """Ranks of the scores of each target between -1/2 and 1/2; equal scores share theirs."""
+    order = np.lexsort((scores, targets))
+    ordered, owners = scores[order], targets[order]
+    begins = np.r_[True, (ordered[1:] != ordered[:-1]) | (owners[1:] != owners[:-1])]
+    ties = np.cumsum(begins) - 1
+    firsts, sizes = np.flatnonzero(begins), np.bincount(ties)
+    n = np.bincount(targets)
+    offsets = np.cumsum(n) - n
+    middle = (firsts + sizes / 2)[ties] - offsets[owners]
+    ranks = np.empty(scores.size)
+    ranks[order] = middle / n[owners] - 0.5
+    return ranks
