@@ -1,3 +1,4 @@
+import altair
 import numpy as np
 import pytest
 
@@ -59,3 +60,8 @@ def test_series_is_a_line_or_points():
 def test_unrelated_series_have_separate_legend_entries():
     chart = series_chart("it", (EXACT, PLAYED), x_title="x", y_title="y", caption="c", alternative="a")
     assert [key.label for key in chart.keys] == ["exact", "attack, played"]
+
+
+def test_charts_are_valid():
+    altair.Chart.from_dict(draw(EXACT, PLAYED, PUBLISHED).spec)
+    altair.Chart.from_dict(draw(PLAYED, log=True).spec)

@@ -10,11 +10,7 @@ def opened(*verdicts, limits=None, **manifest):
 
 
 def values(chart):
-    return (
-        chart.spec["datasets"][chart.spec["data"]["name"]]
-        if "datasets" in chart.spec
-        else chart.spec["data"]["values"]
-    )
+    return chart.spec["data"]["values"]
 
 
 def right(make_estimate, value, low, high):

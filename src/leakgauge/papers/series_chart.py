@@ -42,7 +42,6 @@ def dot_series(label: str, measured: Iterable[tuple[float, OurNumber]], colour: 
     return ChartSeries(label, tuple(points), Stroke.DOT, colour)
 
 
-@chart_style.unvalidated
 def series_chart(
     name: str,
     traces: Sequence[ChartSeries],
@@ -55,75 +54,72 @@ def series_chart(
     played: str = "",
 ) -> Chart:
     """Draw the series; all dots share the legend entry ``played`` or, without it, have one each."""
-    import altair as alt
-
     drawn = [trace for trace in traces if trace.points]
     rows = [_row(trace, point) for trace in drawn for point in trace.points]
     if not rows:
         raise BadInput(f"chart {name}: there is no point to draw")
     keys = [LegendEntry(trace.label, trace.colour, trace.stroke) for trace in drawn]
-    base = alt.Chart().encode(
-        x=alt.X(
+    base = {
+        "x": chart_style.field(
             "x:Q",
             title=x_title,
-            scale=alt.Scale(type="log" if log else "linear", domain=_span(rows, log), nice=False),
-            axis=alt.Axis(format=".6~g", **_ticks(rows, log)),
+            scale={"type": "log" if log else "linear", "domain": _span(rows, log), "nice": False},
+            axis={"format": ".6~g", **_ticks(rows, log)},
         ),
-        y=alt.Y("value:Q", title=y_title, scale=alt.Scale(zero=False), axis=alt.Axis(grid=True)),
-        color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
-    )
+        "y": chart_style.field("value:Q", title=y_title, scale={"zero": False}, axis={"grid": True}),
+        "color": chart_style.field("label:N", scale=chart_style.colour_scale(keys), legend=None),
+    }
     strokes = {trace.stroke for trace in drawn}
     layers = [*_marks(base, keys, strokes), _nearest_point(base, x_title, y_title)]
-    layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
-    chart = alt.layer(*layers, data=chart_style.inline_data(rows))
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart, 360), _keys(keys, played))
+    layers[0] |= {"params": [chart_style.zoom(), *layers[0].get("params", [])]}
+    spec = chart_style.vega_spec(360, data={"values": rows}, layer=layers)
+    return Chart(name, caption, alternative, spec, _keys(keys, played))
 
 
-def _marks(base: Any, keys: Sequence[LegendEntry], strokes: set[Stroke]) -> list[Any]:
+def _marks(base: dict[str, Any], keys: Sequence[LegendEntry], strokes: set[Stroke]) -> list[dict[str, Any]]:
     """The layers that have something to draw: lines below, then whiskers, dots and diamonds."""
-    import altair as alt
-
-    dash = alt.StrokeDash("label:N", scale=alt.Scale(**chart_style.dash_scale(keys)), legend=None)
+    joined = [stroke for stroke in _LINES if stroke in strokes]
+    dash = chart_style.field("label:N", scale=chart_style.dash_scale(keys), legend=None)
+    line = {"type": "line", "clip": True, "strokeWidth": 2}
+    whisker = {"type": "rule", "clip": True, "strokeWidth": 2}
+    point = {"type": "point", "clip": True, "opacity": 1}
+    ends = {"y": chart_style.field("low:Q"), "y2": chart_style.field("high")}
     marks = []
-    if joined := [stroke for stroke in _LINES if stroke in strokes]:
-        marks.append(_with_strokes(base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=dash), joined))
+    if joined:
+        marks.append(_layer(line, base | {"strokeDash": dash}, joined))
     if Stroke.DOT in strokes:
-        whisker = base.mark_rule(clip=True, strokeWidth=2).encode(y="low:Q", y2="high:Q")
-        point = base.mark_point(clip=True, filled=True, size=55, opacity=1)
-        marks += [_with_strokes(whisker, [Stroke.DOT]), _with_strokes(point, [Stroke.DOT])]
+        marks.append(_layer(whisker, base | ends, [Stroke.DOT]))
+        marks.append(_layer(point | {"filled": True, "size": 55}, base, [Stroke.DOT]))
     if Stroke.DIAMOND in strokes:
-        hollow = base.mark_point(clip=True, shape="diamond", size=130, strokeWidth=2, opacity=1)
-        marks.append(_with_strokes(hollow, [Stroke.DIAMOND]))
+        hollow = point | {"shape": "diamond", "size": 130, "strokeWidth": 2}
+        marks.append(_layer(hollow, base, [Stroke.DIAMOND]))
     return marks
 
 
-def _nearest_point(base: Any, x_title: str, y_title: str) -> Any:
+def _layer(mark: dict[str, Any], encoding: dict[str, Any], strokes: Sequence[Stroke]) -> dict[str, Any]:
+    wanted = ", ".join(f"'{stroke.value}'" for stroke in strokes)
+    drawn = {"filter": f"indexof([{wanted}], datum.stroke) >= 0"}
+    return {"mark": mark, "encoding": encoding, "transform": [drawn]}
+
+
+def _nearest_point(base: dict[str, Any], x_title: str, y_title: str) -> dict[str, Any]:
     """The point nearest to the pointer, with its tooltip.
 
     Vega-Lite 6.4 takes the description from the mark, not from its row, so both have one.
     """
-    import altair as alt
-
-    near = alt.selection_point(
-        name="near", on="pointerover", clear="pointerout", nearest=True, empty=False, fields=["label", "x"]
-    )
-    return (
-        base.mark_point(clip=True, filled=True, size=75, aria=True)
-        .encode(
-            description=alt.Description("description:N"),
-            opacity=alt.condition(near, alt.value(1), alt.value(0)),
-            tooltip=[
-                alt.Tooltip("x:Q", title=x_title, format=".4~g"),
-                alt.Tooltip("description:N", title=y_title),
+    return {
+        "mark": {"type": "point", "clip": True, "filled": True, "size": 75, "aria": True},
+        "encoding": base
+        | {
+            "description": chart_style.field("description:N"),
+            "opacity": chart_style.value_if_near(1, 0),
+            "tooltip": [
+                chart_style.field("x:Q", title=x_title, format=".4~g"),
+                chart_style.field("description:N", title=y_title),
             ],
-        )
-        .add_params(near)
-    )
-
-
-def _with_strokes(mark: Any, strokes: Sequence[Stroke]) -> Any:
-    wanted = ", ".join(f"'{stroke.value}'" for stroke in strokes)
-    return mark.transform_filter(f"indexof([{wanted}], datum.stroke) >= 0")
+        },
+        "params": [chart_style.near_pointer("label", "x")],
+    }
 
 
 def _row(trace: ChartSeries, point: ChartPoint) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, next_fast_len, rfft
+import scipy
 
 from leakgauge.core.game import Ints, Reals
 
@@ -50,9 +50,9 @@ def chance_at_most(chances: Reals, counts: Ints, total: int) -> float:
     shares, log_sums = tilted(tilt)
     means = shares @ points
     spread = np.sqrt(max(float(counts @ (shares @ points**2 - means**2)), 0.0))
-    size = next_fast_len(min(highest + 1, int(_WIDE * spread) + 64 * points.size), real=True)
+    size = scipy.fft.next_fast_len(min(highest + 1, int(_WIDE * spread) + 64 * points.size), real=True)
     transform = _transform(shares, counts, size)
-    sums = irfft(transform, size)
+    sums = scipy.fft.irfft(transform, size)
     first = 0 if size > highest else max(0, round(float(counts @ means)) - size // 2)
     places = np.arange(first, min(total, first + size - 1) + 1)  # what is farther away has chances of 1e-100
     inside = np.maximum(sums[places % size], 0.0) @ np.exp(-tilt * (places - total))
@@ -70,7 +70,7 @@ def _transform(shares: Reals, counts: Ints, size: int) -> Waves:
     """The product of all transforms, each to the power of its number."""
     product: Waves = np.ones(size // 2 + 1, dtype=np.complex128)
     for share, count in zip(shares, counts.tolist(), strict=True):
-        wave = rfft(share, size)
+        wave = scipy.fft.rfft(share, size)
         while count:  # powers by squares: quicker than by logarithms, and exact for whole numbers
             if count % 2:
                 product *= wave

@@ -6,7 +6,7 @@ from base64 import b64encode
 from functools import lru_cache
 from typing import Any
 
-VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that writes the specs
+VEGA_LITE = "6.4"  # the version of the schema in altair, with which the tests compare our charts
 PADDING = {"left": 34, "right": 10, "top": 4, "bottom": 4}  # fonts of readers may be wider than ours
 WIDTH = 520  # pixels of a static chart; the page scales it to the space that there is
 LARGEST_SVG = 400_000  # characters

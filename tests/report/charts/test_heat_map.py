@@ -1,3 +1,4 @@
+import altair
 import numpy as np
 import pytest
 
@@ -40,3 +41,7 @@ def test_axes_have_at_most_twelve_labels(n, ticks):
 def test_rejects_non_tables(values):
     with pytest.raises(BadInput, match="needs a table"):
         draw(values)
+
+
+def test_chart_is_valid():
+    altair.Chart.from_dict(draw([[1.0, -8.0]]).spec)

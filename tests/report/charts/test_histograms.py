@@ -1,3 +1,4 @@
+import altair
 import numpy as np
 import pytest
 
@@ -60,13 +61,13 @@ def draw_people(level=0.9, shares=SHARES):
 
 
 def test_people_bars_use_the_shared_scale():
-    bars = draw_people().spec["layer"][0]
-    assert [(row["x"], row["x2"], row["y"]) for row in bars["data"]["values"]] == [
+    spec = draw_people().spec
+    assert [(row["x"], row["x2"], row["y"]) for row in spec["data"]["values"]] == [
         (0.5, 0.7, 0.2),
         (0.7, 0.9, 0.5),
         (0.9, 1.0, 0.3),
     ]
-    assert bars["encoding"]["y"]["scale"]["domain"] == [0.0, 0.6]
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 0.6]
 
 
 def test_level_is_marked_and_bars_above_are_full():
@@ -79,3 +80,8 @@ def test_level_is_marked_and_bars_above_are_full():
 def test_rejects_shares_that_do_not_fit_edges():
     with pytest.raises(BadInput, match="2 shares, 4 edges"):
         draw_people(shares=SHARES[:2])
+
+
+def test_charts_are_valid():
+    for chart in (draw_densities([BARS], [LAW]), draw_people(), draw_people(level=None)):
+        altair.Chart.from_dict(chart.spec)

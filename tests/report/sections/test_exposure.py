@@ -134,7 +134,7 @@ def test_every_attacker_has_a_panel():
     assert [chart.name for chart in section.charts] == ["exposure-1-1", "exposure-1-2"]
     assert section.html.index('id="exposure-1-2"') < section.html.index("<table")
     for chart in section.charts:
-        bars = chart.spec["layer"][0]["data"]["values"]
+        bars = chart.spec["data"]["values"]
         assert len(bars) == 25
         assert sum(row["y"] for row in bars) == pytest.approx(1)
 

@@ -239,10 +239,7 @@ def _shares(name: str, shares: Reals, x_title: str, place: plans.LocationDataSet
     )
 
 
-@chart_style.unvalidated
 def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
-    import altair as alt
-
     graph = synthetic_traces.delaunay_graph(positions)
     kilometres = np.round(positions / 1000, 3)
     rows: list[dict[str, Any]] = []
@@ -251,22 +248,22 @@ def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
             if first < second:
                 (x, y), (x2, y2) = kilometres[first].tolist(), kilometres[second].tolist()
                 rows.append({"x": x, "y": y, "x2": x2, "y2": y2})
-    sides = (
-        alt.Chart(chart_style.inline_data(rows))
-        .mark_rule(color=chart_style.SERIES[0], strokeWidth=1.5)
-        .encode(
-            x=alt.X("x:Q", title="kilometres east", scale=alt.Scale(zero=False)),
-            y=alt.Y("y:Q", title="kilometres north", scale=alt.Scale(zero=False)),
-            x2="x2:Q",
-            y2="y2:Q",
-        )
-        .properties(height=420)
+    spec = chart_style.vega_spec(
+        420,
+        data={"values": rows},
+        mark={"type": "rule", "color": chart_style.SERIES[0], "strokeWidth": 1.5},
+        encoding={
+            "x": chart_style.field("x:Q", title="kilometres east", scale={"zero": False}),
+            "y": chart_style.field("y:Q", title="kilometres north", scale={"zero": False}),
+            "x2": chart_style.field("x2"),
+            "y2": chart_style.field("y2"),
+        },
     )
     return Chart(
         "figure-16-triangulation",
         f"The Delaunay triangulation of the places: {place.description}.",
         "A net of triangles that joins neighbouring places.",
-        chart_style.vega_spec(sides),
+        spec,
         (LegendEntry("neighbouring places", chart_style.SERIES[0], Stroke.LINE),),
     )
 

@@ -71,26 +71,23 @@ def _cell(
     )
 
 
-@chart_style.unvalidated
 def _chart(scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
-    import altair as alt
-
     keys = (
         LegendEntry(OTHER, chart_style.SERIES[0], Stroke.DOT),
         LegendEntry(TARGET, chart_style.SERIES[1], Stroke.DOT),
     )
     rows = [*_rows(projection.others, OTHER), *_rows(projection.own, TARGET)]
-    axis = alt.Axis(labels=False, ticks=False)
-    chart = (
-        alt.Chart(chart_style.inline_data(rows))
-        .mark_point(filled=True, size=28, opacity=0.65)
-        .encode(
-            x=alt.X("x:Q", title="first direction", scale=alt.Scale(zero=False), axis=axis),
-            y=alt.Y("y:Q", title="second direction", scale=alt.Scale(zero=False), axis=axis),
-            color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
-            tooltip=[alt.Tooltip("label:N", title="what")],
-        )
-        .properties(height=320)
+    bare = {"scale": {"zero": False}, "axis": {"labels": False, "ticks": False}}
+    spec = chart_style.vega_spec(
+        320,
+        data={"values": rows},
+        mark={"type": "point", "filled": True, "size": 28, "opacity": 0.65},
+        encoding={
+            "x": chart_style.field("x:Q", title="first direction", **bare),
+            "y": chart_style.field("y:Q", title="second direction", **bare),
+            "color": chart_style.field("label:N", scale=chart_style.colour_scale(keys), legend=None),
+            "tooltip": [chart_style.field("label:N", title="what")],
+        },
     )
     share = together(projection.own, projection.others)
     return Chart(
@@ -98,7 +95,7 @@ def _chart(scope: paper.Scope, form: data.FeatureForm, epsilon: int, projection:
         f"{data.FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
         f"A map of {len(projection.own)} perturbations of one target and {len(projection.others)} other "
         f"perturbed rows; {share:.0%} of the target's are next to another of its own.",
-        chart_style.vega_spec(chart),
+        spec,
         keys,
     )
 

@@ -1,12 +1,13 @@
-"""What all charts share: colours that follow the page's theme, and the conversion to Vega-Lite."""
+"""What all charts share: colours that follow the page's theme, and recurring parts of Vega-Lite.
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec
+Charts are written as Vega-Lite: to import Altair and to build charts with it takes longer than the rest of a
+report. The tests compare them with Altair's schema of Vega-Lite.
+"""
 
-from leakgauge.report.page import Chart, LegendEntry, Stroke
+from collections.abc import Sequence
+from typing import Any
 
-Arguments = ParamSpec("Arguments")
+from leakgauge.report.page import LegendEntry, Stroke
 
 SERIES = (
     "var(--series-1, #1f6fb2)",
@@ -22,6 +23,7 @@ PROMISE = "var(--promise, #b3261e)"
 CHANCE = "var(--soft, #545d68)"
 INK = "var(--ink, #1c2127)"
 DASHES = {Stroke.LINE: [1, 0], Stroke.DASHED: [7, 4], Stroke.DOTTED: [2, 3]}
+_TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
 
 
 def colours(n: int) -> list[str]:
@@ -47,37 +49,47 @@ def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
     }
 
 
-def inline_data(rows: Sequence[dict[str, Any]]) -> Any:
-    """The data of a chart; as a tuple, because altair copies lists again with every step of a chart."""
-    import altair as alt
+def field(name: str, **properties: Any) -> dict[str, Any]:
+    """A field as a channel of an encoding; ``x2`` and ``y2`` have no type of their own.
 
-    return alt.Data(values=tuple(rows))
-
-
-def vega_spec(chart: Any, height: int | None = None) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification of variable width; the page sets version and theme.
-
-    Sizes are set here: altair checks each property that it sets, also where charts are not checked.
+    >>> field("rate:Q", title="rate"), field("high")
+    ({'field': 'rate', 'type': 'quantitative', 'title': 'rate'}, {'field': 'high'})
     """
-    drawn: dict[str, Any] = chart.to_dict(validate=False)
-    drawn.pop("$schema", None)
-    drawn.pop("config", None)
+    name, _, kind = name.partition(":")
+    return {"field": name, **({"type": _TYPES[kind]} if kind else {}), **properties}
+
+
+def value_if(test: str, value: Any, otherwise: Any) -> dict[str, Any]:
+    """A channel with one value where the test of a row holds, and another elsewhere."""
+    return {"condition": {"test": test, "value": value}, "value": otherwise}
+
+
+def value_if_near(value: Any, otherwise: Any) -> dict[str, Any]:
+    """A channel with one value for the row that ``near_pointer`` selects, and another for the rest."""
+    return {"condition": {"param": "near", "empty": False, "value": value}, "value": otherwise}
+
+
+def near_pointer(*fields: str) -> dict[str, Any]:
+    """A selection of the row that is nearest to the pointer; ``fields`` tell rows apart."""
+    return {
+        "name": "near",
+        "select": {
+            "type": "point",
+            "on": "pointerover",
+            "clear": "pointerout",
+            "nearest": True,
+            "fields": list(fields),
+        },
+    }
+
+
+def zoom(*channels: str) -> dict[str, Any]:
+    """A selection that zooms and moves the axes of these channels, or both axes."""
+    only = {"encodings": list(channels)} if channels else {}
+    return {"name": "zoom", "select": {"type": "interval", **only}, "bind": "scales"}
+
+
+def vega_spec(height: int, **parts: Any) -> dict[str, Any]:
+    """A Vega-Lite specification of variable width; the page sets version and theme."""
     fitted = {"autosize": {"type": "fit-x", "contains": "padding"}, "width": "container"}
-    return drawn | fitted | ({} if height is None else {"height": height})
-
-
-def unvalidated(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:
-    """A function that draws a chart, without the checks of altair: they take most of its time.
-
-    Altair compares every part of a chart with the schema of Vega-Lite. Our charts are the same but for their
-    data, so the tests do that.
-    """
-
-    @wraps(draw)
-    def draw_unvalidated(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Chart:
-        from altair.utils.schemapi import debug_mode
-
-        with debug_mode(False):
-            return draw(*args, **kwargs)
-
-    return draw_unvalidated
+    return {**parts, **fitted, "height": height}

@@ -48,7 +48,6 @@ class DensityCurve:
             raise BadInput(f"{self.label!r}: a density is a line, not {self.stroke}")
 
 
-@chart_style.unvalidated
 def density_chart(
     name: str,
     bars: Sequence[HistogramBars],
@@ -60,8 +59,6 @@ def density_chart(
     alternative: str,
 ) -> page.Chart:
     """Draw transparent bars, and lines over them."""
-    import altair as alt
-
     keys = (
         *(page.LegendEntry(each.label, each.colour, page.Stroke.BAR) for each in bars),
         *(page.LegendEntry(each.label, each.colour, each.stroke) for each in densities),
@@ -69,27 +66,38 @@ def density_chart(
     if not keys:
         raise BadInput(f"chart {name}: there is nothing to draw")
     tooltip = [
-        alt.Tooltip("label:N", title="what"),
-        alt.Tooltip("x:Q", title=x_title, format=".4~g"),
-        alt.Tooltip("y:Q", title=y_title, format=".3~g"),
+        chart_style.field("label:N", title="what"),
+        chart_style.field("x:Q", title=x_title, format=".4~g"),
+        chart_style.field("y:Q", title=y_title, format=".3~g"),
     ]
-    base = alt.Chart().encode(
-        x=alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(format=".6~g")),
-        y=alt.Y("y:Q", title=y_title, axis=alt.Axis(format=".3~g", grid=True, tickCount=5)),
-        color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
-    )
-    layers = []
+    base = {
+        "x": chart_style.field(
+            "x:Q", title=x_title, scale={"nice": False, "zero": False}, axis={"format": ".6~g"}
+        ),
+        "y": chart_style.field("y:Q", title=y_title, axis={"format": ".3~g", "grid": True, "tickCount": 5}),
+        "color": chart_style.field("label:N", scale=chart_style.colour_scale(keys), legend=None),
+    }
+    layers: list[dict[str, Any]] = []
     if bars:
-        box = base.mark_bar(clip=True, opacity=0.35).encode(x2="x2:Q", y2=alt.datum(0), tooltip=tooltip)
-        layers.append(box.transform_filter("isValid(datum.x2)"))
+        layers.append(
+            {
+                "mark": {"type": "bar", "clip": True, "opacity": 0.35},
+                "encoding": base | {"x2": chart_style.field("x2"), "y2": {"datum": 0}, "tooltip": tooltip},
+                "transform": [{"filter": "isValid(datum.x2)"}],
+            }
+        )
     if densities:
-        dash = alt.StrokeDash("label:N", scale=alt.Scale(**chart_style.dash_scale(keys)), legend=None)
-        curve = base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=dash, order="x:Q")
-        layers.append(curve.transform_filter("!isValid(datum.x2)"))
-    layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales", encodings=["x"]))
-    data = chart_style.inline_data([*_boxes(bars), *_points(densities)])
-    chart = alt.layer(*layers, data=data)
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 260), keys)
+        dash = chart_style.field("label:N", scale=chart_style.dash_scale(keys), legend=None)
+        layers.append(
+            {
+                "mark": {"type": "line", "clip": True, "strokeWidth": 2},
+                "encoding": base | {"strokeDash": dash, "order": chart_style.field("x:Q")},
+                "transform": [{"filter": "!isValid(datum.x2)"}],
+            }
+        )
+    layers[0]["params"] = [chart_style.zoom("x")]
+    data = {"values": [*_boxes(bars), *_points(densities)]}
+    return page.Chart(name, caption, alternative, chart_style.vega_spec(260, data=data, layer=layers), keys)
 
 
 def _boxes(bars: Sequence[HistogramBars]) -> list[dict[str, Any]]:
@@ -119,7 +127,6 @@ PEOPLE_CHART_HEIGHT = 90
 FAINT_OPACITY = 0.4
 
 
-@chart_style.unvalidated
 def people_chart(
     name: str,
     edges: Reals,
@@ -134,8 +141,6 @@ def people_chart(
     who: str = "people",
 ) -> page.Chart:
     """Draw a low panel, to be stacked with others: ``most`` is the share at the top of their common axis."""
-    import altair as alt
-
     if not edges.size == shares.size + 1 > 1:
         raise BadInput(f"chart {name}: {shares.size} shares, {edges.size} edges; give one more edge")
     rows = [
@@ -147,39 +152,45 @@ def people_chart(
         }
         for left, right, share in zip(edges[:-1].tolist(), edges[1:].tolist(), shares.tolist(), strict=True)
     ]
-    across = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)
-    bars = (
-        alt.Chart(chart_style.inline_data(rows))
-        .mark_bar(color=colour)
-        .encode(
-            x=alt.X("x:Q", title=x_title, scale=across, axis=alt.Axis(format="~%", tickCount=6)),
-            x2="x2:Q",
-            y=alt.Y(
-                "y:Q",
-                title=who,
-                scale=alt.Scale(domain=[0.0, most or 1.0], nice=False),
-                axis=alt.Axis(format="~%", grid=True, tickCount=3),
-            ),
-            y2=alt.datum(0),
-            opacity=alt.value(1.0)
-            if level is None
-            else alt.condition(f"datum.x >= {level}", alt.value(1.0), alt.value(FAINT_OPACITY)),
-            tooltip=[
-                alt.Tooltip("x:Q", title="from", format=".0%"),
-                alt.Tooltip("x2:Q", title="to", format=".0%"),
-                alt.Tooltip("read:N", title=who),
-            ],
-        )
-    )
-    layers = [bars]
+    across = {"domain": [float(edges[0]), float(edges[-1])], "nice": False}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "bar", "color": colour},
+            "encoding": {
+                "x": chart_style.field(
+                    "x:Q", title=x_title, scale=across, axis={"format": "~%", "tickCount": 6}
+                ),
+                "x2": chart_style.field("x2"),
+                "y": chart_style.field(
+                    "y:Q",
+                    title=who,
+                    scale={"domain": [0.0, most or 1.0], "nice": False},
+                    axis={"format": "~%", "grid": True, "tickCount": 3},
+                ),
+                "y2": {"datum": 0},
+                "opacity": {"value": 1.0}
+                if level is None
+                else chart_style.value_if(f"datum.x >= {level}", 1.0, FAINT_OPACITY),
+                "tooltip": [
+                    chart_style.field("x:Q", title="from", format=".0%"),
+                    chart_style.field("x2:Q", title="to", format=".0%"),
+                    chart_style.field("read:N", title=who),
+                ],
+            },
+        }
+    ]
     if level is not None:
-        mark = alt.Chart(alt.Data(values=[{"x": level}])).mark_rule(
-            color=chart_style.CHANCE, strokeDash=chart_style.DASHES[page.Stroke.DASHED], tooltip=None
+        dash = chart_style.DASHES[page.Stroke.DASHED]
+        layers.append(
+            {
+                "data": {"values": [{"x": level}]},
+                "mark": {"type": "rule", "color": chart_style.CHANCE, "strokeDash": dash, "tooltip": None},
+                "encoding": {"x": chart_style.field("x:Q", scale=across)},
+            }
         )
-        layers.append(mark.encode(x=alt.X("x:Q", scale=across)))
     return page.Chart(
         name,
         caption,
         alternative,
-        chart_style.vega_spec(alt.layer(*layers), PEOPLE_CHART_HEIGHT),
+        chart_style.vega_spec(PEOPLE_CHART_HEIGHT, data={"values": rows}, layer=layers),
     )

@@ -43,56 +43,72 @@ class LimitLine:
     counted_only: bool = False  # drawn only in the rows of attackers that count
 
 
-@chart_style.unvalidated
 def identification_chart(
     name: str, rows: Sequence[AttackerRow], limits: Sequence[LimitLine], *, caption: str, alternative: str
 ) -> Chart:
     """Draw one row per attacker; what is worse than a coin toss is drawn at the left end."""
-    import altair as alt
-
     keys = _keys(rows, limits)
     lines = max(len(row.label.split(SEPARATOR)) for row in rows)
-    scale = alt.Scale(**chart_style.colour_scale(keys))
-    across = alt.Scale(domain=[COIN_TOSS, CERTAINTY], nice=False)
-    axis = alt.Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0], grid=True)
+    across = {"domain": [COIN_TOSS, CERTAINTY], "nice": False}
+    axis = {"format": "~%", "values": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0], "grid": True}
 
-    def along(field: str) -> Any:
-        return alt.X(f"{field}:Q", title=None, scale=across, axis=axis)
+    def along(field: str) -> dict[str, Any]:
+        return chart_style.field(f"{field}:Q", title=None, scale=across, axis=axis)
 
-    base = alt.Chart().encode(
-        y=alt.Y(
-            "label:N",
-            title=None,
-            sort=None,
-            axis=alt.Axis(domain=False, ticks=False, labelExpr=f"split(datum.label, '{SEPARATOR}')"),
-        ),
-        color=alt.Color("kind:N", scale=scale, legend=None),
-        tooltip=[alt.Tooltip("label:N", title="who"), alt.Tooltip("interval:N", title="interval")],
-    )
-    whisker = base.mark_rule(clip=True, strokeWidth=3).encode(x=along("low"), x2="high:Q")
-    point = base.mark_point(filled=True, size=90, opacity=1).encode(x=along("value"))
-    layers = [
-        whisker.transform_filter("datum.low !== null && datum.high !== null"),
-        point,
+    names = {"domain": False, "ticks": False, "labelExpr": f"split(datum.label, '{SEPARATOR}')"}
+    base = {
+        "y": chart_style.field("label:N", title=None, sort=None, axis=names),
+        "color": chart_style.field("kind:N", scale=chart_style.colour_scale(keys), legend=None),
+        "tooltip": [
+            chart_style.field("label:N", title="who"),
+            chart_style.field("interval:N", title="interval"),
+        ],
+    }
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rule", "clip": True, "strokeWidth": 3},
+            "encoding": base | {"x": along("low"), "x2": chart_style.field("high")},
+            "transform": [{"filter": "datum.low !== null && datum.high !== null"}],
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": base | {"x": along("value")},
+        },
     ]
     row_height = LINE_HEIGHT * lines + ROW_MARGIN
     for limit in limits:
-        if limit.counted_only and not all(row.kind == MEASURED for row in rows):
-            tick = base.mark_tick(
-                orient="vertical", size=row_height, thickness=2.5, color=limit.colour, opacity=1
-            ).encode(x=along("limit"), color=alt.value(limit.colour))
-            layers.append(
-                tick.transform_filter(f"datum.kind === '{MEASURED}'").transform_calculate(
-                    limit=repr(brief(limit.value))
-                )
-            )
-            continue
-        line = alt.Chart(alt.Data(values=[{"value": brief(limit.value)}])).mark_rule(
-            color=limit.colour, strokeWidth=2.5, strokeDash=chart_style.DASHES[limit.stroke]
+        some = limit.counted_only and not all(row.kind == MEASURED for row in rows)
+        layers.append(
+            {
+                "mark": {
+                    "type": "tick",
+                    "orient": "vertical",
+                    "size": row_height,
+                    "thickness": 2.5,
+                    "color": limit.colour,
+                    "opacity": 1,
+                },
+                "encoding": base | {"x": along("limit"), "color": {"value": limit.colour}},
+                "transform": [
+                    {"filter": f"datum.kind === '{MEASURED}'"},
+                    {"calculate": repr(brief(limit.value)), "as": "limit"},
+                ],
+            }
+            if some
+            else {
+                "data": {"values": [{"value": brief(limit.value)}]},
+                "mark": {
+                    "type": "rule",
+                    "color": limit.colour,
+                    "strokeWidth": 2.5,
+                    "strokeDash": chart_style.DASHES[limit.stroke],
+                },
+                "encoding": {"x": along("value")},
+            }
         )
-        layers.append(line.encode(x=along("value")))
-    chart = alt.layer(*layers, data=chart_style.inline_data([_values(row) for row in rows]))
-    return Chart(name, caption, alternative, chart_style.vega_spec(chart, row_height * len(rows)), keys)
+    data = {"values": [_values(row) for row in rows]}
+    spec = chart_style.vega_spec(row_height * len(rows), data=data, layer=layers)
+    return Chart(name, caption, alternative, spec, keys)
 
 
 def _values(row: AttackerRow) -> dict[str, Any]:

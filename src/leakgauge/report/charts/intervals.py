@@ -29,7 +29,6 @@ class IntervalRow:
     series: str = MEASURED
 
 
-@chart_style.unvalidated
 def interval_chart(
     name: str,
     rows: Sequence[IntervalRow],
@@ -47,60 +46,68 @@ def interval_chart(
     ``span`` fixes the axis, ``chance`` is where a coin toss stands, a ``share`` is written as a percentage,
     ``step`` is the height of a row in pixels, and labels are broken at " · ".
     """
-    import altair as alt
-
     series = chart_style.unique_labels([row.series for row in rows])
     several = len(series) > 1
     keys = _keys(rows, series, chance)
-    scale = alt.Scale(domain=span) if span else alt.Scale(type=_axis_type(rows), domain=[0, _end(rows)])
-    axis = alt.Axis(format="~%" if share else ".6~g", tickCount=6)
+    scale = {"domain": list(span)} if span else {"type": _axis_type(rows), "domain": [0, _end(rows)]}
+    axis = {"format": "~%" if share else ".6~g", "tickCount": 6}
 
-    def along(field: str) -> Any:
-        return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
+    def along(field: str) -> dict[str, Any]:
+        return chart_style.field(f"{field}:Q", title=title, scale=scale, axis=axis)
 
-    base = alt.Chart().encode(
-        y=alt.Y(
-            "label:N", title=None, sort=None, axis=alt.Axis(domain=False, ticks=False, labelExpr=_LABEL_LINES)
-        ),
-        color=alt.Color("series:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
-        tooltip=[
-            alt.Tooltip("label:N", title="who"),
-            *([alt.Tooltip("series:N", title="metric")] if several else []),
-            alt.Tooltip("shown:N", title="measured"),
-            alt.Tooltip("within:N", title="allowed"),
+    names = {"domain": False, "ticks": False, "labelExpr": _LABEL_LINES}
+    base = {
+        "y": chart_style.field("label:N", title=None, sort=None, axis=names),
+        "color": chart_style.field("series:N", scale=chart_style.colour_scale(keys), legend=None),
+        "tooltip": [
+            chart_style.field("label:N", title="who"),
+            *([chart_style.field("series:N", title="metric")] if several else []),
+            chart_style.field("shown:N", title="measured"),
+            chart_style.field("within:N", title="allowed"),
         ],
-        **({"yOffset": alt.YOffset("series:N", sort=series)} if several else {}),
-    )
-    bar = base.mark_bar(clip=True, size=8 if several else 12, cornerRadiusEnd=2)
-    whisker = base.mark_rule(clip=True, strokeWidth=3)
-    point = base.mark_point(clip=True, filled=True, size=80, opacity=1)
-    end = base.mark_tick(clip=True, thickness=3, size=16 if several else 26, opacity=1)
-    layers = [
-        point.encode(x=along("value")).transform_filter("datum.value !== null"),
-        whisker.encode(x=along("low"), x2="high:Q").transform_filter(
-            "datum.high !== null && datum.low !== null"
-        ),
-        bar.encode(x=along("from"), x2="low:Q").transform_filter(
-            "datum.value === null && datum.low !== null"
-        ),
-        end.encode(x=along("allowed"), color=alt.Color("bound:N")).transform_filter("datum.allowed !== null"),
+        **({"yOffset": chart_style.field("series:N", sort=series)} if several else {}),
+    }
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "point", "clip": True, "filled": True, "size": 80, "opacity": 1},
+            "encoding": base | {"x": along("value")},
+            "transform": [{"filter": "datum.value !== null"}],
+            "params": [chart_style.zoom("x")],
+        },
+        {
+            "mark": {"type": "rule", "clip": True, "strokeWidth": 3},
+            "encoding": base | {"x": along("low"), "x2": chart_style.field("high")},
+            "transform": [{"filter": "datum.high !== null && datum.low !== null"}],
+        },
+        {
+            "mark": {"type": "bar", "clip": True, "size": 8 if several else 12, "cornerRadiusEnd": 2},
+            "encoding": base | {"x": along("from"), "x2": chart_style.field("low")},
+            "transform": [{"filter": "datum.value === null && datum.low !== null"}],
+        },
+        {
+            "mark": {
+                "type": "tick",
+                "clip": True,
+                "thickness": 3,
+                "size": 16 if several else 26,
+                "opacity": 1,
+            },
+            "encoding": base | {"x": along("allowed"), "color": chart_style.field("bound:N")},
+            "transform": [{"filter": "datum.allowed !== null"}],
+        },
     ]
-    zoom = alt.selection_interval(name="zoom", bind="scales", encodings=["x"])
-    layers[0] = layers[0].add_params(zoom)
     if chance is not None:
-        rule = alt.Chart(alt.Data(values=[{"chance": chance}])).mark_rule(
-            clip=True, strokeDash=[2, 3], color=chart_style.CHANCE
+        dash = chart_style.DASHES[page.Stroke.DOTTED]
+        layers.append(
+            {
+                "data": {"values": [{"chance": chance}]},
+                "mark": {"type": "rule", "clip": True, "strokeDash": dash, "color": chart_style.CHANCE},
+                "encoding": {"x": along("chance")},
+            }
         )
-        layers.append(rule.encode(x=along("chance")))
-    data = chart_style.inline_data([_values(row) for row in rows])
     height = (20 * len(series) + 8 if several else step) * len({row.label for row in rows})
-    return page.Chart(
-        name,
-        caption,
-        alternative,
-        chart_style.vega_spec(alt.layer(*layers, data=data), height),
-        keys,
-    )
+    spec = chart_style.vega_spec(height, data={"values": [_values(row) for row in rows]}, layer=layers)
+    return page.Chart(name, caption, alternative, spec, keys)
 
 
 def _values(row: IntervalRow) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class ChartLine:
     points: tuple[ChartPoint, ...]
 
 
-@chart_style.unvalidated
 def line_chart(
     name: str,
     measured: Sequence[ChartLine],
@@ -51,8 +50,6 @@ def line_chart(
     The axis has a tick for each setting, unless ``x_measured`` says that they are measured numbers, none of
     them negative; then it begins at 0. ``limit`` is a label and a value, drawn across the chart.
     """
-    import altair as alt
-
     if not any(line.points for line in (*measured, *allowed, *published)):
         raise BadInput(f"chart {name}: there is no point to draw")
     kinds = {"measured": measured, "allowed": allowed, "published": published}
@@ -66,53 +63,78 @@ def line_chart(
     settings = sorted({row["x"] for row in rows})
     few = len(settings) <= MOST_TICKS and not x_measured
     ticks = {"values": settings} if few else {"tickCount": 6}
-    base = alt.Chart().encode(
-        x=alt.X(
+    base = {
+        "x": chart_style.field(
             "x:Q",
             title=x_title,
-            scale=alt.Scale(**_horizontal_scale(rows, from_zero=x_measured)),
-            axis=alt.Axis(format=".3~p" if x_share else ".6~g", **ticks),
+            scale=_horizontal_scale(rows, from_zero=x_measured),
+            axis={"format": ".3~p" if x_share else ".6~g", **ticks},
         ),
-        color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
-        tooltip=[
-            alt.Tooltip("label:N", title="line"),
-            alt.Tooltip("kind:N", title="what"),
-            alt.Tooltip("x:Q", title=x_title, format=".3~p" if x_share else ".4~g"),
-            alt.Tooltip("read:N", title="value"),
+        "color": chart_style.field("label:N", scale=chart_style.colour_scale(keys), legend=None),
+        "tooltip": [
+            chart_style.field("label:N", title="line"),
+            chart_style.field("kind:N", title="what"),
+            chart_style.field("x:Q", title=x_title, format=".3~p" if x_share else ".4~g"),
+            chart_style.field("read:N", title="value"),
         ],
-    )
-    vertical = {
-        "title": y_title,
-        "axis": alt.Axis(format="~%" if share else ".6~g", grid=True),
-        "scale": alt.Scale(domain=_vertical_domain(rows, share, limit), nice=False),
     }
-    base = base.encode(y=alt.Y("value:Q", **vertical))
-    # A line has many rows, so hovering reads its points, not the line.
-    line = base.mark_line(clip=True, strokeWidth=2.2).encode(
-        tooltip=alt.value(None),
-        strokeDash=alt.StrokeDash("label:N", scale=alt.Scale(**chart_style.dash_scale(keys)), legend=None),
-    )
-    whisker = base.mark_rule(clip=True, strokeWidth=2).encode(y=alt.Y("low:Q", **vertical), y2="high:Q")
-    point = base.mark_point(clip=True, filled=True, opacity=1).encode(
-        size=alt.condition("datum.kind === 'measured'", alt.value(60), alt.value(25))
-    )
-    hollow = base.mark_point(clip=True, filled=False, shape="diamond", size=130, strokeWidth=2, opacity=1)
-    layers = [
-        line.transform_filter("datum.kind !== 'published'"),
-        point.transform_filter("datum.kind !== 'published'"),
+
+    def upward(field: str) -> dict[str, Any]:
+        return chart_style.field(
+            f"{field}:Q",
+            title=y_title,
+            axis={"format": "~%" if share else ".6~g", "grid": True},
+            scale={"domain": _vertical_domain(rows, share, limit), "nice": False},
+        )
+
+    base |= {"y": upward("value")}
+    ours = {"filter": "datum.kind !== 'published'"}
+    dash = chart_style.field("label:N", scale=chart_style.dash_scale(keys), legend=None)
+    point = {"type": "point", "clip": True, "opacity": 1}
+    layers: list[dict[str, Any]] = [
+        {  # A line has many rows, so hovering reads its points, not the line.
+            "mark": {"type": "line", "clip": True, "strokeWidth": 2.2},
+            "encoding": base | {"tooltip": {"value": None}, "strokeDash": dash},
+            "transform": [ours],
+            "params": [chart_style.zoom()],
+        },
+        {
+            "mark": point | {"filled": True},
+            "encoding": base | {"size": chart_style.value_if("datum.kind === 'measured'", 60, 25)},
+            "transform": [ours],
+        },
     ]
     if any(row["low"] is not None and row["high"] is not None for row in rows):
-        layers.append(whisker.transform_filter("datum.low !== null && datum.high !== null"))
-    if published:
-        layers.append(hollow.transform_filter("datum.kind === 'published'"))
-    if limit is not None:
-        rule = alt.Chart(alt.Data(values=[{"value": number_format.brief(limit[1])}])).mark_rule(
-            color=chart_style.INK, strokeWidth=2.5, strokeDash=chart_style.DASHES[page.Stroke.DASHED]
+        layers.append(
+            {
+                "mark": {"type": "rule", "clip": True, "strokeWidth": 2},
+                "encoding": base | {"y": upward("low"), "y2": chart_style.field("high")},
+                "transform": [{"filter": "datum.low !== null && datum.high !== null"}],
+            }
         )
-        layers.append(rule.encode(y=alt.Y("value:Q", **vertical)))
-    layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
-    chart = alt.layer(*layers, data=chart_style.inline_data(rows))
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 210), keys)
+    if published:
+        layers.append(
+            {
+                "mark": point | {"filled": False, "shape": "diamond", "size": 130, "strokeWidth": 2},
+                "encoding": base,
+                "transform": [{"filter": "datum.kind === 'published'"}],
+            }
+        )
+    if limit is not None:
+        layers.append(
+            {
+                "data": {"values": [{"value": number_format.brief(limit[1])}]},
+                "mark": {
+                    "type": "rule",
+                    "color": chart_style.INK,
+                    "strokeWidth": 2.5,
+                    "strokeDash": chart_style.DASHES[page.Stroke.DASHED],
+                },
+                "encoding": {"y": upward("value")},
+            }
+        )
+    spec = chart_style.vega_spec(210, data={"values": rows}, layer=layers)
+    return page.Chart(name, caption, alternative, spec, keys)
 
 
 def _row(kind: str, label: str, point: ChartPoint, share: bool) -> dict[str, Any]:

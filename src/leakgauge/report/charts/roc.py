@@ -37,7 +37,6 @@ class RocCurve:
 CHANCE_CURVE = RocCurve("coin toss", (0.0, 1.0), (0.0, 1.0))
 
 
-@chart_style.unvalidated
 def roc_chart(
     name: str,
     curves: Sequence[RocCurve],
@@ -48,55 +47,53 @@ def roc_chart(
     alternative: str,
 ) -> page.Chart:
     """Draw measured curves, what a promise allows, and blind guessing, on linear or logarithmic axes."""
-    import altair as alt
-
     keys = _keys(curves, allowed)
     order = list(range(len(keys)))
     floor = _floor(curves) if log else 0.0
-    scale = alt.Scale(type="log", domain=[floor, 1], nice=False) if log else alt.Scale(domain=[0, 1])
-    grid = alt.condition(_WHOLE_POWER, alt.value(1), alt.value(0)) if log else 1
-    axis = alt.Axis(format="~%", tickCount=5, grid=True, gridOpacity=grid)
-    points = chart_style.inline_data(_points([*curves, *allowed, CHANCE_CURVE], floor))
-    base = (
-        alt.Chart(points)
-        .transform_calculate(description="names[datum.curve]")
-        .encode(
-            x=alt.X("fpr:Q", title="non-members wrongly accused (FPR)", scale=scale, axis=axis),
-            y=alt.Y("tpr:Q", title="members found (TPR)", scale=scale, axis=axis),
-            color=alt.Color(
-                "curve:O",
-                scale=alt.Scale(domain=order, range=chart_style.colour_scale(keys)["range"]),
-                legend=None,
-            ),
-        )
+    scale = {"type": "log", "domain": [floor, 1], "nice": False} if log else {"domain": [0, 1]}
+    grid = chart_style.value_if(_WHOLE_POWER, 1, 0) if log else 1
+    axis = {"format": "~%", "tickCount": 5, "grid": True, "gridOpacity": grid}
+    colour, dash = (
+        chart_style.field("curve:O", scale=named | {"domain": order}, legend=None)
+        for named in (chart_style.colour_scale(keys), chart_style.dash_scale(keys))
     )
-    line = base.mark_line(clip=True, strokeWidth=2.2).encode(
-        strokeDash=alt.StrokeDash(
-            "curve:O", scale=alt.Scale(domain=order, range=chart_style.dash_scale(keys)["range"]), legend=None
-        )
-    )
-    near = alt.selection_point(
-        name="near",
-        on="pointerover",
-        clear="pointerout",
-        nearest=True,
-        empty=False,
-        fields=["curve", "fpr", "tpr"],
-    )
+    base = {
+        "x": chart_style.field("fpr:Q", title="non-members wrongly accused (FPR)", scale=scale, axis=axis),
+        "y": chart_style.field("tpr:Q", title="members found (TPR)", scale=scale, axis=axis),
+        "color": colour,
+    }
     # In the tooltip of the nearest point Vega-Lite 6.4 reads words off the mark, not its row: both have this.
-    dots = base.mark_point(clip=True, filled=True, size=70, aria=True).encode(
-        description=alt.Description("description:N"),
-        opacity=alt.condition(near, alt.value(1), alt.value(0)),
-        tooltip=[
-            alt.Tooltip("description:N", title="curve"),
-            alt.Tooltip("fpr:Q", title="non-members accused", format=".3~p"),
-            alt.Tooltip("tpr:Q", title="members found", format=".3~p"),
-        ],
+    description = {"calculate": "names[datum.curve]", "as": "description"}
+    layers = [
+        {
+            "mark": {"type": "line", "clip": True, "strokeWidth": 2.2},
+            "encoding": base | {"strokeDash": dash},
+            "transform": [description],
+            "params": [chart_style.zoom()],
+        },
+        {
+            "mark": {"type": "point", "clip": True, "filled": True, "size": 70, "aria": True},
+            "encoding": base
+            | {
+                "description": chart_style.field("description:N"),
+                "opacity": chart_style.value_if_near(1, 0),
+                "tooltip": [
+                    chart_style.field("description:N", title="curve"),
+                    chart_style.field("fpr:Q", title="non-members accused", format=".3~p"),
+                    chart_style.field("tpr:Q", title="members found", format=".3~p"),
+                ],
+            },
+            "transform": [description],
+            "params": [chart_style.near_pointer("curve", "fpr", "tpr")],
+        },
+    ]
+    spec = chart_style.vega_spec(
+        230,
+        data={"values": _points([*curves, *allowed, CHANCE_CURVE], floor)},
+        params=[{"name": "names", "value": [key.label for key in keys]}],
+        layer=layers,
     )
-    zoom = alt.selection_interval(name="zoom", bind="scales")
-    names = alt.param(name="names", value=[key.label for key in keys])
-    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names)
-    return page.Chart(name, caption, alternative, chart_style.vega_spec(chart, 230), keys)
+    return page.Chart(name, caption, alternative, spec, keys)
 
 
 def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
