@@ -5,7 +5,7 @@ import pytest
 from leakgauge.plan import plan_of
 from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, dry_run
 from leakgauge.runner.run import EngineOptions
-from leakgauge.support.work_count import TRAINING, count_work, counting_work, sampling_work
+from leakgauge.support.work_count import TRAINING, count_work, counting_work, sampling_work, work_of_size
 
 
 def test_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
@@ -194,6 +194,53 @@ def test_attacks_study_few_of_many_splits(monkeypatch):
     cost = dry_run(plan_of({"seed": 1, "audit": [audit]}))
     assert len(studied) <= 4
     assert cost.seconds > 12 * 0.05 + _REPORT
+
+
+@pytest.mark.parametrize(
+    ("loading", "once", "unit", "units", "expected"),
+    [
+        (0.9, 0.3, 2e-4, [200, 200, 2_000], 4.3),  # libraries are loaded once, in the first step
+        (0.9, 0.5, 0.02, [200, 200, 600], 400.5),
+        (0.0, 0.0, 0.1, [200], 2_000.0),
+    ],
+)
+def test_time_of_a_step_that_grows_follows_from_parts(monkeypatch, loading, once, unit, units, expected):
+    """A study of 20,000 shadows is timed on a tenth of them at most, a slow one on a hundredth."""
+    clock, done = [0.0], []
+    monkeypatch.setattr("leakgauge.support.work_count.perf_counter", lambda: clock[0])
+
+    def step(n):
+        clock[0] += once + unit * n + (0.0 if done else loading)
+        done.append(n)
+        return n
+
+    with sampling_work() as sample:
+        assert work_of_size(step, 20_000, 100) == units[-1]
+    assert done == units
+    assert clock[0] + sample.skipped_seconds == pytest.approx(expected)
+    assert work_of_size(step, 20_000, 100) == 20_000
+
+
+def test_dry_run_simulates_few_of_the_shadows_of_a_study(monkeypatch):
+    from leakgauge.domains.blackbox import shadows
+
+    simulated, simulate = [], shadows._simulate_batch
+
+    def counted(how, batch):
+        simulated.append(batch.n_rounds)
+        return simulate(how, batch)
+
+    monkeypatch.setattr(shadows, "_simulate_batch", counted)
+    audit = {
+        "name": "noise",
+        "domain": "blackbox",
+        "rounds": 1_000,
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "challenger": {"pair": [0, 1]},
+        "attacks": ["likelihood", "learned_event"],
+    }
+    dry_run(plan_of({"seed": 1, "audit": [audit]}))
+    assert 0 < sum(simulated) < 2 * 20_000 / 4
 
 
 def test_work_of_steps_that_are_left_out_is_counted():

@@ -7,9 +7,8 @@ from math import ceil, exp, floor, isqrt, log, pi
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.optimize import brentq
-from scipy.signal import fftconvolve
 from scipy.special import log_ndtr
 
 from leakgauge.core.game import Reals
@@ -176,7 +175,7 @@ def _convolved(first: Reals, second: Reals) -> Reals:
     """Term by term, which is exact in the far tails; where that takes too long, by Fourier transforms."""
     if first.size * second.size <= _MOST_TERMS:
         return np.convolve(first, second)
-    return np.asarray(np.maximum(fftconvolve(first, second), 0.0))
+    return np.asarray(np.maximum(scipy.signal.fftconvolve(first, second), 0.0))
 
 
 def _moves(squared: int, largest: int) -> Iterator[tuple[int, ...]]:
@@ -193,7 +192,11 @@ def _epsilon_at(sigma: float, delta: float, squared: int) -> float:
     most = composition.zcdp_epsilon(squared / (2 * sigma**2), delta)
     if squared > _MOST_SQUARED or _delta_at(sigma, 0.0, squared) <= delta:
         return most if squared > _MOST_SQUARED else 0.0
-    return float(brentq(lambda e: _log_excess(sigma, e, delta, squared), 0.0, most, xtol=1e-15, rtol=1e-14))
+    return float(
+        scipy.optimize.brentq(
+            lambda e: _log_excess(sigma, e, delta, squared), 0.0, most, xtol=1e-15, rtol=1e-14
+        )
+    )
 
 
 @lru_cache(maxsize=256)
@@ -207,14 +210,18 @@ def _sigma_for(epsilon: float, delta: float, squared: int) -> float:
     while _log_excess(high, epsilon, delta, squared) > 0:
         high *= 1.1
     return float(
-        brentq(lambda sigma: _log_excess(sigma, epsilon, delta, squared), low, high, xtol=1e-300, rtol=1e-15)
+        scipy.optimize.brentq(
+            lambda sigma: _log_excess(sigma, epsilon, delta, squared), low, high, xtol=1e-300, rtol=1e-15
+        )
     )
 
 
 def _rho_for(epsilon: float, delta: float) -> float:
     """The largest rho of zero-concentrated privacy that keeps (epsilon, delta)."""
     return float(
-        brentq(lambda rho: composition.zcdp_epsilon(rho, delta) - epsilon, 1e-300, epsilon + 1, rtol=1e-14)
+        scipy.optimize.brentq(
+            lambda rho: composition.zcdp_epsilon(rho, delta) - epsilon, 1e-300, epsilon + 1, rtol=1e-14
+        )
     )
 
 

@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
 from scipy.special import betainc, betaincinv, expit, gammaln, log_expit, logit
 
 from leakgauge.core.errors import BadInput
@@ -185,7 +184,9 @@ def _best_split(
 
     if share is not None:
         return split(share)
-    found = minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-6})
+    found = scipy.optimize.minimize_scalar(
+        loss, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-6}
+    )
     return split(float(found.x))
 
 
@@ -223,5 +224,5 @@ def _overlap(cap: Cap, cosine: float) -> float:
         least = np.clip((cap.cosine - along * cosine) / max(across, np.finfo(float).tiny), -1.0, 1.0)
         return float(betainc(beside, beside, (1 - least) / 2))
 
-    share, error = quad(also_in_other, 0.0, 1.0, limit=200)
+    share, error = scipy.integrate.quad(also_in_other, 0.0, 1.0, limit=200)
     return float(np.clip(share - error, 0.0, 1.0))

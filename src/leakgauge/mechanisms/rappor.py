@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 from scipy.special import expit, xlog1py, xlogy
-from scipy.stats import binom
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -98,6 +98,7 @@ class Mechanism(CategoryReports):
 
     def worst_cells(self) -> LossCells:
         ones = np.arange(self.reports + 1)
+        binom = scipy.stats.binom
         set_, clear = binom.pmf(ones, self.reports, self.q), binom.pmf(ones, self.reports, self.p)
         kept, flipped = self.kept, float(expit(-self.epsilon / 2))
         true, other = kept * set_ + flipped * clear, flipped * set_ + kept * clear

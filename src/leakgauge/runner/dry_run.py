@@ -10,7 +10,6 @@ from typing import Any
 from leakgauge.catalog import announces_cost, audit_error_context, prepare_audit
 from leakgauge.core.game import Challenger, NoControl, RequestLimits
 from leakgauge.plan import Audit, Plan
-from leakgauge.runner.audit_metadata import metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
@@ -182,7 +181,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, prepared)
-        refuse_unjudgeable(audit, metadata_of(prepared), plan.limits)
+        refuse_unjudgeable(audit, prepared.challenger, plan.limits)
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
     prepared = replace(prepared, challenger=challenger.rehearsal())
     with counting_work() as study_work:
@@ -207,7 +206,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
         control = _control_cost(audit, plan, challenger, known_controls)
     playing = max(n_blocks * per_block / busy, _seconds_of_requests(work, limits)) + _JUDGING * trials
     return _AuditCost(
-        seconds=2 * setup_seconds + study_seconds + playing,
+        seconds=(1 if len(plan.audits) == 1 else 2) * setup_seconds + study_seconds + playing,
         round_seconds=playing / audit.rounds,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,

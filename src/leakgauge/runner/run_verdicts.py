@@ -9,7 +9,7 @@ import numpy as np
 
 from leakgauge import catalog, promise_tests, verdict
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.core.game import Coins, Trials
+from leakgauge.core.game import Challenger, Coins, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Contender, Plan
@@ -123,17 +123,17 @@ def _without_control_risk(found: Verdict) -> Verdict:
     return replace(found, risk=replace(found.risk, status=RiskStatus.NO_LIMIT, limit=None, reason=reason))
 
 
-def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata, limits: Limits) -> None:
+def refuse_unjudgeable(audit: Audit, about: AuditMetadata | Challenger[Any], limits: Limits) -> None:
     """Stop before the first round if the trials could not be judged as the plan requires."""
     schedule, metrics = stopping_schedule(audit), audit.metrics
     try:
-        metric = promise_tests.epsilon_metric(metrics, metadata.guarantee, schedule, metrics.confidence)
+        metric = promise_tests.epsilon_metric(metrics, about.guarantee, schedule, metrics.confidence)
         if schedule is None:
             return
-        if metadata.guarantee is None and not limits.metrics:
+        if about.guarantee is None and not limits.metrics:
             raise BadInput("there is neither a promise nor a limit to decide on")
-        rounds, targets = (places.ravel() for places in np.indices((2, metadata.n_targets)))
-        metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), metadata.coins))
+        rounds, targets = (places.ravel() for places in np.indices((2, about.n_targets)))
+        metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), about.coins))
     except BadInput as error:
         if schedule is not None:
             raise BadInput(f"stop = 'decided' cannot be used here, stop = 'rounds' can: {error}") from None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -39,6 +40,8 @@ def counting_work() -> Iterator[Counter[str]]:
 
 
 _SAMPLED, _LONG = 2, 1.0  # steps; seconds, from which one is enough
+_FEW_SHARE, _SOME_SHARE = 100, 10  # of a step that grows, one in so many of its units is enough to time it
+_VERY_LONG = 10 * _LONG  # seconds, which no library takes to load
 
 
 @dataclass
@@ -73,6 +76,29 @@ class WorkSample:
         self._done[kind] = result, min(seconds, times * own), n + 1, work
         return result
 
+    def take_part(self, do: Callable[[int], Result], n: int, few: int, some: int) -> Result:
+        """Carry out a step for few and for some units, and add the time for all: the line through both.
+
+        What is carried out first may load libraries. The longer steps are, the fewer are some; very long ones
+        are carried out once, and take their time in proportion to the units.
+        """
+        start = perf_counter()
+        result, few_seconds = _timed(partial(do, few))
+        if few_seconds > _VERY_LONG:
+            self.skipped_seconds += few_seconds * (n / few - 1)
+            return result
+        result, few_seconds = _timed(partial(do, few))
+        some = min(some, 3 * few) if few_seconds > _LONG else some
+        result, some_seconds = _timed(partial(do, some))
+        slope = max(some_seconds - few_seconds, 0.0) / (some - few)
+        self.skipped_seconds += some_seconds + slope * (n - some) - (perf_counter() - start)
+        return result
+
+
+def _timed(do: Callable[[], Result]) -> tuple[Result, float]:
+    start = perf_counter()
+    return do(), perf_counter() - start
+
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
 
@@ -105,6 +131,18 @@ def sampled_work(
         return do()
     times, sampled = part or (1.0, do)
     return sample.take(kind, sampled, times)
+
+
+def work_of_size(do: Callable[[int], Result], n: int, least: int) -> Result:
+    """Carry out a step for ``n`` units; where work is sampled, only for parts of them, of ``least`` or more.
+
+    >>> with sampling_work():
+    ...     print(work_of_size(lambda n: n, 20_000, 100), work_of_size(lambda n: n, 500, 100))
+    2000 500
+    """
+    few, some = max(least, n // _FEW_SHARE), n // _SOME_SHARE
+    sample = _sample.get()
+    return do(n) if sample is None or some <= 2 * few else sample.take_part(do, n, few, some)
 
 
 def current_sample() -> WorkSample | None:

@@ -13,8 +13,10 @@ from leakgauge.domains.blackbox.event_search.event_description import describe_e
 from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
+from leakgauge.support.work_count import work_of_size
 
 _CONTROL_SHADOWS = 1_000  # where nothing hides the bit
+_FEWEST_SHADOWS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +37,10 @@ class Attack:
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.shadows >= 100:
-            raise BadInput(f"learned_event: shadows must be >= 100, got {self.shadows}; 20000 is usual")
+        if not self.shadows >= _FEWEST_SHADOWS:
+            raise BadInput(
+                f"learned_event: shadows must be >= {_FEWEST_SHADOWS}, got {self.shadows}; 20000 is usual"
+            )
         if self.delta is not None and not 0 <= self.delta < 1:
             raise BadInput(f"learned_event: delta must be in [0, 1), got {self.delta}")
 
@@ -46,7 +50,7 @@ class Attack:
     def study(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, (SimulatorKnowledge, LawKnowledge)):
             raise BadInput('learned_event: needs knowledge = "simulator", to simulate releases')
-        event = self._learn(knowledge, rng)
+        event = work_of_size(lambda n: self._learn(knowledge, n, rng), self.shadows, _FEWEST_SHADOWS)
         return Scorer(
             EventScorer(event),
             Reading(
@@ -58,13 +62,15 @@ class Attack:
             ),
         )
 
-    def _learn(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> LearnedEvent:
+    def _learn(
+        self, knowledge: SimulatorKnowledge | LawKnowledge, n_shadows: int, rng: Generator
+    ) -> LearnedEvent:
         delta = knowledge.delta if self.delta is None else self.delta
-        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
+        shadows = draw_shadows(knowledge.simulate, n_shadows, rng)
         event = learn_event(shadows.outputs, shadows.members, delta=delta)
         if not event.outstanding:
             return event
-        more = draw_shadows(knowledge.simulate, self.shadows, rng)
+        more = draw_shadows(knowledge.simulate, n_shadows, rng)
         members = np.concatenate([shadows.members, more.members])
         return learn_event([*shadows.outputs, *more.outputs], members, delta=delta)
 

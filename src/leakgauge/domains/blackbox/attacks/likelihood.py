@@ -11,6 +11,9 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, LogRatio, OwnLawKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
 from leakgauge.strategies.score_selection import choose_score
+from leakgauge.support.work_count import work_of_size
+
+_FEWEST_SHADOWS = 100  # from which an estimate of the time is made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +41,14 @@ class Attack:
         score = LikelihoodScorer(knowledge.log_ratio())
         if not self.shadows:
             return Scorer(score, Reading(threshold=0.0, signed=True))
-        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
-        scores = score(shadows.outputs, rng)[:, 0]
-        choice = choose_score([scores], shadows.members, delta=knowledge.delta)
-        return Scorer(score, Reading(threshold=0.0, signed=True, fraction=choice.fraction))
+
+        def best_fraction(n_shadows: int) -> float:
+            shadows = draw_shadows(knowledge.simulate, n_shadows, rng)
+            scores = score(shadows.outputs, rng)[:, 0]
+            return choose_score([scores], shadows.members, delta=knowledge.delta).fraction
+
+        fraction = work_of_size(best_fraction, self.shadows, _FEWEST_SHADOWS)
+        return Scorer(score, Reading(threshold=0.0, signed=True, fraction=fraction))
 
 
 @dataclass(frozen=True, eq=False)
