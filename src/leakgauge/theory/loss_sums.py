@@ -47,6 +47,11 @@ class LossKinds:
     def __len__(self) -> int:
         return int(self.rate.size) + len(self.tabulated.cells)
 
+    def only(self, which: npt.NDArray[np.intp]) -> "LossKinds":
+        """Some of the kinds, in rising order."""
+        plain, apart = which[which < self.rate.size], which[which >= self.rate.size] - self.rate.size
+        return LossKinds(self.rate[plain], self.shift[plain], self.tabulated.only(apart.tolist()))
+
     @cached_property
     def largest(self) -> Reals:
         """The largest loss of each kind."""
@@ -108,16 +113,29 @@ def loss_sum_rates(
     powers = np.ceil(np.log(2 * reach) / np.log(score_sums.PERIOD_RATIO)).astype(np.int64)
     few_cells = (numbers[some] < score_sums.FEWEST_SMOOTH) & (mu_squared[some] == 0)
     for power in np.unique(powers).tolist():
-        rows = powers == power
-        own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), score_sums.PERIOD_RATIO**power
-        table = _table(kinds, period, score_sums.SMOOTH.finer(finer))
+        rows, period = powers == power, score_sums.PERIOD_RATIO**power
+        occurring, counts = _occurring(kinds, cells[some[rows]])
+        own = _joined(counts, mu_squared[some[rows]])
+        table = _table(occurring, period, score_sums.SMOOTH.finer(finer))
         lumps: Bits = few_cells[rows] | table.lumpy(own)
         rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
             few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
-            fine = _table(kinds, period, score_sums.LUMPY.finer(finer * (_FINER if few else 1)))
+            fine = _table(occurring, period, score_sums.LUMPY.finer(finer * (_FINER if few else 1)))
             rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return rates
+
+
+def _occurring(kinds: LossKinds, cells: csr_array) -> tuple[LossKinds, csr_array]:
+    """The kinds of which there are any cells, and the cells as targets x these kinds."""
+    occurs = np.zeros(cells.shape[1], dtype=bool)
+    occurs[cells.indices] = True
+    if occurs.all() or not occurs.any():
+        return kinds, cells
+    places = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    which = np.flatnonzero(occurs)
+    own = csr_array((cells.data, places[cells.indices], cells.indptr), shape=(cells.shape[0], which.size))
+    return kinds.only(which), own
 
 
 def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
