@@ -41,20 +41,27 @@ def run() -> str:
         pairs, epsilons = _sample(log)
         accounts = _scaled(repeat(lambda: _in_a_dictionary(pairs, epsilons), 3))
         attacks = _scaled(repeat(lambda: _one_by_one(pairs, epsilons), 1), RECORDS / COMPOSED)
-        return "\n".join([*_whole(log, accounts, attacks), *_accounts(place, accounts), _growth(place)])
+        parts = (_whole(log, accounts, attacks), _accounts(place, accounts), [_growth(place)], _sums(place))
+        return "\n".join(line for lines in parts for line in lines)
 
 
-def make(folder: Path, queries: int, records: int) -> QueryLogFiles:
-    """Write a log: so many queries of so many records each, at ten different epsilons."""
+def make(folder: Path, queries: int, records: int, value: str = "", bound: float = 100.0) -> QueryLogFiles:
+    """Write a log: so many queries of so many records each, at ten different epsilons.
+
+    The queries are sums where ``value`` says, in SQL, what a record adds to a query.
+    """
+    kind = f", 'sum' AS kind, {bound} AS bound" if value else ""
+    contribution = f", {value} AS contribution" if value else ""
     log, pairs = folder / f"log-{queries}.parquet", folder / f"pairs-{queries}.parquet"
     with duckdb.connect(config={"threads": 1}) as database:
         database.execute(
-            f"COPY (SELECT i AS query, 1e-2 * (1 + i % {KINDS}) AS epsilon FROM range({queries}) t(i)) "
-            f"TO '{log}'"
+            f"COPY (SELECT i AS query, 1e-2 * (1 + i % {KINDS}) AS epsilon"
+            f"{kind} FROM range({queries}) t(i)) TO '{log}'"
         )
         database.execute(
-            f"COPY (SELECT i // {PER_QUERY} AS query, CAST(hash(i) % {records} AS BIGINT) AS record "
-            f"FROM range({queries * PER_QUERY}) t(i)) TO '{pairs}'"
+            f"COPY (SELECT *{contribution} "
+            f"FROM (SELECT i // {PER_QUERY} AS query, CAST(hash(i) % {records} AS BIGINT) AS record "
+            f"FROM range({queries * PER_QUERY}) t(i))) TO '{pairs}'"
         )
     return QueryLogFiles(log, pairs)
 
@@ -151,6 +158,27 @@ def _growth(place: Path) -> str:
         times.append(repeat(lambda files=files: expose_query_log(files), 3))
     points = ", ".join(f"{size * PER_QUERY:,}: {timing.median:.3g} s" for size, timing in zip(sizes, times))
     return f"growth in pairs: slope {growth(sizes, times):.2f} (goal <= 1.1); {points}"
+
+
+def _sums(place: Path) -> Iterator[str]:
+    """Sums with a value in each pair, compared with counts of the same pairs."""
+    size = 50_000
+    values = {
+        "60 values, one for each record": "hash(record) % 60",
+        "a million values, one for each record": "hash(record) % 1000003 / 10000.3",
+        "60 values, one for each pair": f"hash(query * {size} + record) % 60",
+        "a million values, one for each pair": f"hash(query * {size} + record) % 1000003 / 10000.3",
+    }
+
+    def timed(value: str, times: int) -> Timing:
+        files = make(place, size, size, value)
+        return repeat(lambda: expose_query_log(files), times)
+
+    counts = timed("", 3)
+    yield f"sums of the same {size * PER_QUERY:,} pairs, compared with counts: {counts}; goal 1.5 x"
+    for name, value in values.items():
+        sums = timed(value, 1)
+        yield f"- {name}: {sums.median:.3g} s, {ratio(sums, counts)}"
 
 
 def _scaled(timing: Timing, factor: float = SAMPLE) -> Timing:

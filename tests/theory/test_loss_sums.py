@@ -142,3 +142,16 @@ def test_slightly_blurred_atoms_are_separated(rate, shift, mu):
         low, high = (middle, high) if hits(middle, others, -1) > 0.01 else (low, middle)
     found = numbers([rate], [1], [shift], mu)[2]
     assert found == pytest.approx(hits(low, members, 1), abs=3e-4)
+
+
+def test_kinds_that_nobody_has_change_nothing():
+    """Not in a bit: with and without kinds between and after those of the targets."""
+    few = kinds([0.1, 0.7, 0.2], [0, 0, 3])
+    many = kinds([0.05, 0.1, 0.3, 0.7, 0.2, 2.0], [0, 0, 0, 0, 3, 0])
+    counts, squares = np.array([[3, 0, 1], [40, 2, 0], [0, 0, 9], [0, 0, 0]]), np.array([0.0, 0.5, 0.0, 1.0])
+    wide = np.zeros((4, 6), dtype=int)
+    wide[:, [1, 3, 4]] = counts
+    alone = loss_sum_rates(few, csr_array(counts), squares)
+    among = loss_sum_rates(many, csr_array(wide), squares)
+    for name in ("accuracy", "auc", "tpr"):
+        assert (getattr(alone, name) == getattr(among, name)).all()
