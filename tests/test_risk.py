@@ -14,6 +14,7 @@ from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
 from leakgauge.referee.roc import is_reversed
 from leakgauge.risk import (
     ANY_ATTACKER,
+    ATTACKERS_TRIED,
     OVERFITTED,
     RiskContext,
     RiskStatus,
@@ -369,6 +370,20 @@ def test_an_exact_optimum_below_the_limit_needs_no_rounds():
     assert risk(trials, optimum={"accuracy": 0.6}).status is RiskStatus.UNDECIDED
     leaking = answers(0.9, 400, 1, np.random.default_rng(7))
     assert risk(leaking, optimum={"accuracy": 0.58}).status is RiskStatus.OVER  # trials contradict the claim
+
+
+def test_the_optimum_of_a_refuted_distribution_clears_nobody():
+    refuted = {"optimum": {"accuracy": 0.58}, "refuted": "another attacker broke the promise"}
+    found = risk(answers(0.55, 40, 1, np.random.default_rng(7)), **refuted)
+    assert (found.status, found.scope) == (RiskStatus.UNDECIDED, ATTACKERS_TRIED)
+    assert found.reason.startswith("no interval: 19 rounds")
+    assert found.reason.endswith("clears nobody: another attacker broke the promise")
+    measured = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), **refuted)
+    assert (measured.status, measured.scope) == (RiskStatus.WITHIN, ATTACKERS_TRIED)
+    assert measured.reason.endswith("clears nobody: another attacker broke the promise")
+    assert risk(answers(0.9, 400, 1, np.random.default_rng(7)), **refuted).reason is None  # over: no need
+    high = risk(answers(0.55, 40, 1, np.random.default_rng(7)), optimum={"accuracy": 0.7}, refuted="it")
+    assert "clears nobody" not in high.reason  # it would not have cleared anybody anyway
 
 
 def test_without_a_limit_the_leading_number_is_that_of_the_own_threshold():

@@ -41,6 +41,7 @@ ONE_RELEASE = "the attackers tried, on this one release"
 DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
+NOT_CLEARED = "; what the stated noise distribution allows is below the limit and still clears nobody: "
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
     "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
@@ -82,7 +83,7 @@ class Risk:
         limit: The limit; None where there is none.
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
-        reason: Why it is undecided, or has no limit.
+        reason: Why it is undecided, or has no limit; or why others with this knowledge are not cleared too.
         rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10, or give an interval where
             there is none yet; None where that is not known, as with a value at the limit.
     """
@@ -110,6 +111,8 @@ class RiskContext:
         comparisons: Audits times attackers times limited metrics: the error of `over` is divided by it.
         sweep_points: How many settings were compared: the error of `within` is divided by it.
         optimum: What the best possible attacker reaches, by metric, where the noise distribution is known.
+        refuted: Why the stated noise distribution does not hold, so that its optimum clears nobody: what this
+            audit found. None where nothing speaks against it.
         looked: Why bounds for a fixed number of rounds do not hold, such as rounds added after a look at the
             result; then those are used that may be read at any time, where a metric has them.
         block: After how many rounds at a time such bounds are read.
@@ -121,6 +124,7 @@ class RiskContext:
     comparisons: int = 1
     sweep_points: int = 1
     optimum: Mapping[str, float] | None = None
+    refuted: str | None = None
     looked: str | None = None
     block: int = 100
     overfitted: bool = False
@@ -196,11 +200,15 @@ def assess_risk(
     """Compare the success of one attacker with the limits.
 
     ``estimates`` are those of its verdict; ``counted`` says whether the limits are about it. Where the exact
-    optimum is below every limit no rounds are needed, and the answer is about any such attacker.
+    optimum is below every limit no rounds are needed, and the answer is about any such attacker, unless the
+    noise distribution it rests on was refuted: then only what was measured counts.
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
+    if context.refuted and risk.status is not RiskStatus.OVER and _exact_check(limits, context.optimum):
+        reason = f"{risk.reason or ''}{NOT_CLEARED}{context.refuted}"
+        risk = replace(risk, reason=reason.removeprefix("; "))
     if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
         return replace(risk, scope=ONE_RELEASE)
     return risk
@@ -216,8 +224,9 @@ def _compared(
 ) -> Risk:
     checks = _limit_checks(trials, estimates, limits, context)
     over = [check for check in checks if check.over]
-    exact = None if context.optimum is None or over else _exact_check(limits, context.optimum)
-    if exact is not None:  # unless the trials contradict it
+    refuted = context.refuted is not None or bool(over)  # by some attacker of the audit, or by these trials
+    exact = None if refuted else _exact_check(limits, context.optimum)
+    if exact is not None:
         return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
     if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
@@ -357,8 +366,10 @@ def _without_limit(
     )
 
 
-def _exact_check(limits: Limits, optimum: Mapping[str, float]) -> _LimitCheck | None:
+def _exact_check(limits: Limits, optimum: Mapping[str, float] | None) -> _LimitCheck | None:
     """The optimum closest to its limit, if all are known and below."""
+    if optimum is None:
+        return None
     if not all(name in optimum and optimum[name] < limit for name, limit in limits.metrics.items()):
         return None
     name, limit = max(limits.metrics.items(), key=lambda entry: optimum[entry[0]] - entry[1])

@@ -330,6 +330,19 @@ def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
     return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
 
 
+def why_not_as_stated(verdicts: Sequence[Verdict]) -> str | None:
+    """What some attacker of one audit found against the stated noise distribution; nothing if none did.
+
+    A promise that is violated, or a mechanism that is not as stated, is that of all attackers: the exact
+    optimum of the stated distribution then says nothing about any of them.
+    """
+    if broken := [found for found in verdicts if found.finding is Finding.VIOLATED]:
+        return f"{broken[0].label} found the promise violated, so the noise is not as stated"
+    if other := [found for found in verdicts if found.about == "mechanism" or found.evidence]:
+        return f"the answers given to {other[0].label} show that the mechanism is not as stated"
+    return None
+
+
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:
     """Withdraw the findings of an audit of which no attacker that counts could have seen a leak.
 

@@ -307,6 +307,14 @@ def test_people_are_counted_for_the_best_attacker(make):
     )
 
 
+def test_people_counted_by_noise_that_the_audit_refutes_are_doubted(make):
+    said = "This is computed for the noise as stated, which this audit refutes: it may be far more."
+    broken = judged(make("violated", audit="city"), exposure=exposure())
+    assert people_sentence(broken, "city").endswith(said)
+    elsewhere = judged(make("violated", audit="town"), exposure=exposure())
+    assert said not in people_sentence(elsewhere, "city")
+
+
 def test_random_groups_are_said(make):
     run = judged(make(audit="city"), exposure=exposure(setting="in random groups of 1,000"))
     assert "(50.5%) can be recognised in random groups of 1,000 by the attacker" in people_sentence(

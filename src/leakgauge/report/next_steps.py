@@ -19,6 +19,7 @@ from leakgauge.summary import (
     PromiseStrength,
     is_control,
     recognised_risk,
+    refuted_audits,
 )
 from leakgauge.theory.metric_bounds import epsilon_for_limits
 from leakgauge.verdict import Finding, Verdict
@@ -113,7 +114,11 @@ def _unacceptable(run: JudgedRun) -> set[str]:
     if "recognised" not in (table := run.summary.limits):
         return over
     limits, exposure = read_limits(table, "limits"), run.manifest.get("exposure")
-    people = {audit: recognised_risk(exposure, [audit], limits) for audit in {v.audit for v in run.verdicts}}
+    refuted = refuted_audits(run.verdicts)
+    people = {
+        audit: recognised_risk(exposure, [audit], limits, refuted)
+        for audit in {verdict.audit for verdict in run.verdicts}
+    }
     return over | {audit for audit, risk in people.items() if risk and risk.status is not RiskStatus.WITHIN}
 
 
