@@ -144,6 +144,26 @@ def test_a_single_release_is_compared_over_its_records(limit, status):
     assert found.risk.scope.startswith("the attackers tried, on this one release")
 
 
+def test_one_simulated_release_decides_nothing():
+    """All 600 targets are right or wrong together: one release at the limit looks far from it."""
+    rng = np.random.default_rng(11)
+    for accuracy in (LIMIT, 0.0, 1.0):
+        trials = replace(answers(accuracy, 1, 600, rng, shared=1.0), repeatable=True)
+        found = assess_risk(
+            trials,
+            {name: evaluate_rate(metric(), trials, 0.95) for name, metric in rate_metrics().items()},
+            limits=LIMITS,
+            attacker="it",
+            counted=True,
+            n_rounds=1,
+            context=RiskContext(confidence=0.95),
+        )
+        assert (found.status, found.low, found.high) == (RiskStatus.UNDECIDED, None, None)
+        assert found.value in (0.0, 1.0)
+        assert found.rounds_needed == 100
+        assert "one simulated release, and others may differ" in found.reason
+
+
 def test_a_single_release_at_its_limit_asks_for_records_not_for_releases():
     rng = np.random.default_rng(10)
     members = rng.random(600) < 0.5

@@ -23,6 +23,7 @@ from leakgauge.referee.metric_evaluation import (
     evaluate_rate,
     evaluate_sequence,
     is_one_release,
+    is_only_release,
     rate_metrics,
     threshold_loss,
 )
@@ -240,7 +241,7 @@ def _compared(
     needed = [check.rounds_needed(n_rounds) for check in above or open_checks]
     known = [rounds for rounds in needed if rounds is not None]
     rounds_needed = _rounds_to_decide(known, needed, any_suffices=bool(above))
-    if is_one_release(trials):  # the interval is over its records, which more rounds do not add to
+    if is_only_release(trials):  # the interval is over its records, which more rounds do not add to
         rounds_needed = None
     elif worst.high is None and context.looked is None:
         rounds_needed = ROUNDS_FOR_INTERVALS if n_rounds < ROUNDS_FOR_INTERVALS else None
@@ -265,7 +266,7 @@ def _split_scope(trials: Trials, checks: list[_LimitCheck]) -> str:
 
 def _inside_interval(trials: Trials, *, at_limit: bool) -> str:
     """Why a limit is not decided; an interval over splits of the people needs more of these too."""
-    if is_one_release(trials):
+    if is_only_release(trials):
         return f"{INSIDE}, which is over the records of one release: more members and others would narrow it"
     if n_splits(trials) < FEWEST_SPLITS:
         return AT_LIMIT if at_limit else INSIDE

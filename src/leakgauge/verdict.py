@@ -38,7 +38,7 @@ REVERSED = (
 )
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
-    "release; if a fair coin decided each of them, say so (coins fair)"
+    "release; with scores of your own, say so if a fair coin decided each membership (coins fair)"
 )
 
 

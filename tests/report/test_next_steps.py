@@ -90,6 +90,14 @@ def test_epsilon_is_advised_by_the_limits_of_the_owner(make, make_estimate, limi
     assert "75" not in found[0]
 
 
+def test_a_promise_that_is_for_the_unit_already_is_only_to_be_lowered(make, make_estimate):
+    verdict = make(metrics=accuracy(make_estimate, 0.97), bounds={"accuracy": 0.99}, domain="scores")
+    same = replace(verdict, promised={**verdict.promised, "unit": "record", "nominal": None})
+    assert "Promise a smaller ε for one record." in steps(same)
+    found = steps(same, limits=Limits(metrics={"accuracy": 0.6}))
+    assert any(step.startswith("Promise a smaller ε for one record: ε = 0.4 keeps") for step in found)
+
+
 def test_weak_promise_that_keeps_the_limit_needs_no_smaller_epsilon(make, make_estimate):
     verdict = make(metrics=accuracy(make_estimate, 0.6), bounds={"accuracy": 0.8}, domain="scores")
     assert not any("Promise ε" in step for step in steps(verdict, limits=Limits(metrics={"accuracy": 0.85})))

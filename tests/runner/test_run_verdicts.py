@@ -163,3 +163,14 @@ def test_an_attacker_over_the_limit_refutes_the_noise_distribution_for_others(tm
     weak, strong = run_verdicts.judge_folder(tmp_path / "run")
     assert (weak.risk.status, strong.risk.status) == ("undecided", "over")
     assert "strong does better than that distribution allows anybody" in weak.risk.reason
+
+
+def test_one_simulated_round_with_many_targets_has_no_interval(plan, tmp_path):
+    given = plan(rounds=1, challenger="{ promised = 1.0, targets = 300 }", top="limits = { accuracy = 0.9 }")
+    (found,) = judged = run_plan(given, tmp_path / "out")
+    assert found.metrics["auc"].value > 0.6
+    assert {estimate.low for name, estimate in found.metrics.items() if name != "epsilon"} == {None}
+    assert found.metrics["epsilon"].low is not None  # a coin for each target: the one-run bound holds
+    assert (found.risk.status, found.risk.rounds_needed) == ("undecided", 100)
+    assert judged.summary.exit_code == 3
+    assert judge_folder(tmp_path / "out") == judged

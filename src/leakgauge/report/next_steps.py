@@ -154,6 +154,8 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
     if promise.unit in (Unit.STEP, Unit.TRAINING):
         return ["Claim a smaller ε for the training: with more noise, fewer steps or smaller batches."]
     kept = _epsilon_that_keeps(limits, promise.delta or 0.0)
+    if not instead:
+        return [f"Promise a smaller ε for {unit}{kept}."]
     return [f"Promise ε for {unit}{instead}, and lower it{kept}."]
 
 
