@@ -174,3 +174,17 @@ def test_one_simulated_round_with_many_targets_has_no_interval(plan, tmp_path):
     assert (found.risk.status, found.risk.rounds_needed) == ("undecided", 100)
     assert judged.summary.exit_code == 3
     assert judge_folder(tmp_path / "out") == judged
+
+
+def test_the_error_is_divided_over_the_attackers_limits_and_settings_of_a_run(plan, tmp_path):
+    given = plan(
+        sweep='{ "mechanism.epsilon" = [0.5, 1.0, 2.0] }',
+        attacks='[{ name = "peek", label = "one" }, { name = "peek", label = "two" }]',
+        top="limits = { accuracy = 0.9, auc = 0.9 }",
+        challenger="{ promised = 9.0, targets = 2 }",
+    )
+    for found in run_plan(given, tmp_path / "out"):
+        # over: 3 settings x 2 attackers x accuracy at the own and at a calibrated threshold, and AUC
+        assert found.risk.low_confidence == pytest.approx(1 - 0.05 / (3 * 2 * 3))
+        # within: whoever looks at 3 settings publishes the best of them
+        assert found.risk.high_confidence == pytest.approx(1 - 0.05 / 3)
