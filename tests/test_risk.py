@@ -121,12 +121,12 @@ def test_thresholds_fitted_on_few_rounds_do_not_clear_a_release():
     rng, within = np.random.default_rng(20240503), 0
     limit = float(ndtr(0.5))  # of the best threshold between normal scores one standard deviation apart
     for _ in range(200):
-        members = rng.random((100, 10)) < 0.5
+        members = rng.random((200, 40)) < 0.5
         rounds, targets = np.indices(members.shape)
         scores = (members + rng.normal(size=members.shape)).ravel()
         trials = Trials(rounds.ravel(), targets.ravel(), members.ravel(), scores, Coins.FAIR, Reading())
         within += risk(trials, limits=Limits(metrics={"accuracy": limit})).status is RiskStatus.WITHIN
-    assert within <= 16  # 10 expected at most; it was 20 with the loss ignored
+    assert within <= most_wrong(200)  # one in 20; with the loss ignored it is one in seven
 
 
 @pytest.mark.parametrize(("limit", "status"), [(0.9, "within"), (0.55, "over")])
