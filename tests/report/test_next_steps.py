@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from leakgauge.limits import Limits
+from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
 from leakgauge.report.run_report import JudgedRun
@@ -178,3 +179,11 @@ def test_nothing_to_do_is_said(make):
     )
     (only,) = steps(within, limits=Limits(metrics={"accuracy": 0.62}))
     assert only.startswith("Keep this report")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_tune_is_not_advised_for_a_release_that_is_finished(finished, make, make_estimate):
+    method = f"jackknife, {ONE_RELEASE_SCOPE}" if finished else "jackknife over rounds"
+    metrics = {"accuracy": make_estimate(0.97, 0.95, 0.98, method=method)}
+    found = steps(make(domain="models", rounds=1, n_targets=400, metrics=metrics))
+    assert any("leakgauge tune" in step for step in found) is not finished

@@ -10,7 +10,7 @@ from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.metric_text import UNIT_NAMES
 from leakgauge.report.number_format import percent
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.run_report import JudgedRun, is_finished
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,
@@ -135,7 +135,8 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
     domain = catalog.find_domain(leading.domain)
     if domain is None or not domain.lower_risk:
         return []
-    return [f"{domain.lower_risk}{'' if run.without_plan or not domain.tunable else TUNE}"]
+    tunable = domain.tunable and not run.without_plan and not is_finished(leading)
+    return [f"{domain.lower_risk}{TUNE if tunable else ''}"]
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:

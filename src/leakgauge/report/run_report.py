@@ -87,7 +87,7 @@ def _section_modules() -> list[ModuleType]:
 
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
-    simulated = {verdict.audit: verdict.rounds for verdict in verdicts if not _is_finished(verdict)}
+    simulated = {verdict.audit: verdict.rounds for verdict in verdicts if not is_finished(verdict)}
     finished = {verdict.audit for verdict in verdicts if verdict.audit not in simulated}
     kinds = ((sum(simulated.values()), "simulated release"), (len(finished), "finished release"))
     releases = " and ".join(number_format.times(n, kind) for n, kind in kinds if n)
@@ -95,7 +95,7 @@ def _lead(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(part for part in (attackers, releases) if part)
 
 
-def _is_finished(verdict: Verdict) -> bool:
+def is_finished(verdict: Verdict) -> bool:
     """Whether a verdict is about a release that there is, such as a model, and not about simulated ones."""
     return verdict.rounds == 1 and any(is_of_one_release(answer) for answer in verdict.metrics.values())
 
