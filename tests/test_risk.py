@@ -399,11 +399,16 @@ def test_the_optimum_of_a_refuted_distribution_clears_nobody():
     assert found.reason.startswith("no interval: 19 rounds")
     assert found.reason.endswith("clears nobody: another attacker broke the promise")
     measured = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), **refuted)
-    assert (measured.status, measured.scope) == (RiskStatus.WITHIN, ATTACKERS_TRIED)
-    assert measured.reason.endswith("clears nobody: another attacker broke the promise")
+    assert (measured.status, measured.scope) == (RiskStatus.UNDECIDED, ATTACKERS_TRIED)
+    assert measured.high < LIMIT  # by an attacker who takes the noise to be as stated
+    assert measured.reason.startswith("the attackers tried stay below the limit, but take the noise to be as")
+    assert measured.rounds_needed is None
+    unknown = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), refuted="it")
+    assert unknown.status is RiskStatus.WITHIN  # no distribution is stated, so no attacker rests on one
     assert risk(answers(0.9, 400, 1, np.random.default_rng(7)), **refuted).reason is None  # over: no need
     high = risk(answers(0.55, 40, 1, np.random.default_rng(7)), optimum={"accuracy": 0.7}, refuted="it")
     assert "clears nobody" not in high.reason  # it would not have cleared anybody anyway
+    assert high.reason.endswith("; it")
 
 
 def test_without_a_limit_the_leading_number_is_that_of_the_own_threshold():

@@ -42,7 +42,7 @@ ONE_RELEASE = "the attackers tried, on this one release"
 DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
-NOT_CLEARED = "; what the stated noise distribution allows is below the limit and still clears nobody: "
+NOT_CLEARED = "; what the stated noise distribution allows clears nobody: "
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
     "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
@@ -84,7 +84,7 @@ class Risk:
         limit: The limit; None where there is none.
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
-        reason: Why it is undecided, or has no limit; or why others with this knowledge are not cleared too.
+        reason: Why it is undecided, or has no limit.
         rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10, or give an interval where
             there is none yet; None where that is not known, as with a value at the limit.
     """
@@ -202,14 +202,16 @@ def assess_risk(
 
     ``estimates`` are those of its verdict; ``counted`` says whether the limits are about it. Where the exact
     optimum is below every limit no rounds are needed, and the answer is about any such attacker, unless the
-    noise distribution it rests on was refuted: then only what was measured counts.
+    noise distribution it rests on was refuted. Then nobody is within: the attackers tried rest on it too.
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
-    if context.refuted and risk.status is not RiskStatus.OVER and _exact_check(limits, context.optimum):
-        reason = f"{risk.reason or ''}{NOT_CLEARED}{context.refuted}"
-        risk = replace(risk, reason=reason.removeprefix("; "))
+    if context.refuted and context.optimum is not None and risk.status is not RiskStatus.OVER:
+        said = risk.reason or "the attackers tried stay below the limit, but take the noise to be as stated"
+        cleared = _exact_check(limits, context.optimum) is not None
+        reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"
+        risk = replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
         return replace(risk, scope=ONE_RELEASE)
     return risk

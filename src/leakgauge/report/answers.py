@@ -145,7 +145,7 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
                 about = _about_drawn_splits(risk.scope)
             if "not possible" in risk.scope and not risk.scope.startswith(ONE_RELEASE):
                 about += " No positive control is possible here: an attack that fails looks the same."
-            return Answer("good", "Risk within the limit", (*success, about, *reason))
+            return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
             return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk)))
     found = _risk_verdict(summary, verdicts)
