@@ -13,6 +13,7 @@ from leakgauge.summary import (
     apply_controls,
     promise_strength,
     recognised_risk,
+    refuted_audits,
     result_from_json,
     result_to_json,
     summarise_run,
@@ -149,6 +150,19 @@ def test_people_recognised_are_compared_with_their_limit(verdict, counts, status
     summary = summarise_run([found(verdict, None, NO_LIMIT)], limits=limits, recognised=risk)
     assert summary.exit_code == {"within": 0, "over": 1, "undecided": 3}[status]
     assert recognised_risk(None, ["a"], LIMITS) is None
+
+
+@pytest.mark.parametrize(("counts", "status"), [((1000, 4, 5), "undecided"), ((1000, 20, 21), "over")])
+def test_people_counted_by_a_refuted_noise_distribution_clear_nobody(verdict, counts, status):
+    limits = Limits(recognised=0.01)
+    refuted = refuted_audits(
+        [found(verdict, Finding.VIOLATED, NO_LIMIT, audit="a"), found(verdict, None, NO_LIMIT)]
+    )
+    assert set(refuted) == {"a"}
+    risk = recognised_risk(exposure(*counts), ["a"], limits, refuted)
+    assert risk.status == status
+    assert status == "over" or "stated noise distribution, which does not hold" in risk.reason
+    assert recognised_risk(exposure(1000, 4, 5), ["a"], limits, {"b": "it"}).status == "within"
 
 
 def test_limit_about_attackers_that_expose_does_not_know_is_undecided():

@@ -23,6 +23,7 @@ from leakgauge.referee.metric_evaluation import (
     evaluate_rate,
     evaluate_sequence,
     is_one_release,
+    is_only_release,
     rate_metrics,
     threshold_loss,
 )
@@ -41,6 +42,7 @@ ONE_RELEASE = "the attackers tried, on this one release"
 DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
+NOT_CLEARED = "; what the stated noise distribution allows clears nobody: "
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
     "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
@@ -110,6 +112,8 @@ class RiskContext:
         comparisons: Audits times attackers times limited metrics: the error of `over` is divided by it.
         sweep_points: How many settings were compared: the error of `within` is divided by it.
         optimum: What the best possible attacker reaches, by metric, where the noise distribution is known.
+        refuted: Why the stated noise distribution does not hold, so that its optimum clears nobody: what this
+            audit found. None where nothing speaks against it.
         looked: Why bounds for a fixed number of rounds do not hold, such as rounds added after a look at the
             result; then those are used that may be read at any time, where a metric has them.
         block: After how many rounds at a time such bounds are read.
@@ -121,6 +125,7 @@ class RiskContext:
     comparisons: int = 1
     sweep_points: int = 1
     optimum: Mapping[str, float] | None = None
+    refuted: str | None = None
     looked: str | None = None
     block: int = 100
     overfitted: bool = False
@@ -196,11 +201,17 @@ def assess_risk(
     """Compare the success of one attacker with the limits.
 
     ``estimates`` are those of its verdict; ``counted`` says whether the limits are about it. Where the exact
-    optimum is below every limit no rounds are needed, and the answer is about any such attacker.
+    optimum is below every limit no rounds are needed, and the answer is about any such attacker, unless the
+    noise distribution it rests on was refuted. Then nobody is within: the attackers tried rest on it too.
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
+    if context.refuted and context.optimum is not None and risk.status is not RiskStatus.OVER:
+        said = risk.reason or "the attackers tried stay below the limit, but take the noise to be as stated"
+        cleared = _exact_check(limits, context.optimum) is not None
+        reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"
+        risk = replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
         return replace(risk, scope=ONE_RELEASE)
     return risk
@@ -216,8 +227,9 @@ def _compared(
 ) -> Risk:
     checks = _limit_checks(trials, estimates, limits, context)
     over = [check for check in checks if check.over]
-    exact = None if context.optimum is None or over else _exact_check(limits, context.optimum)
-    if exact is not None:  # unless the trials contradict it
+    refuted = context.refuted is not None or bool(over)  # by some attacker of the audit, or by these trials
+    exact = None if refuted else _exact_check(limits, context.optimum)
+    if exact is not None:
         return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
     if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
@@ -231,7 +243,7 @@ def _compared(
     needed = [check.rounds_needed(n_rounds) for check in above or open_checks]
     known = [rounds for rounds in needed if rounds is not None]
     rounds_needed = _rounds_to_decide(known, needed, any_suffices=bool(above))
-    if is_one_release(trials):  # the interval is over its records, which more rounds do not add to
+    if is_only_release(trials):  # the interval is over its records, which more rounds do not add to
         rounds_needed = None
     elif worst.high is None and context.looked is None:
         rounds_needed = ROUNDS_FOR_INTERVALS if n_rounds < ROUNDS_FOR_INTERVALS else None
@@ -256,7 +268,7 @@ def _split_scope(trials: Trials, checks: list[_LimitCheck]) -> str:
 
 def _inside_interval(trials: Trials, *, at_limit: bool) -> str:
     """Why a limit is not decided; an interval over splits of the people needs more of these too."""
-    if is_one_release(trials):
+    if is_only_release(trials):
         return f"{INSIDE}, which is over the records of one release: more members and others would narrow it"
     if n_splits(trials) < FEWEST_SPLITS:
         return AT_LIMIT if at_limit else INSIDE
@@ -357,8 +369,10 @@ def _without_limit(
     )
 
 
-def _exact_check(limits: Limits, optimum: Mapping[str, float]) -> _LimitCheck | None:
+def _exact_check(limits: Limits, optimum: Mapping[str, float] | None) -> _LimitCheck | None:
     """The optimum closest to its limit, if all are known and below."""
+    if optimum is None:
+        return None
     if not all(name in optimum and optimum[name] < limit for name, limit in limits.metrics.items()):
         return None
     name, limit = max(limits.metrics.items(), key=lambda entry: optimum[entry[0]] - entry[1])

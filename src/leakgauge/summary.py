@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from leakgauge import catalog
@@ -18,6 +19,7 @@ from leakgauge.verdict import (
     risk_from_json,
     verdicts_from_json,
     verdicts_to_json,
+    why_not_as_stated,
     why_not_compared,
 )
 
@@ -299,13 +301,26 @@ def summarise_run(
     )
 
 
+def refuted_audits(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """The audits in which an attacker refuted the stated noise distribution, with what was found."""
+    found = {
+        audit: why_not_as_stated([verdict for verdict in verdicts if verdict.audit == audit])
+        for audit in dict.fromkeys(verdict.audit for verdict in verdicts)
+    }
+    return {audit: why for audit, why in found.items() if why is not None}
+
+
 def recognised_risk(
-    exposure: Mapping[str, Any] | None, audits: Collection[str], limits: Limits
+    exposure: Mapping[str, Any] | None,
+    audits: Collection[str],
+    limits: Limits,
+    refuted: Mapping[str, str] = MappingProxyType({}),
 ) -> Risk | None:
     """Compare the share of people recognised, as ``expose`` counted them, with its limit.
 
     The counts of ``expose`` are exact up to a numerical error and, where what an attacker has is drawn at
-    random, up to the range over the draws. Both count against the release.
+    random, up to the range over the draws. Both count against the release. They rest on the stated noise
+    distribution: where an audit is ``refuted``, they clear nobody.
     """
     if limits.recognised is None:
         return None
@@ -326,6 +341,9 @@ def recognised_risk(
     elif worst is None or not worst[1] < limits.recognised:
         status = RiskStatus.UNDECIDED
         reason = "the limit is inside the range over random draws, or inside the numerical error, of expose"
+    elif wrong := [why for audit, why in refuted.items() if audit in exposed]:
+        status = RiskStatus.UNDECIDED
+        reason = f"expose counts people by the stated noise distribution, which does not hold: {wrong[0]}"
     return Risk(
         status=status,
         metric="recognised",

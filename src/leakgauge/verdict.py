@@ -38,7 +38,7 @@ REVERSED = (
 )
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
-    "release; if a fair coin decided each of them, say so (coins fair)"
+    "release; with scores of your own, say so if a fair coin decided each membership (coins fair)"
 )
 
 
@@ -328,6 +328,19 @@ def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
         return risk
     reason = "something beside the answers tells the target, and the attackers tried do not use it"
     return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+
+
+def why_not_as_stated(verdicts: Sequence[Verdict]) -> str | None:
+    """What some attacker of one audit found against the stated noise distribution; nothing if none did.
+
+    A promise that is violated, or a mechanism that is not as stated, is that of all attackers: the exact
+    optimum of the stated distribution then says nothing about any of them.
+    """
+    if broken := [found for found in verdicts if found.finding is Finding.VIOLATED]:
+        return f"{broken[0].label} found the promise violated, so the noise is not as stated"
+    if other := [found for found in verdicts if found.about == "mechanism" or found.evidence]:
+        return f"the answers given to {other[0].label} show that the mechanism is not as stated"
+    return None
 
 
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:

@@ -11,6 +11,7 @@ from leakgauge.referee.metric_evaluation import (
     ONE_RELEASE_SCOPE,
     evaluate,
     evaluate_rate,
+    is_of_one_release,
     is_one_release,
     rate_metrics,
 )
@@ -78,6 +79,17 @@ def test_single_release_intervals_are_over_records():
         assert answer.low <= answer.value < answer.high
         assert answer.method.endswith(ONE_RELEASE_SCOPE)
         assert "round" not in answer.method
+
+
+@pytest.mark.parametrize(("coins", "needed"), [(Coins.GIVEN, 3), (Coins.FAIR, 30)])
+def test_one_of_many_releases_has_a_value_and_no_interval(coins, needed):
+    found = replace(one_release(400, np.random.default_rng(0)), coins=coins)
+    for name in sorted(POOLED):
+        answer, of_records = asked(name, replace(found, repeatable=True)), asked(name, found)
+        assert (answer.low, answer.high, answer.high_any_split) == (None, None, None)
+        assert answer.value == of_records.value
+        assert answer.reason.endswith(f"others may differ; at least {needed} are needed")
+        assert (is_of_one_release(answer), is_of_one_release(of_records)) == (False, True)
 
 
 def test_value_uses_all_records():

@@ -4,9 +4,10 @@ from xml.etree import ElementTree
 import pytest
 
 from leakgauge.limits import Limits
+from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
 from leakgauge.report.gate_files import junit_text
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.run_report import JudgedRun, report_origin
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding
@@ -305,6 +306,24 @@ def test_people_are_counted_for_the_best_attacker(make):
         "Of 5,000 people, 2,527 (50.5%) can be recognised by the attacker who knows everyone else's data: "
         "right about them at least 90% of the time."
     )
+
+
+def test_people_counted_by_noise_that_the_audit_refutes_are_doubted(make):
+    said = "This is computed for the noise as stated, which this audit refutes: it may be far more."
+    broken = judged(make("violated", audit="city"), exposure=exposure())
+    assert people_sentence(broken, "city").endswith(said)
+    elsewhere = judged(make("violated", audit="town"), exposure=exposure())
+    assert said not in people_sentence(elsewhere, "city")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_the_interval_of_one_finished_release_says_what_it_is_over(finished, make, make_estimate):
+    method = f"jackknife, {ONE_RELEASE_SCOPE}" if finished else "jackknife over rounds"
+    metrics = {"accuracy": make_estimate(0.757, 0.712, 0.799, method=method)}
+    run = judged(at_risk(make(rounds=1, n_targets=400, metrics=metrics), RiskStatus.NO_LIMIT))
+    said = "This interval is over the records of this one release, and says nothing about other releases."
+    assert (said in decision_of(run).risk.text) == finished
+    assert report_origin(run).endswith(f"1 {'finished' if finished else 'simulated'} release")
 
 
 def test_random_groups_are_said(make):

@@ -24,6 +24,7 @@ FLAGS = [
 ]
 BAD_NAMES = ("<script>window.broken=1</script>", "<img src=x onerror='broken=2'>")
 PATIENCE = 300_000  # milliseconds, for a page that hangs; a busy machine may be slow
+PAPER = 700  # pixels between the margins of A4
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 
 # Every element with text of its own, against the nearest background that is not transparent (WCAG 2.1).
@@ -371,6 +372,14 @@ def test_first_printed_page_is_the_decision(open_page, paper):
     assert page.locator(".opening").evaluate("(each) => getComputedStyle(each).breakAfter") == "page"
     page.evaluate("document.querySelectorAll('section, nav, footer').forEach((each) => each.remove())")
     assert pages(page.pdf(format=paper)) == 1
+
+
+def test_nothing_is_wider_than_the_paper(open_page):
+    """A browser shrinks every page until the widest table fits, also the page with the decision."""
+    page = open_page(viewport={"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.locator("table").count() > 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
 
 
 def test_print_shows_the_whole_plan_and_the_digest_of_own_code(open_page):

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from leakgauge.limits import Limits
+from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
 from leakgauge.report.run_report import JudgedRun
@@ -90,6 +91,14 @@ def test_epsilon_is_advised_by_the_limits_of_the_owner(make, make_estimate, limi
     assert "75" not in found[0]
 
 
+def test_a_promise_that_is_for_the_unit_already_is_only_to_be_lowered(make, make_estimate):
+    verdict = make(metrics=accuracy(make_estimate, 0.97), bounds={"accuracy": 0.99}, domain="scores")
+    same = replace(verdict, promised={**verdict.promised, "unit": "record", "nominal": None})
+    assert "Promise a smaller ε for one record." in steps(same)
+    found = steps(same, limits=Limits(metrics={"accuracy": 0.6}))
+    assert any(step.startswith("Promise a smaller ε for one record: ε = 0.4 keeps") for step in found)
+
+
 def test_weak_promise_that_keeps_the_limit_needs_no_smaller_epsilon(make, make_estimate):
     verdict = make(metrics=accuracy(make_estimate, 0.6), bounds={"accuracy": 0.8}, domain="scores")
     assert not any("Promise ε" in step for step in steps(verdict, limits=Limits(metrics={"accuracy": 0.85})))
@@ -170,3 +179,11 @@ def test_nothing_to_do_is_said(make):
     )
     (only,) = steps(within, limits=Limits(metrics={"accuracy": 0.62}))
     assert only.startswith("Keep this report")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_tune_is_not_advised_for_a_release_that_is_finished(finished, make, make_estimate):
+    method = f"jackknife, {ONE_RELEASE_SCOPE}" if finished else "jackknife over rounds"
+    metrics = {"accuracy": make_estimate(0.97, 0.95, 0.98, method=method)}
+    found = steps(make(domain="models", rounds=1, n_targets=400, metrics=metrics))
+    assert any("leakgauge tune" in step for step in found) is not finished

@@ -44,6 +44,12 @@ def test_saved_block_round_trips(store, coins, reading):
     assert same(store.load(BLOCK), saved)
 
 
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_block_says_whether_more_releases_can_be_made(store, repeatable):
+    store.save(BLOCK, replace(trials(), repeatable=repeatable))
+    assert store.load(BLOCK).repeatable is repeatable
+
+
 def test_spending_round_trips_under_checksum(store):
     spent = {"per_row": np.arange(5.0), "obtained": np.full(5, 0.3)}
     store.save(BLOCK, replace(trials(), spent=spent))

@@ -1,13 +1,15 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.plan import plan_of
-from leakgauge.risk import ANY_ATTACKER
+from leakgauge.risk import ANY_ATTACKER, ATTACKERS_TRIED, RiskStatus
 from leakgauge.runner import manifest, run_verdicts
 from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder, read_verdicts
+from leakgauge.verdict import Finding
 
 
 def test_rejudging_needs_no_data(plan, tmp_path):
@@ -91,10 +93,8 @@ def test_verdicts_of_a_later_schema_are_left_alone(plan, tmp_path):
     assert '"schema": 3' in (tmp_path / "out" / "verdicts.json").read_text()
 
 
-@pytest.mark.parametrize(("failed", "exact"), [(["weak"], True), (["weak", "strong"], False)])
-def test_the_exact_optimum_counts_where_some_attacker_with_the_knowledge_passed_its_control(
-    failed, exact, tmp_path, monkeypatch
-):
+def two_attackers(folder):
+    """Run a count whose noise keeps anybody below 60 %, with two attackers who know the same."""
     attacks = [{"name": "one_threshold", "label": "weak"}, {"name": "likelihood", "label": "strong"}]
     audit = {
         "name": "count",
@@ -104,7 +104,14 @@ def test_the_exact_optimum_counts_where_some_attacker_with_the_knowledge_passed_
         "attacks": attacks,
         "challenger": {"pair": [[0], [1]]},
     }
-    run_plan(plan_of({"audit": [audit], "limits": {"accuracy": 0.6}}), tmp_path / "run")
+    return run_plan(plan_of({"audit": [audit], "limits": {"accuracy": 0.6}}), folder)
+
+
+@pytest.mark.parametrize(("failed", "exact"), [(["weak"], True), (["weak", "strong"], False)])
+def test_the_exact_optimum_counts_where_some_attacker_with_the_knowledge_passed_its_control(
+    failed, exact, tmp_path, monkeypatch
+):
+    two_attackers(tmp_path / "run")
     original = run_verdicts.stored_control
 
     def control(contender, *rest):
@@ -115,3 +122,69 @@ def test_the_exact_optimum_counts_where_some_attacker_with_the_knowledge_passed_
     judged = run_verdicts.judge_folder(tmp_path / "run")
     assert all((found.risk.scope == ANY_ATTACKER) == exact for found in judged)
     assert all((found.risk.status == "within") == exact for found in judged)
+
+
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        ({"finding": Finding.VIOLATED}, "strong found the promise violated"),
+        ({"finding": Finding.VIOLATED, "certain": True}, "strong found the promise violated"),
+        ({"about": "mechanism"}, "the answers given to strong show that the mechanism is not as stated"),
+        ({"evidence": ("Two answers are equal.",)}, "the answers given to strong show"),
+    ],
+)
+def test_a_refuted_noise_distribution_clears_nobody_of_the_audit(shown, why, tmp_path, monkeypatch):
+    assert {found.risk.scope for found in two_attackers(tmp_path / "run")} == {ANY_ATTACKER}
+    original = run_verdicts.verdict.judge_trials
+
+    def judge(trials, *, subject, **rest):
+        found = original(trials, subject=subject, **rest)
+        return replace(found, **shown) if subject.label == "strong" else found
+
+    monkeypatch.setattr(run_verdicts.verdict, "judge_trials", judge)
+    judged = run_verdicts.judge_folder(tmp_path / "run")
+    for found in judged:
+        assert (found.risk.status, found.risk.scope) == ("undecided", ATTACKERS_TRIED)
+        assert found.risk.high > 0.6  # measured in 100 rounds, not 55 % by the distribution
+        assert "clears nobody: " + why in found.risk.reason
+    assert judged.summary.risk.status == "undecided"
+    assert judged.summary.exit_code == (1 if "finding" in shown else 3)
+
+
+def test_an_attacker_over_the_limit_refutes_the_noise_distribution_for_others(tmp_path, monkeypatch):
+    two_attackers(tmp_path / "run")
+    original = run_verdicts.assess_risk
+
+    def assess(trials, estimates, *, attacker, **rest):
+        risk = original(trials, estimates, attacker=attacker, **rest)
+        return replace(risk, status=RiskStatus.OVER, scope=ATTACKERS_TRIED) if attacker == "strong" else risk
+
+    monkeypatch.setattr(run_verdicts, "assess_risk", assess)
+    weak, strong = run_verdicts.judge_folder(tmp_path / "run")
+    assert (weak.risk.status, strong.risk.status) == ("undecided", "over")
+    assert "strong does better than that distribution allows anybody" in weak.risk.reason
+
+
+def test_one_simulated_round_with_many_targets_has_no_interval(plan, tmp_path):
+    given = plan(rounds=1, challenger="{ promised = 1.0, targets = 300 }", top="limits = { accuracy = 0.9 }")
+    (found,) = judged = run_plan(given, tmp_path / "out")
+    assert found.metrics["auc"].value > 0.6
+    assert {estimate.low for name, estimate in found.metrics.items() if name != "epsilon"} == {None}
+    assert found.metrics["epsilon"].low is not None  # a coin for each target: the one-run bound holds
+    assert (found.risk.status, found.risk.rounds_needed) == ("undecided", 100)
+    assert judged.summary.exit_code == 3
+    assert judge_folder(tmp_path / "out") == judged
+
+
+def test_the_error_is_divided_over_the_attackers_limits_and_settings_of_a_run(plan, tmp_path):
+    given = plan(
+        sweep='{ "mechanism.epsilon" = [0.5, 1.0, 2.0] }',
+        attacks='[{ name = "peek", label = "one" }, { name = "peek", label = "two" }]',
+        top="limits = { accuracy = 0.9, auc = 0.9 }",
+        challenger="{ promised = 9.0, targets = 2 }",
+    )
+    for found in run_plan(given, tmp_path / "out"):
+        # over: 3 settings x 2 attackers x accuracy at the own and at a calibrated threshold, and AUC
+        assert found.risk.low_confidence == pytest.approx(1 - 0.05 / (3 * 2 * 3))
+        # within: whoever looks at 3 settings publishes the best of them
+        assert found.risk.high_confidence == pytest.approx(1 - 0.05 / 3)

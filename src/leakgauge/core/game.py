@@ -444,6 +444,7 @@ class Trials:
     utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by name
     splits: Ints | None = None  # the random division of the people that each trial rests on
     transcripts: tuple[Transcript, ...] = ()  # one for each block, where they are kept
+    repeatable: bool = False  # whether more such releases can be made: a single one then stands for none
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
@@ -520,6 +521,7 @@ def play(
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in scored.spent.items()},
             splits=None if splits is None else splits[row.ravel()],
             transcripts=(transcript,) if transcript else (),
+            repeatable=challenger.most_rounds is None,
         )
     useful = {name: column[row.ravel()] for name, column in challenger.utility_of(released).items()}
     return {label: replace(played, utility=useful) for label, played in trials.items()} if useful else trials

@@ -13,6 +13,8 @@ from leakgauge.core.game import Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.referee import metrics
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import FEWEST_REPEATS, FEWEST_ROUNDS
+from leakgauge.referee.jackknife import are_repeats
 from leakgauge.referee.metric_protocol import RateMetric
 
 ONE_RELEASE_SCOPE = "over the records of this one release; says nothing about other releases"
@@ -61,10 +63,26 @@ def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Esti
     """Evaluate a rate metric; for a single release its interval is over records, and its method says so.
 
     Given the release, the scores of records are independent draws of members and of others. No bound on
-    epsilon and no finding may be based on it, because it does not include the randomness of the release.
+    epsilon and no finding may be based on it, because it does not include the randomness of the release. One
+    of many releases that could be made is not the one that matters: it has a value and no interval.
     """
     if not is_one_release(trials):
         return evaluate(metric, trials, confidence)
+    answer = _of_one_release(metric, trials, confidence)
+    if not trials.repeatable:
+        return answer
+    method = answer.method.removesuffix(f", {ONE_RELEASE_SCOPE}")
+    reason = answer.reason if answer.value is None else _one_of_many(trials)
+    return replace(answer, low=None, high=None, high_any_split=None, method=method, reason=reason)
+
+
+def _one_of_many(trials: Trials) -> str:
+    """Why one release of many that could be made has no interval."""
+    needed = FEWEST_REPEATS if are_repeats(trials) else FEWEST_ROUNDS
+    return f"no interval: there is one simulated release, and others may differ; at least {needed} are needed"
+
+
+def _of_one_release(metric: RateMetric, trials: Trials, confidence: float) -> Estimate:
     if not metric.pools_trials:
         answer = evaluate(metric, trials, confidence)
         return replace(answer, reason=ONE_RELEASE_REASON) if answer.low is None else answer
@@ -88,6 +106,16 @@ def threshold_loss(metric: RateMetric, trials: Trials) -> float:
 def is_one_release(trials: Trials) -> bool:
     """Whether there are several trials, all of the same round."""
     return len(trials) > 1 and bool((trials.rounds == trials.rounds[0]).all())
+
+
+def is_of_one_release(answer: Estimate) -> bool:
+    """Whether an estimate is about the one release that there is, by its method."""
+    return answer.method.endswith(ONE_RELEASE_SCOPE)
+
+
+def is_only_release(trials: Trials) -> bool:
+    """Whether they are of the one release that there is, such as a finished model."""
+    return is_one_release(trials) and not trials.repeatable
 
 
 def _record_by_record(trials: Trials) -> Trials:

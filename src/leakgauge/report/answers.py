@@ -6,6 +6,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
+from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import UNIT_NAMES, bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
@@ -204,10 +205,12 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     if leading in (None, risk.metric):
         right = f"{_right(found, risk.metric, verdicts)}{toss}{limit}."
         missing = () if risk.status is RiskStatus.UNDECIDED else _why_no_interval(found, risk.metric)
-        return (right, *missing, *_compared_bounds(risk))
+        about = () if risk.status is RiskStatus.WITHIN else _about_one_release(found, risk.metric)
+        return (right, *about, *missing, *_compared_bounds(risk))
     other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
     missing = _why_no_interval(found, leading or "") if risk.high is not None or risk.reason is None else ()
-    return (f"{_right(found, leading or '', verdicts)}.", *missing, other, *_compared_bounds(risk))
+    about = () if risk.status is RiskStatus.WITHIN else _about_one_release(found, leading or "")
+    return (f"{_right(found, leading or '', verdicts)}.", *about, *missing, other, *_compared_bounds(risk))
 
 
 def _why_no_interval(found: Verdict, metric: str) -> tuple[str, ...]:
@@ -216,6 +219,14 @@ def _why_no_interval(found: Verdict, metric: str) -> tuple[str, ...]:
     if estimate is None or estimate.low is not None or not estimate.reason:
         return ()
     return (f"{estimate.reason[0].upper()}{estimate.reason[1:]}.",)
+
+
+def _about_one_release(found: Verdict, metric: str) -> tuple[str, ...]:
+    """What the interval of a finished release is over, where there is one."""
+    estimate = found.metrics.get(metric)
+    if estimate is None or estimate.low is None or not is_of_one_release(estimate):
+        return ()
+    return ("This interval is over the records of this one release, and says nothing about other releases.",)
 
 
 def is_average(metric: str) -> bool:

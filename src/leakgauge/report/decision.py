@@ -13,7 +13,7 @@ from leakgauge.report.next_steps import next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.risk import RiskStatus, leading_metric
-from leakgauge.summary import RunSummary, is_control
+from leakgauge.summary import RunSummary, is_control, refuted_audits
 from leakgauge.verdict import Verdict
 
 WORST_METRIC = "accuracy_worst"
@@ -170,9 +170,12 @@ def people_sentence(run: JudgedRun, audit: str | None) -> str:
     unit = "records" if chosen.get("unit") == "record" else "people"
     who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["attacker"]).title)
     setting = f" {chosen['setting']}" if chosen.get("setting") else ""
+    doubt = ""
+    if chosen["audit"] in refuted_audits(run.verdicts):
+        doubt = " This is computed for the noise as stated, which this audit refutes: it may be far more."
     return (
         f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised{setting} by the {who}: "
-        f"right about them at least {level(best['recognised']['accuracy'])} of the time."
+        f"right about them at least {level(best['recognised']['accuracy'])} of the time.{doubt}"
     )
 
 

@@ -10,7 +10,7 @@ from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.metric_text import UNIT_NAMES
 from leakgauge.report.number_format import percent
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.run_report import JudgedRun, is_finished
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,
@@ -19,6 +19,7 @@ from leakgauge.summary import (
     PromiseStrength,
     is_control,
     recognised_risk,
+    refuted_audits,
 )
 from leakgauge.theory.metric_bounds import epsilon_for_limits
 from leakgauge.verdict import Finding, Verdict
@@ -113,7 +114,11 @@ def _unacceptable(run: JudgedRun) -> set[str]:
     if "recognised" not in (table := run.summary.limits):
         return over
     limits, exposure = read_limits(table, "limits"), run.manifest.get("exposure")
-    people = {audit: recognised_risk(exposure, [audit], limits) for audit in {v.audit for v in run.verdicts}}
+    refuted = refuted_audits(run.verdicts)
+    people = {
+        audit: recognised_risk(exposure, [audit], limits, refuted)
+        for audit in {verdict.audit for verdict in run.verdicts}
+    }
     return over | {audit for audit, risk in people.items() if risk and risk.status is not RiskStatus.WITHIN}
 
 
@@ -130,7 +135,8 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
     domain = catalog.find_domain(leading.domain)
     if domain is None or not domain.lower_risk:
         return []
-    return [f"{domain.lower_risk}{'' if run.without_plan or not domain.tunable else TUNE}"]
+    tunable = domain.tunable and not run.without_plan and not is_finished(leading)
+    return [f"{domain.lower_risk}{TUNE if tunable else ''}"]
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:
@@ -149,6 +155,8 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
     if promise.unit in (Unit.STEP, Unit.TRAINING):
         return ["Claim a smaller ε for the training: with more noise, fewer steps or smaller batches."]
     kept = _epsilon_that_keeps(limits, promise.delta or 0.0)
+    if not instead:
+        return [f"Promise a smaller ε for {unit}{kept}."]
     return [f"Promise ε for {unit}{instead}, and lower it{kept}."]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
+from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report import number_format, page, sections
 from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.summary import RunSummary, summarise_run
@@ -86,10 +87,17 @@ def _section_modules() -> list[ModuleType]:
 
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
-    audits = {verdict.audit: verdict.rounds for verdict in verdicts}
-    releases = number_format.times(sum(audits.values()), "simulated release")
+    simulated = {verdict.audit: verdict.rounds for verdict in verdicts if not is_finished(verdict)}
+    finished = {verdict.audit for verdict in verdicts if verdict.audit not in simulated}
+    kinds = ((sum(simulated.values()), "simulated release"), (len(finished), "finished release"))
+    releases = " and ".join(number_format.times(n, kind) for n, kind in kinds if n)
     attackers = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
-    return f"{attackers}, {releases}"
+    return ", ".join(part for part in (attackers, releases) if part)
+
+
+def is_finished(verdict: Verdict) -> bool:
+    """Whether a verdict is about a release that there is, such as a model, and not about simulated ones."""
+    return verdict.rounds == 1 and any(is_of_one_release(answer) for answer in verdict.metrics.values())
 
 
 def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:

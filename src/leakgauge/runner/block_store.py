@@ -86,7 +86,12 @@ class BlockStore:
         }
         if trials.splits is not None:
             columns[SPLITS] = trials.splits
-        about = {"coins": trials.coins, "reading": asdict(trials.reading), "versions": dict(self.versions)}
+        about = {
+            "coins": trials.coins,
+            "reading": asdict(trials.reading),
+            "repeatable": trials.repeatable,
+            "versions": dict(self.versions),
+        }
         for transcript in trials.transcripts:
             about["transcript"] = _columns_digest(transcript)
             files.write_file(self.transcript_path(block), _archive(transcript), private=True)
@@ -116,6 +121,7 @@ class BlockStore:
             utility=_columns_of_kind(columns, "utility"),
             splits=columns.get(SPLITS),
             transcripts=transcripts,
+            repeatable=about.get("repeatable", False),  # blocks of earlier versions do not say
         )
 
     def versions_of(self, block: RoundBlock) -> dict[str, str] | None:

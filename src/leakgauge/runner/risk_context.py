@@ -13,7 +13,11 @@ def changed_rounds(audit: Audit, run: Manifest) -> int | None:
 
 
 def risk_context(
-    audit: Audit, contender: Contender, run: Manifest, optimum: dict[str, float] | None = None
+    audit: Audit,
+    contender: Contender,
+    run: Manifest,
+    optimum: dict[str, float] | None = None,
+    refuted: str | None = None,
 ) -> RiskContext:
     """How the error of comparisons with limits is divided over the run, and which bounds hold in it."""
     limits, looked = run.plan.limits, None
@@ -34,6 +38,7 @@ def risk_context(
         comparisons=count_comparisons(limits, counted),
         sweep_points=sweep_size(audit, run.plan),
         optimum=optimum,
+        refuted=refuted,
         looked=looked,
         block=audit.block,
         overfitted=contender.knowledge in run.metadata[audit.name].overfitted_knowledge,

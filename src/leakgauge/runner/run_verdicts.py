@@ -1,6 +1,8 @@
 """Judge the trials of a run folder."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.risk import RiskStatus, assess_risk
+from leakgauge.risk import ANY_ATTACKER, RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
@@ -30,6 +32,7 @@ from leakgauge.summary import (
     doubts,
     is_control,
     recognised_risk,
+    refuted_audits,
     result_from_json,
     result_to_json,
     summarise_run,
@@ -38,7 +41,7 @@ from leakgauge.support import files
 from leakgauge.support.files import json_digest, lock_folder
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.theory.metric_bounds import metric_bounds
-from leakgauge.verdict import VERDICTS_SCHEMA, Finding, Verdict, VerdictSubject
+from leakgauge.verdict import VERDICTS_SCHEMA, Verdict, VerdictSubject
 
 VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
 CONFORMANCE_FILE = "conformance.json"  # of a bundle, instead of the transcripts
@@ -97,7 +100,7 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
         limits=stated,
         publish=publish,
         blind_over=blind_over,
-        recognised=recognised_risk(read_exposure_summary(folder), covered, stated),
+        recognised=recognised_risk(read_exposure_summary(folder), covered, stated, refuted_audits(verdicts)),
         changed_rounds=any(changed_rounds(audit, run) for audit in run.plan.audits),
         caveats=[
             *(
@@ -165,23 +168,43 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
     reached = {one.knowledge for one in audit.contenders if controls[one.label]["status"] in CONTROL_PASSED}
     verdicts = []
     for contender in audit.contenders:
-        try:
+        with _named(audit, contender):
             trials = sequence.trials(contender.label)
-            found = verdict.judge_trials(
-                trials,
-                guarantee=guarantee,
-                subject=replace(
-                    verdict_subject(contender, audit, run.plan), utility=run.metadata[audit.name].utility
-                ),
-                metrics=audit.metrics,
-                n_verdicts=run.n_verdicts,
-                stopped_early=stopped_early,
-                schedule=stopping_schedule(audit),
-                control=controls[contender.label],
-                conformance=compare_transcripts(audit, contender.label, trials, run, folder),
+            verdicts.append(
+                verdict.judge_trials(
+                    trials,
+                    guarantee=guarantee,
+                    subject=replace(
+                        verdict_subject(contender, audit, run.plan), utility=run.metadata[audit.name].utility
+                    ),
+                    metrics=audit.metrics,
+                    n_verdicts=run.n_verdicts,
+                    stopped_early=stopped_early,
+                    schedule=stopping_schedule(audit),
+                    control=controls[contender.label],
+                    conformance=compare_transcripts(audit, contender.label, trials, run, folder),
+                )
             )
+    verdicts = _add_risks(verdicts, audit, run, sequence, reached)
+    return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
+
+
+def _add_risks(
+    verdicts: list[Verdict], audit: Audit, run: Manifest, sequence: BlockSequence, reached: set[str]
+) -> list[Verdict]:
+    """Compare the attackers of one audit with the limits.
+
+    The exact optimum counts for knowledge with which some attacker passed its positive control (``reached``),
+    and for nobody where any attacker of the audit refutes the noise distribution on which it rests: by the
+    promise, by transcripts, or by more success than this distribution allows.
+    """
+    metadata = run.metadata[audit.name]
+
+    def add(found: Verdict, contender: Contender, refuted: str | None) -> Verdict:
+        trusted = not metadata.noise_is_stated and contender.knowledge in reached
+        with _named(audit, contender):
             risk = assess_risk(
-                trials,
+                sequence.trials(contender.label),
                 found.metrics,
                 limits=run.plan.limits,
                 attacker=found.label,
@@ -191,15 +214,29 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                     audit,
                     contender,
                     run,
-                    None
-                    if run.metadata[audit.name].noise_is_stated or contender.knowledge not in reached
-                    else _optimum(found, guarantee),
+                    optimum=_optimum(found, metadata.guarantee) if trusted else None,
+                    refuted=refuted,
                 ),
             )
-            verdicts.append(replace(found, risk=verdict.risk_without_game(found, risk)))
-        except BadInput as error:
-            raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
-    return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
+        return replace(found, risk=verdict.risk_without_game(found, risk))
+
+    def all_risks(refuted: str | None) -> list[Verdict]:
+        return [add(*one, refuted) for one in zip(verdicts, audit.contenders, strict=True)]
+
+    judged = all_risks(verdict.why_not_as_stated(verdicts))
+    over = [found.label for found in judged if _is_over(found)]
+    if over and any(found.risk is not None and found.risk.scope == ANY_ATTACKER for found in judged):
+        return all_risks(f"{over[0]} does better than that distribution allows anybody")
+    return judged
+
+
+@contextmanager
+def _named(audit: Audit, contender: Contender) -> Iterator[None]:
+    """Say in an error whose trials it is about."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
 
 
 def compare_transcripts(
@@ -232,13 +269,10 @@ def read_conformance(folder: Path) -> dict[str, dict[str, Conformance]]:
 def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:
     """What the best attacker reaches by the exact noise distribution; nothing where that is not known.
 
-    A stated distribution is not relied on where the promise was found violated, nor (by the caller) where no
-    attacker with the same knowledge passed its positive control: there it may be somebody else's, and only
-    stated.
+    Whether it may be relied on is for the caller to say: a distribution that is only stated may be that of
+    somebody else.
     """
     if guarantee is None or guarantee.curve is None or found.coins != Coins.FAIR:
-        return None
-    if found.finding is Finding.VIOLATED:
         return None
     return metric_bounds(guarantee, LOW_FPRS)
 
