@@ -6,13 +6,19 @@ from functools import cached_property
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.gathered_answers import GatheredAnswers
-from leakgauge.domains.queries.oracle import OracleRules
+from leakgauge.domains.queries.oracle import MANY_ROUNDS, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
-from leakgauge.referee.equal_noise import EqualNoise, equal_noise, off_extremes, unexplained_step
+from leakgauge.referee.equal_noise import (
+    EqualNoise,
+    are_no_clamps,
+    equal_noise,
+    off_extremes,
+    unexplained_step,
+)
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
 from leakgauge.referee.reused_noise import REUSED, reused_noise
 from leakgauge.referee.stated_noise import Rounding
@@ -23,10 +29,20 @@ MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals tha
 _EXACT = 1e-9  # of the noise scale: a residual that floating point alone explains
 _CLEAR = 3.0  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
+_MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
+_UNLIKE = 0.05  # of a test whether pairs are equal as often with the target as without it
+REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
 EQUAL_ANSWERS = (
-    "different questions of one session got exactly the same answer, where their true answers are equal: "
-    "their noise is used again, so that differences between questions show without noise, unless the service "
-    "repeats an answer whatever it is asked, which reveals no more than that answer"
+    "different questions of one session got exactly the same answer, where their true answers are equal"
+)
+REPEATED_ALIKE = (
+    "a question and the same question without the target get the same answer as often with the target as "
+    "without it: the service repeats answers whatever it is asked, which reveals no more than they do"
+)
+NOT_TOLD_APART = (
+    f"{EQUAL_ANSWERS}: either noise is used again, which reveals differences between questions, or the "
+    "service repeats an answer whatever it is asked, which reveals no more than that answer; no session "
+    "answered a question with and without the target, which would tell"
 )
 
 
@@ -43,7 +59,8 @@ class NoiseComparison:
         if int(np.isfinite(self._residuals).sum()) < FEWEST_RESIDUALS:
             return ()
         rows = slice(self._n_tested_rounds)
-        residuals, truths = self._residuals[rows], self.answers.truths[rows]
+        residuals = np.where(self.distinct.independent, self._residuals, np.nan)[rows]
+        truths = self.answers.truths[rows]
         noise, rounding = self._noise, Rounding(1.0) if self.rules.round else None
         clamp = (0.0, np.inf) if self.rules.clamp else None
         tests = [
@@ -51,6 +68,7 @@ class NoiseComparison:
             for test in (noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape)
         ]
         few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
+        tests += self.tests_of_pairs
         if np.isfinite(self._comparable[few]).any():
             tests.append(
                 reused_noise(
@@ -68,7 +86,10 @@ class NoiseComparison:
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
         if test.name == REUSED and self._equal_answers:
-            return replace(test, finding=EQUAL_ANSWERS)
+            if self._pairs_tell_target:
+                return replace(test, finding=f"{EQUAL_ANSWERS}, and only there: their noise is used again")
+            seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
+            return replace(test, finding=REPEATED_ALIKE if seen else NOT_TOLD_APART, violates=False)
         if test.violates or self._always is None:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
@@ -78,11 +99,99 @@ class NoiseComparison:
         )
         return replace(test, finding=cause)
 
+    @cached_property
+    def tests_of_pairs(self) -> tuple[NoiseTest, ...]:
+        """Test whether an answer is repeated because of what is in the table, and not of what is asked.
+
+        Without the target a question and the same question without it have equal true answers, from the same
+        records. A service that repeats an answer for such a reason does so there and not with the target. One
+        that repeats answers whatever it is asked does so in both, which reveals nothing: so both must be
+        improbable, equal answers under the stated noise, and the difference between the two by chance.
+        Sessions that share their noise count as one of each world: the first alone must be improbable.
+        """
+        absent, present = self._absent_pairs, self._present_pairs
+        if not absent.n_pairs or not present.n_pairs:
+            return ()
+        p_unlike = self._p_unlike if self.dependent is None else float(self._mostly_equal(present))
+        likely = not self._mostly_equal(absent) or self._without_noise
+        test = NoiseTest(
+            name=REPEATED_FOR_DATA,
+            p_value=1.0 if likely else max(absent.p_value, p_unlike),
+            finding="a question and the same question without the target get the same answer where the "
+            "target is not in the table, and different ones where it is: what is repeated depends on true "
+            "answers or on the selected records, and tells who is in the table. A cache must look at "
+            "questions only",
+            violates=True,
+            n=absent.n_pairs + present.n_pairs,
+            reveals=True,
+        )
+        return (test,)
+
+    @property
+    def _pairs_tell_target(self) -> bool:
+        """Whether the auditor's pairs of questions are equal without the target, and not with it."""
+        return self._mostly_equal(self._absent_pairs) and self._p_unlike <= _UNLIKE
+
+    @property
+    def _p_unlike(self) -> float:
+        """The chance that equal pairs are so many of those without the target, if it makes no difference."""
+        from scipy.stats import hypergeom
+
+        absent, present = self._absent_pairs, self._present_pairs
+        n, n_equal = absent.n_pairs + present.n_pairs, absent.n_equal + present.n_equal
+        return float(hypergeom.sf(absent.n_equal - 1, n, n_equal, absent.n_pairs))
+
+    @cached_property
+    def _absent_pairs(self) -> EqualNoise:
+        """Answers to a question, and to the same question without the target, where that is not there."""
+        return self._equal_answers_to_pairs(~self.answers.pairs.members)
+
+    @cached_property
+    def _present_pairs(self) -> EqualNoise:
+        """The same where the target is in the table."""
+        return self._equal_answers_to_pairs(self.answers.pairs.members)
+
+    def _equal_answers_to_pairs(self, sessions: Bits) -> EqualNoise:
+        answers = (self._comparable_pairs + self.answers.pairs.truths)[sessions]
+        answers = answers[np.isfinite(answers).all(axis=1)]
+        if not answers.size:
+            return EqualNoise(n_equal=0, n_pairs=0, p_value=1.0)
+        first, second = (answers if self.dependent is None else np.unique(answers, axis=0)).T
+        kept = np.isfinite(self._comparable_pairs).sum() / np.isfinite(self.answers.pairs.answers).sum()
+        return equal_noise(first, second, self._noise, self.answers.answers, float(kept))
+
+    @staticmethod
+    def _mostly_equal(pairs: EqualNoise) -> bool:
+        return pairs.n_pairs > 0 and pairs.n_equal >= _MOST * pairs.n_pairs
+
     @property
     def _equal_answers(self) -> bool:
         """Whether answers are equal only where their true values are: noise again, or the same answer."""
-        p_values = [self._between_questions(which).p_value for which in ("same", "different")]
-        return p_values[0] < CERTAIN <= p_values[1]
+        return self.repeats and self._between_questions("different").p_value >= CERTAIN
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether different questions of one session with equal true answers got the same answer."""
+        if self._without_noise:
+            return False
+        return self._one_answer or self._between_questions("same").p_value < CERTAIN
+
+    @cached_property
+    def _one_answer(self) -> bool:
+        """Whether all answers of all sessions with the same table are one number, which noise rules out."""
+        answers = self.answers.answers
+        _, table_of = np.unique(self.answers.members, axis=0, return_inverse=True)
+        tables = [answers[table_of.ravel() == table] for table in range(table_of.max() + 1)]
+        given = [values[np.isfinite(values)] for values in tables]
+        enough = min(values.size for values in given) >= MANY_ROUNDS and not self.rules.clamp
+        return enough and all((values == values[0]).all() for values in given)
+
+    @cached_property
+    def distinct(self) -> GatheredAnswers:
+        """The answers of which each counts once in a session, where some are repeated."""
+        if not self.repeats:
+            return self.answers
+        return replace(self.answers, independent=self.answers.independent & ~self.answers.given_before)
 
     @cached_property
     def _always(self) -> bool | None:
@@ -134,7 +243,9 @@ class NoiseComparison:
     @cached_property
     def repeated(self) -> str | None:
         """That sessions repeat an answer whatever is asked, which reveals no more than the answer itself."""
-        if self._between_questions("answers").p_value >= CERTAIN:
+        equal = self._between_questions("answers")
+        whatever = self._equal_answers and self._mostly_equal(self._present_pairs)
+        if not whatever and not (equal.p_value < CERTAIN and self._mostly_equal(equal)):
             return None
         return (
             "a session repeats one answer whatever it is asked, although the true answers differ, so that "
@@ -147,7 +258,8 @@ class NoiseComparison:
         """Why sessions are not independent, if they are not; without any noise they share none."""
         if self._without_noise:
             return None
-        if any(self._between_sessions(which).p_value < CERTAIN for which in ("different", "same", "answers")):
+        ways = ("different", "same", "answers")
+        if self._one_answer or any(self._between_sessions(way).p_value < CERTAIN for way in ways):
             return (
                 "sessions share their noise, so that they count as one session and no number of them shows "
                 "how often an attacker is right; let every session draw its own noise: use one cache per "
@@ -194,9 +306,24 @@ class NoiseComparison:
         Left out are answers that are rounded more than is stated, and those at an end of their range.
         """
         answers = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
+        return np.where(self._usable(answers), self._residuals, np.nan)
+
+    @cached_property
+    def _comparable_pairs(self) -> Reals:
+        """The same of the auditor's pairs of questions; at an end of the range also what is no round number.
+
+        No service clamps to such numbers, but one that repeats answers may give hardly any others.
+        """
+        pairs = self.answers.pairs
+        everywhere = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
+        answers = np.append(everywhere.ravel(), pairs.answers)
+        usable = (self._usable(answers) | are_no_clamps(answers))[everywhere.size :]
+        return np.where(usable.reshape(pairs.answers.shape), pairs.answers - pairs.truths, np.nan)
+
+    def _usable(self, answers: Reals) -> Bits:
         if unexplained_step(answers, self._noise, 1.0 if self.rules.round else None) is not None:
-            return np.full(answers.shape, np.nan)
-        return np.where(off_extremes(answers), self._residuals, np.nan)
+            return np.zeros(answers.shape, dtype=bool)
+        return off_extremes(answers)
 
     @cached_property
     def _kept(self) -> float:
@@ -210,8 +337,14 @@ class NoiseComparison:
         Of those with different ones, ``answers`` compares the answers themselves.
         """
         n = self._comparable.shape[1] // 2 * 2
-        first, second = self._comparable[:, 0:n:2], self._comparable[:, 1:n:2]
-        true_first, true_second = self.answers.truths[:, 0:n:2], self.answers.truths[:, 1:n:2]
+        pairs, true_pairs = (
+            np.concatenate([of_attack[:, :n].reshape(-1, 2), of_auditor])
+            for of_attack, of_auditor in (
+                (self._comparable, self._comparable_pairs),
+                (self.answers.truths, self.answers.pairs.truths),
+            )
+        )
+        (first, second), (true_first, true_second) = pairs.T, true_pairs.T
         rows = (true_first == true_second) if which == "same" else (true_first != true_second)
         if which == "answers":
             first, second = first + true_first, second + true_second

@@ -1,7 +1,10 @@
-"""Questions of the auditor to a service after an attack: whether it refuses when its budget is spent.
+"""Questions of the auditor to a service after an attack, which asks only what it needs.
 
-Attackers ask only what they need. One session of a block is therefore asked on: first a question that it has
-answered already, which a cache must answer in the same way, then new questions about the target.
+One session of a block is asked on, to see whether it refuses when its budget is spent: first a question that
+it has answered already, which a cache must answer in the same way, then new questions about the target.
+Sessions of their own are asked a question and the same question without the target. Where the target is
+absent both have the same true answer and the same records, so that an answer which is repeated for one of
+these reasons tells the target; one that is repeated whatever is asked does not.
 """
 
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_lit
 
 MOST_QUESTIONS = 40  # in the session that is asked on
 FEWEST_ROUNDS = 8  # smaller blocks are not all asked on
+MOST_PAIRS, ROUNDS_PER_PAIR = 10, 10  # sessions of each world for pairs of questions, by the size of a block
 
 
 def has_probe(rules: OracleRules, n_rounds: int, seed: int) -> bool:
@@ -39,10 +43,33 @@ def answers_beyond(rules: OracleRules) -> int | None:
     return high
 
 
-def most_further_questions(rules: OracleRules) -> int:
-    """How many questions a session is asked on at most."""
+def further_requests(rules: OracleRules, per_session: int, n_rounds: int) -> tuple[int, int]:
+    """How many requests and sessions are added to a block of an attacker, at most.
+
+    ``per_session`` is how many requests open and close one; 0 where there are none.
+    """
     beyond = answers_beyond(rules) if rules.bounded else None
-    return 0 if beyond is None else min(2 * MOST_QUESTIONS, beyond + 2)
+    asked_on = 0 if beyond is None else min(2 * MOST_QUESTIONS, beyond + 2)
+    sessions = 2 * n_pair_sessions(n_rounds)
+    return asked_on + sessions * (2 + per_session), sessions if per_session else 0
+
+
+def n_pair_sessions(n_rounds: int, seed: int = ROUNDS_PER_PAIR - 1) -> int:
+    """How many sessions of each world are asked a pair of questions; of small blocks only some have one.
+
+    >>> n_pair_sessions(50), n_pair_sessions(1000), n_pair_sessions(1, seed=0), n_pair_sessions(1, seed=9)
+    (5, 10, 0, 1)
+    """
+    return min(MOST_PAIRS, (n_rounds + seed % ROUNDS_PER_PAIR) // ROUNDS_PER_PAIR)
+
+
+def without_target(asked: Query, table: OracleTable, target: int) -> Query:
+    """The same question, of which a target is no part whether it is in the table or not."""
+    name = table.records.ids[int(table.targets[target])]
+    if asked.ids is not None:
+        return asked.on(tuple(other for other in asked.ids if other != name))
+    other = f"{quote_identifier(table.records.id_column)} <> {quote_literal(name)}"
+    return asked.such_that(other if asked.where is None else f"({asked.where}) AND {other}")
 
 
 def _is_beyond(rules: OracleRules, n_answers: int, delta: float) -> bool:
