@@ -138,7 +138,11 @@ def other_shape(
     down = np.max(np.sort(below[stated.seen]) - (ranks - 1) / n)
     deviation = max(float(up), float(down), 0.0)
     folded = truths is not None and _seem_folded(replace(stated, clamp=clamp or _seen_range(stated)))
-    seems = ": no answer is negative, as if absolute values were given" if folded else ""
+    seems = (
+        ": no answer is negative, as if absolute values were given, or negative answers withheld"
+        if folded
+        else ""
+    )
     return NoiseTest(
         name="other_shape",
         p_value=float(kstwo.sf(deviation, n)),

@@ -146,6 +146,43 @@ def with_other_truths(parts):
     return [{**part, "answers": part["answers"] + more, "truths": part["truths"] + more} for part in parts]
 
 
+@pytest.mark.parametrize("mechanism", ["laplace", "geometric"])
+def test_some_answers_without_noise_are_named(mechanism):
+    """They are equal to one another, but not because sessions share their noise."""
+    rng = np.random.default_rng(2)
+    parts = with_noise(transcripts(mechanism), lambda noise, *_: noise * (rng.random(noise.shape) < 0.8))
+    found = compared(parts, mechanism)
+    (said,) = found.certain
+    assert "answers are exactly the true ones, without any noise" in said
+    assert found.dependent is None
+
+
+def test_sums_of_values_that_are_not_clipped_are_not_taken_for_an_ignored_absence():
+    """The others in a question add too much in all sessions, not the target where it is absent."""
+    parts = transcripts(rounds=400)
+    parts = [{**part, "answers": part["answers"] + 1.0} for part in parts]
+    said = decide_conformance(compared(parts), 0.05)
+    assert said.departures
+    assert not any("{absent}" in one for one in said.departures)
+
+
+def test_groups_of_a_question_are_one_answer_also_where_they_share_noise():
+    query = {"kind": "histogram", "group_by": "region", "groups": ["north", "east", "south", "west"]}
+    challenger, mechanism = {"budget": 2.5, "query": query}, {"name": "laplace", "epsilon": 0.25}
+    made = build(data={"records": 60}, challenger=challenger, mechanism=mechanism, folder=Path(), seed=1)
+    knowledge = know("known", {}, made, 1)
+    scorer = split_likelihood.Attack(queries=10).study(knowledge, np.random.default_rng(0))
+    (part,) = play(made, {"": Adversary(knowledge, scorer)}, 1, range(50), 0)[""].transcripts
+    shared = np.repeat((part["answers"] - part["truths"])[:, ::4], 4, axis=1)
+    (said,) = compare_transcripts(
+        [{**part, "answers": part["truths"] + shared}],
+        challenger=challenger,
+        mechanism=mechanism,
+        folder=Path(),
+    ).certain
+    assert "got exactly the same noise" in said  # and 40 numbers are no 40 answers
+
+
 def test_noise_that_questions_share_is_certain():
     shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
     found = compared(with_other_truths(shared))

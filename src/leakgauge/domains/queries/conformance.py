@@ -167,13 +167,17 @@ class _AccountComparison:
         if not n_early:
             return []
         text = (
-            f"{n_early:,} questions were refused although the stated budget pays for them. Refusals that "
-            "depend on anything but the number of answers may tell who is in the table."
+            f"{n_early:,} questions, or groups of them, were refused although the stated budget pays for "
+            "them. Refusals that depend on anything but the number of answers may tell who is in the table."
         )
         return [text]
 
     def _most(self, column: str) -> int:
+        most = self._most_recorded(column)
         if self.repeats:
             about = self.answers.selected.any(axis=2) if column == "fresh_about_targets" else True
-            return int((self.answers.independent & about).sum(axis=1).max())
+            most = min(most, int((self.answers.independent & about).sum(axis=1).max()))
+        return most
+
+    def _most_recorded(self, column: str) -> int:
         return max(int(np.max(part[column], initial=0)) for part in self.transcripts)

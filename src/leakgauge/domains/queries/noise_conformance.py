@@ -203,13 +203,17 @@ class NoiseComparison:
             return None
         member = np.broadcast_to(self.answers.members, self._residuals.shape)
         moved = self._contributions
-        for world, sign in ((False, 1.0), (True, -1.0)):
+        means, errors = {}, {}
+        for world in (False, True):
             here = (member == world) & np.isfinite(self._residuals) & (moved != 0)
             if np.count_nonzero(here) < FEWEST_RESIDUALS:
-                continue
-            shares = sign * self._residuals[here] / moved[here]
-            error = float(shares.std() / np.sqrt(shares.size))
-            if error > 0 and shares.mean() > _CLEAR * error and abs(shares.mean() - 1) < 3 * error:
+                return None
+            shares = self._residuals[here] / moved[here]
+            means[world], errors[world] = float(shares.mean()), float(shares.std() / np.sqrt(shares.size))
+        for world, sign in ((False, 1.0), (True, -1.0)):
+            added, error, other = sign * means[world], errors[world], abs(means[not world])
+            off = added > _CLEAR * error > 0 and abs(added - 1) < _CLEAR * error
+            if off and other < _CLEAR * errors[not world]:  # the others answer as they should
                 return not world
         return None
 
@@ -226,8 +230,13 @@ class NoiseComparison:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Noise that is exactly the same in different questions, or in sessions with different tables."""
+        """No noise, or exactly the same in different questions or in sessions with different tables."""
         sentences = []
+        if self._has_exact:
+            sentences.append(
+                f"{self._exact.n_equal:,} of {self._exact.n_pairs:,} answers are exactly the true ones, "
+                "without any noise."
+            )
         if (same := self._between_questions("different")).p_value < CERTAIN:
             sentences.append(
                 f"Different questions of one session got exactly the same noise ({same.n_equal:,} of "
@@ -303,10 +312,31 @@ class NoiseComparison:
     def _comparable(self) -> Reals:
         """Residuals that are equal for no other reason than their noise.
 
-        Left out are answers that are rounded more than is stated, and those at an end of their range.
+        Left out are answers that are rounded more than is stated, and those at an end of their range; also
+        true answers, where some are given without noise.
         """
+        return np.where(self._has_exact & self._is_exact, np.nan, self._off_extremes)
+
+    @cached_property
+    def _off_extremes(self) -> Reals:
         answers = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
         return np.where(self._usable(answers), self._residuals, np.nan)
+
+    @property
+    def _is_exact(self) -> Bits:
+        return np.abs(self._residuals) <= _EXACT * self._scale
+
+    @cached_property
+    def _exact(self) -> EqualNoise:
+        """Answers that are the true ones."""
+        residuals = self._off_extremes
+        kept = self._share_of_all(residuals)
+        return equal_noise(residuals, np.zeros_like(residuals), self._noise, self.answers.answers, kept)
+
+    @cached_property
+    def _has_exact(self) -> bool:
+        """Whether some answers have no noise, which is certain under noise that takes many values."""
+        return self._exact.p_value < CERTAIN
 
     @cached_property
     def _comparable_pairs(self) -> Reals:
@@ -328,8 +358,11 @@ class NoiseComparison:
     @cached_property
     def _kept(self) -> float:
         """The share of residuals that are compared with each other."""
-        n_kept = int(np.isfinite(self._comparable).sum())
-        return max(n_kept, 1) / max(int(np.isfinite(self._residuals).sum()), 1)
+        return self._share_of_all(self._comparable)
+
+    def _share_of_all(self, residuals: Reals) -> float:
+        n_kept, n = int(np.isfinite(residuals).sum()), int(np.isfinite(self._residuals).sum())
+        return max(n_kept, 1) / max(n, 1)
 
     def _between_questions(self, which: str) -> EqualNoise:
         """Pairs of neighbouring questions in one session that have different or the same true answers.

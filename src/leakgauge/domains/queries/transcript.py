@@ -159,7 +159,7 @@ class TranscriptRecorder:
             "members": self.members,
             "answers": np.column_stack([one.answers for one in asked]),
             "truths": np.column_stack([one.truths for one in asked]),
-            "outcomes": repeated([one.outcomes for one in asked]),
+            "outcomes": np.column_stack([_outcomes_of_numbers(one) for one in asked]),
             "repeats": repeated([one.repeats for one in asked]),
             "redrawn": repeated([one.redrawn for one in asked]),
             "independent": repeated([one.independent for one in asked]),
@@ -182,6 +182,13 @@ class TranscriptRecorder:
 def _answered(answers: Reals) -> Bits:
     """In which rounds there is any number."""
     return np.asarray(np.isfinite(answers).any(axis=1))
+
+
+def _outcomes_of_numbers(asked: AskedQuestion) -> npt.NDArray[np.uint8]:
+    """What a round gave for each number of an answer; a group may be left out where others are answered."""
+    outcomes = np.repeat(asked.outcomes[:, None], asked.answers.shape[1], axis=1)
+    outcomes[(outcomes == Outcome.ANSWERED) & np.isnan(asked.answers)] = Outcome.REFUSED
+    return outcomes
 
 
 def _filled_up(rows: npt.NDArray[Any], n_rounds: int, fill: float) -> npt.NDArray[Any]:
