@@ -30,6 +30,8 @@ class GatheredAnswers:
     members: Bits  # rounds x targets
     answers: Reals
     truths: Reals
+    sums: Reals  # true ones of averages
+    counts: Reals
     independent: Bits  # whether the noise is stated to be independent of all earlier answers
     outcomes: npt.NDArray[np.uint8]
     faults: npt.NDArray[np.uint8]
@@ -93,6 +95,8 @@ def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
         members=np.concatenate([part["members"] for part in kept]),
         answers=stack([part["answers"] for part in kept], np.nan),
         truths=stack([part["truths"] for part in kept], np.nan),
+        sums=stack(served("sums", np.nan), np.nan),
+        counts=stack(served("counts", np.nan), np.nan),
         independent=stack([part["independent"] for part in kept], False),
         outcomes=stack([part["outcomes"] for part in kept], Outcome.NOT_ASKED),
         faults=stack(served("faults", 0), 0),

@@ -7,8 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
 from leakgauge.domains.queries.gathered_answers import GatheredAnswers
 from leakgauge.domains.queries.oracle import MANY_ROUNDS, OracleRules
+from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
@@ -57,7 +59,7 @@ class NoiseComparison:
     def tests(self) -> tuple[NoiseTest, ...]:
         """Tests of the size, the shape and the independence of the noise."""
         if int(np.isfinite(self._residuals).sum()) < FEWEST_RESIDUALS:
-            return ()
+            return self._tests_of_averages
         rows = slice(self._n_tested_rounds)
         residuals = np.where(self.distinct.independent, self._residuals, np.nan)[rows]
         truths = self.answers.truths[rows]
@@ -82,6 +84,30 @@ class NoiseComparison:
                 )
             )
         return tuple(self._with_cause(test) for test in tests)
+
+    @property
+    def _tests_of_averages(self) -> tuple[NoiseTest, ...]:
+        """Test whether averages have the distribution of a noisy sum over a noisy count (Kolmogorov 1933)."""
+        of_average = (
+            self.answers.independent & np.isfinite(self.answers.sums) & np.isfinite(self.answers.answers)
+        )
+        rows, columns = (places[:MOST_VARIED] for places in np.nonzero(of_average))
+        published = self.rules.round or self.rules.clamp or self.rules.at_least is not None
+        if published or rows.size < FEWEST_RESIDUALS:
+            return ()
+        noise = AverageNoise(self._noise, self.rules.count_noise_of(Query()))
+        parts = np.column_stack([self.answers.sums[rows, columns], self.answers.counts[rows, columns]])
+        averages, below = self.answers.answers[rows, columns], np.empty(rows.size)
+        kinds, kind_of = np.unique(parts, axis=0, return_inverse=True)
+        for kind, (total, count) in enumerate(kinds.tolist()):
+            here = kind_of.ravel() == kind
+            below[here] = noise.cdf(averages[here], total, count)
+        test = noise_tests.other_distribution(
+            below,
+            slack=CDF_ERROR,
+            finding="averages are not distributed as a noisy sum over a noisy count with the stated noise",
+        )
+        return (test,)
 
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""

@@ -372,6 +372,38 @@ class HalfTheNoise(NoisyCounts):
     scale = 0.5 / EPSILON
 
 
+class SomeAnswersExact(NoisyCounts):
+    """Forgets the noise of one answer in ten."""
+
+    def noise(self, session: Session, where: str) -> float:
+        return super().noise(session, where) if session.rng.random() < 0.9 else 0.0
+
+
+class BoundsTheNoise(NoisyCounts):
+    """Draws noise again until it is at most twice its scale."""
+
+    def noise(self, session: Session, where: str) -> float:
+        while abs(noise := super().noise(session, where)) > 2 * self.scale:
+            pass
+        return noise
+
+
+class HalvesTheNoiseLater(NoisyCounts):
+    """Adds the stated noise to the first five answers of a session, and half of it to all others."""
+
+    def noise(self, session: Session, where: str) -> float:
+        return super().noise(session, where) / (1 if session.n_answers <= N_ANSWERS / 2 else 2)
+
+
+class RestartsTheNoise(NoisyCounts):
+    """Starts every session with the same state of its random numbers."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        opened = super().open(body)
+        self.sessions[opened[1]["round"]].rng = np.random.default_rng(42)
+        return opened
+
+
 class SharesNoiseBetweenSessions(NoisyCounts):
     """Draws the noise of a question once, for all sessions."""
 
@@ -485,6 +517,10 @@ BROKEN: dict[str, type[NoisyCounts]] = {
         NoNoise,
         TooLittleNoise,
         HalfTheNoise,
+        SomeAnswersExact,
+        BoundsTheNoise,
+        HalvesTheNoiseLater,
+        RestartsTheNoise,
         SharesNoiseBetweenSessions,
         SeedsNoiseByQuestion,
         SharesNoiseBetweenQuestions,
