@@ -63,13 +63,28 @@ def n_pair_sessions(n_rounds: int, seed: int = ROUNDS_PER_PAIR - 1) -> int:
     return min(MOST_PAIRS, (n_rounds + seed % ROUNDS_PER_PAIR) // ROUNDS_PER_PAIR)
 
 
-def without_target(asked: Query, table: OracleTable, target: int) -> Query:
-    """The same question, of which a target is no part whether it is in the table or not."""
-    name = table.records.ids[int(table.targets[target])]
+def question_pair(asked: Query, table: OracleTable) -> tuple[Query, Query] | None:
+    """A question that selects a target and others, and the same question without the target.
+
+    It is the one that was asked; where that is about targets only, one record more is selected. None where it
+    is about no target, or there is no other record.
+    """
+    resolved, records = table.ask(asked), table.records
+    others = [row for row in range(len(records)) if row not in table.targets]
+    if not resolved.targets.any() or not others:
+        return None
+    name = records.ids[int(table.targets[int(resolved.targets.argmax())])]
+    column = quote_identifier(records.id_column)
+    if not resolved.others.size:
+        more = records.ids[others[0]]
+        if asked.ids is not None:
+            asked = asked.on((*asked.ids, more))
+        else:
+            asked = asked.such_that(f"{column} IN ({quote_literal(name)}, {quote_literal(more)})")
     if asked.ids is not None:
-        return asked.on(tuple(other for other in asked.ids if other != name))
-    other = f"{quote_identifier(table.records.id_column)} <> {quote_literal(name)}"
-    return asked.such_that(other if asked.where is None else f"({asked.where}) AND {other}")
+        return asked, asked.on(tuple(other for other in asked.ids if other != name))
+    without = f"{column} <> {quote_literal(name)}"
+    return asked, asked.such_that(without if asked.where is None else f"({asked.where}) AND {without}")
 
 
 def _is_beyond(rules: OracleRules, n_answers: int, delta: float) -> bool:

@@ -30,7 +30,7 @@ from leakgauge.domains.queries.remote.auditor_questions import (
     further_questions,
     has_probe,
     n_pair_sessions,
-    without_target,
+    question_pair,
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
@@ -319,7 +319,7 @@ class HttpOracle:
     def transcript(self) -> Transcript:
         """Ask what the auditor wants to know besides; return all questions and answers."""
         if self._first is not None:
-            with suppress(IncompleteRun, ReleaseLost):  # no round that counts depends on it
+            with suppress(IncompleteRun, ReleaseLost, BadInput):  # no round that counts depends on it
                 if has_probe(self._rules, self.n_rounds, self._seeds[0]):
                     self._probe(self._first)
                 self._pairs = self._ask_pairs(self._first)
@@ -328,13 +328,11 @@ class HttpOracle:
 
     def _ask_pairs(self, first: Query) -> Transcript:
         """Ask sessions of their own the first question, with and without a target that it selects."""
-        resolved, n = self._table.ask(first), n_pair_sessions(self.n_rounds, self._seeds[0])
-        if not n or not resolved.targets.any() or not self._rules.has_additive_noise(first):
+        n, queries = n_pair_sessions(self.n_rounds, self._seeds[0]), question_pair(first, self._table)
+        if not n or queries is None or not self._rules.has_additive_noise(first):
             return {}
-        target = int(np.flatnonzero(resolved.targets)[0])
-        queries = first, without_target(first, self._table, target)
-        if queries[1].ids == ():
-            return {}
+        resolved = self._table.ask(queries[0])
+        target = int(resolved.targets.argmax())
         members = np.resize(self._members, (2 * n, self._members.shape[1]))
         members[:, target] = np.arange(2 * n) % 2 == 1
         seeds = np.random.default_rng(self._seeds[0]).integers(2**53, size=2 * n).tolist()
