@@ -7,6 +7,7 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.oracle import OracleNoise
 from leakgauge.domains.queries.query_splitting import TargetQuestions
+from leakgauge.mechanisms import opendp
 
 _SCALES, _NODES = 20.0, 601  # of the noise of the count: the range, and the points of the integral
 CDF_ERROR = 1e-3
@@ -36,6 +37,8 @@ class AverageNoise:
 
     def cdf(self, averages: Reals, total: float, count: float) -> Reals:
         """Return the probability of at most some averages, within ``CDF_ERROR``."""
+        assert not isinstance(self.sum_noise, opendp.Mechanism)  # which averages do not take
+        assert not isinstance(self.count_noise, opendp.Mechanism)
         ends = (np.arange(_NODES + 1) / _NODES * 2 - 1) * _SCALES * self.count_noise.noise_scale
         below = np.exp(self.count_noise.log_sf(-ends))  # the noise is symmetric
         below[[0, -1]] = 0.0, 1.0
