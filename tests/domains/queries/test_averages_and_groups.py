@@ -11,7 +11,7 @@ from domains.queries.small_table import game, oracle, table
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.domains.queries.attacks import repeat, split_likelihood, split_midpoint, split_t_test
-from leakgauge.domains.queries.average_likelihood import AverageNoise
+from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
 from leakgauge.domains.queries.conformance import compare_transcripts
 from leakgauge.domains.queries.knowledge import build
 from leakgauge.domains.queries.oracle import AnswerCache, OracleRules, cache_key
@@ -258,6 +258,24 @@ def test_distribution_of_an_average_is_that_of_drawn_ones(noise):
     places = np.quantile(drawn, [0.001, 0.02, 0.3, 0.5, 0.8, 0.99])
     found = AverageNoise(of_sum, of_count).cdf(places, 7.0, 2.0)
     np.testing.assert_allclose(found, [0.001, 0.02, 0.3, 0.5, 0.8, 0.99], atol=0.004)
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(0.05, 1.0), (0.5, 3.0), (5.0, 40.0)])
+def test_distribution_of_an_average_is_within_its_stated_error_of_the_integral(epsilon, count):
+    bound, total = 50.0, 20.0 * count
+    of_sum, of_count = 2 * bound / epsilon, 2 / epsilon
+    places = total / count + np.array([-60.0, -10.0, 0.0, 3.0, 25.0])
+
+    def exact(average):
+        def at(noise):
+            below = stats.laplace.cdf(average * max(count + noise, 1.0) - total, scale=of_sum)
+            return below * stats.laplace.pdf(noise, scale=of_count)
+
+        ends = (-40 * of_count, 1 - count, 0.0, 40 * of_count)
+        return sum(integrate.quad(at, low, high, limit=200)[0] for low, high in pairwise(sorted(ends)))
+
+    noise = AverageNoise(laplace.Mechanism(scale=of_sum), laplace.Mechanism(scale=of_count))
+    np.testing.assert_allclose(noise.cdf(places, total, count), list(map(exact, places)), atol=CDF_ERROR)
 
 
 @pytest.mark.parametrize(
