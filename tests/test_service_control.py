@@ -13,7 +13,7 @@ import pytest
 from domains.queries.remote.faulty_service import reply
 from leakgauge import api
 from leakgauge.cli.main import main
-from leakgauge.domains.queries.remote.budget_probe import MOST_QUESTIONS
+from leakgauge.domains.queries.remote.auditor_questions import MOST_QUESTIONS, n_pair_sessions
 from leakgauge.plan import read_plan
 from leakgauge.runner.dry_run import dry_run
 from service_relay import running_relay
@@ -34,6 +34,7 @@ own_service = true
 service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 60.0%s }
 """
 TOKEN = "the-token-of-these-tests"
+PAIRS = 2 * 2 * n_pair_sessions(20)  # sessions of the auditor in two blocks
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_honest_service_passes(audit):
     assert (control["status"], control["rounds"]) == ("passed", 100)
     assert control["low"] > 0.95
     assert verdict["finding"] != "untestable"
-    planned = (100 + 40) * (2 + 2)  # questions, and one request to open and to close each round
+    planned = (100 + 40 + PAIRS) * (2 + 2)  # questions, and one request to open and to close each round
     assert planned <= n_requests <= planned + MOST_QUESTIONS  # one round is asked on, beyond its budget
     Path("policy.toml").write_text("[limits]\naccuracy = 0.98\n")
     main(["judge", "out", "--policy", "policy.toml"])
@@ -114,7 +115,7 @@ def test_honest_service_passes(audit):
     assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
     assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
-    assert cost.work["session"] == 140
+    assert cost.work["session"] == 140 + PAIRS
     assert max(n_requests, planned + 2) <= cost.work["request"] <= planned + 2 * MOST_QUESTIONS
     assert cost.control_work == {"request": 400, "session": 100}
     assert cost.starts == 1
@@ -163,7 +164,8 @@ def test_total_too_small_for_the_control(audit):
     control = verdict["instrument"]["control"]
     assert control["status"] == "not possible"
     assert "the service's total leaves 200 questions, and its 100 rounds need 400" in control["reason"]
-    assert 40 * (2 + 2) <= n_requests <= 40 * (2 + 2) + MOST_QUESTIONS
+    planned = (40 + PAIRS) * (2 + 2)
+    assert planned <= n_requests <= planned + MOST_QUESTIONS
 
 
 def test_dry_run_needs_no_token_and_says_how_many_starts_and_sessions(tmp_path, monkeypatch, capsys):
@@ -172,10 +174,10 @@ def test_dry_run_needs_no_token_and_says_how_many_starts_and_sessions(tmp_path, 
     Path("plan.toml").write_text(PLAN % (1, ", total = 450"))  # nobody listens there
     assert main(["run", "plan.toml", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    further = int(re.search(r"at most (\d+) of the requests ask sessions on", said)[1])
-    assert 2 <= further <= 2 * MOST_QUESTIONS
+    further = int(re.search(r"at most (\d+) of the requests are asked by the auditor", said)[1])
+    assert 2 <= further - 4 * PAIRS <= 2 * MOST_QUESTIONS
     assert f"{560 + further} requests, 400 of them for the positive control" in said
-    assert "140 sessions, 100 of them for the positive control" in said
+    assert f"{140 + PAIRS} sessions, 100 of them for the positive control" in said
     assert (
         "service.total = 450 requests for each start of an audit: start the same command about 2 times"
         in said

@@ -130,7 +130,10 @@ def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
     for what, n in cost.work.items():
         yield f"{times(n, what)}, {cost.control_work.get(what, 0):,} of them for the positive control"
     if cost.further_requests:
-        yield f"at most {cost.further_requests:,} of the requests ask sessions on, beyond their budget"
+        yield (
+            f"at most {cost.further_requests:,} of the requests are asked by the auditor besides: beyond the "
+            "budget, and with and without a target"
+        )
     if cost.request_total is not None:
         again = "one start is enough"
         if cost.starts > 1:

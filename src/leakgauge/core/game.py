@@ -62,13 +62,14 @@ class NoControl:
 class RequestLimits:
     """How many requests a service may receive: in total, what is left of that, and how many each second.
 
-    ``beyond`` is how many the auditor may add to those of an attacker in each block, at most.
+    ``beyond`` gives how many requests and sessions the auditor may add to those of an attacker, at most, in a
+    block of so many rounds.
     """
 
     total: int
     left: int
     rate: float
-    beyond: int = 0
+    beyond: Callable[[int], tuple[int, int]]
 
 
 class Challenger(Protocol[BlockOut]):

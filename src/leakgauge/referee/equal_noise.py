@@ -11,6 +11,7 @@ _FINEST = 2.0**-40  # of the noise scale: what finer answers could tell does not
 _FEW = 64  # answers that tell most steps to be wrong
 _CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
 _DECIMALS = 10
+_ROUND = 1e-6  # from a whole number of thousandths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,3 +101,13 @@ def off_extremes(answers: Reals) -> Bits:
     if not seen.size:
         return np.zeros(answers.shape, dtype=bool)
     return np.isfinite(answers) & (answers > seen.min()) & (answers < seen.max())
+
+
+def are_no_clamps(answers: Reals) -> Bits:
+    """Which answers are no ends of a range that somebody has chosen: neither whole thousandths nor 1/1024ths.
+
+    >>> are_no_clamps(np.array([0.0, 2.5, 0.001, 1 / 3, np.nan])).tolist()
+    [False, False, False, True, False]
+    """
+    multiples = answers[..., None] * np.array([1000.0, 1024.0])
+    return np.asarray((np.abs(multiples - np.rint(multiples)) > _ROUND).all(axis=-1))

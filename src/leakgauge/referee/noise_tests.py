@@ -125,27 +125,49 @@ def other_shape(
     n = int(stated.seen.sum())
     if (reason := _impossible(stated)) is not None:
         return NoiseTest(name="other_shape", p_value=0.0, finding=reason, violates=False, n=n)
-    from scipy.stats import kstwo
-
     at_most, below = np.empty((2, *stated.values.shape))
     for answer, here in stated.groups():
         values = stated.values[here]
         margin = 1e-9 * answer.noise.noise_scale + 1e-12 * np.abs(values + stated.truths[here])
         at_most[here] = answer.at_most(values + margin)[1]
         below[here] = 1 - answer.at_least(values - margin)[1]
-    ranks = np.arange(1, n + 1)
-    up = np.max(ranks / n - np.sort(at_most[stated.seen]))
-    down = np.max(np.sort(below[stated.seen]) - (ranks - 1) / n)
-    deviation = max(float(up), float(down), 0.0)
     folded = truths is not None and _seem_folded(replace(stated, clamp=clamp or _seen_range(stated)))
-    seems = ": no answer is negative, as if absolute values were given" if folded else ""
+    seems = (
+        ": no answer is negative, as if absolute values were given, or negative answers withheld"
+        if folded
+        else ""
+    )
     return NoiseTest(
         name="other_shape",
-        p_value=float(kstwo.sf(deviation, n)),
+        p_value=_kolmogorov(at_most[stated.seen], below[stated.seen]),
         finding=f"the noise does not have the stated distribution{seems}",
         violates=False,
         n=n,
     )
+
+
+def other_distribution(below: Reals, *, slack: float, finding: str) -> NoiseTest:
+    """Test whether values with these probabilities to be at most so large are uniform (Kolmogorov 1933).
+
+    ``slack`` is the numerical error of the probabilities, which only raises the p-value.
+    """
+    return NoiseTest(
+        name="other_shape",
+        p_value=_kolmogorov(below + slack, below - slack),
+        finding=finding,
+        violates=False,
+        n=below.size,
+    )
+
+
+def _kolmogorov(at_most: Reals, below: Reals) -> float:
+    """The p-value of values, by the probability of smaller ones, and of those that are at most equal."""
+    from scipy.stats import kstwo
+
+    n, ranks = at_most.size, np.arange(1, at_most.size + 1)
+    up = float(np.max(ranks / n - np.sort(at_most)))
+    down = float(np.max(np.sort(below) - (ranks - 1) / n))
+    return float(kstwo.sf(max(up, down, 0.0), n))
 
 
 def holm(p_values: npt.ArrayLike, alpha: float) -> Bits:

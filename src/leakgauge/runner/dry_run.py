@@ -25,7 +25,7 @@ from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_roun
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
-from leakgauge.support.work_count import REQUEST, counting_work, current_sample, sampling_work
+from leakgauge.support.work_count import REQUEST, SESSION, counting_work, current_sample, sampling_work
 
 _FEW, _SOME = 16, 512  # at most so many rounds are run to estimate the cost of one more,
 _FEW_SHARE, _SOME_SHARE = 200, 40  # and one in so many of those asked for
@@ -58,7 +58,7 @@ class RunCost:
     starts: int = 1  # how often the run has to be started until no audit needs more requests
     notes: tuple[str, ...] = ()  # on the data of these audits
     splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
-    further_requests: int = 0  # of all requests, those to ask sessions on after an attack, at most
+    further_requests: int = 0  # of all requests, those that the auditor adds to the attacks', at most
     round_seconds: float = 0.0  # of ``seconds``, those of one more round of every audit
 
 
@@ -85,7 +85,7 @@ class _AuditCost:
     request_total: int | None
     notes: tuple[str, ...]
     splits: int
-    further: int  # requests to ask sessions on, at most
+    further: int  # requests that the auditor adds, at most
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
@@ -199,9 +199,12 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
     work = study_work + _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
-    further = 0 if limits is None else limits.beyond * n_blocks * len(audit.contenders)
+    requests, sessions = (0, 0) if limits is None else limits.beyond(block)
+    further = requests * n_blocks * len(audit.contenders)
     if further:
         work[REQUEST] += further
+    if sessions:
+        work[SESSION] += sessions * n_blocks * len(audit.contenders)
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
     playing = max(n_blocks * per_block / busy, _seconds_of_requests(work, limits)) + _JUDGING * trials

@@ -1,6 +1,7 @@
 """Averages, histograms and groups: answers, sensitivities, costs, noise and attacks, by brute force."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,12 +9,15 @@ from scipy import integrate, stats
 
 from domains.queries.small_table import game, oracle, table
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
 from leakgauge.domains.queries.attacks import repeat, split_likelihood, split_midpoint, split_t_test
-from leakgauge.domains.queries.average_likelihood import AverageNoise
+from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
+from leakgauge.domains.queries.conformance import compare_transcripts
 from leakgauge.domains.queries.knowledge import build
 from leakgauge.domains.queries.oracle import AnswerCache, OracleRules, cache_key
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.referee.conformance import decide_conformance
 
 BINS = Query(kind=QueryKind.HISTOGRAM, group_by="age", edges=(18, 30, 50, 91))
 REGIONS = Query(kind=QueryKind.HISTOGRAM, group_by="region", groups=("north", "east", "west"))
@@ -239,3 +243,58 @@ def test_averages_take_noise_of_which_half_is_known():
         game(query=as_plan(AVERAGE), mechanism={"name": "geometric", "epsilon": 1.0})
     with pytest.raises(BadInput, match="an average takes laplace or gaussian noise"):
         OracleRules(noise=geometric.Mechanism(epsilon=1.0)).noise_of(AVERAGE)
+
+
+# -- the noise of averages, compared with the stated one
+
+
+@pytest.mark.parametrize("noise", [laplace, gaussian])
+def test_distribution_of_an_average_is_that_of_drawn_ones(noise):
+    settings = {"delta": 1e-5, "sigma": 3.0} if noise is gaussian else {"scale": 3.0}
+    of_sum, of_count = noise.Mechanism(**settings), noise.Mechanism(**settings)
+    rng = np.random.default_rng(4)
+    drawn = of_sum.sample(np.full(200_000, 7.0), rng)
+    drawn /= np.maximum(of_count.sample(np.full(200_000, 2.0), rng), 1.0)
+    places = np.quantile(drawn, [0.001, 0.02, 0.3, 0.5, 0.8, 0.99])
+    found = AverageNoise(of_sum, of_count).cdf(places, 7.0, 2.0)
+    np.testing.assert_allclose(found, [0.001, 0.02, 0.3, 0.5, 0.8, 0.99], atol=0.004)
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(0.05, 1.0), (0.5, 3.0), (5.0, 40.0)])
+def test_distribution_of_an_average_is_within_its_stated_error_of_the_integral(epsilon, count):
+    bound, total = 50.0, 20.0 * count
+    of_sum, of_count = 2 * bound / epsilon, 2 / epsilon
+    places = total / count + np.array([-60.0, -10.0, 0.0, 3.0, 25.0])
+
+    def exact(average):
+        def at(noise):
+            below = stats.laplace.cdf(average * max(count + noise, 1.0) - total, scale=of_sum)
+            return below * stats.laplace.pdf(noise, scale=of_count)
+
+        ends = (-40 * of_count, 1 - count, 0.0, 40 * of_count)
+        return sum(integrate.quad(at, low, high, limit=200)[0] for low, high in pairwise(sorted(ends)))
+
+    noise = AverageNoise(laplace.Mechanism(scale=of_sum), laplace.Mechanism(scale=of_count))
+    np.testing.assert_allclose(noise.cdf(places, total, count), list(map(exact, places)), atol=CDF_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("of_sum", "of_count", "other"), [(1, 1, False), (1, 0, True), (0.5, 1, True), (2, 1, True), (1, 2, True)]
+)
+def test_noise_of_averages_is_compared_with_the_stated_one(of_sum, of_count, other):
+    """With a count that is exact, or half or twice the noise of a part; 2,000 answers."""
+    stated = {"name": "laplace", "epsilon": 0.5}
+    query = {"kind": "average", "column": "income", "bound": 30.0}
+    owner = game(query=query, mechanism=stated, budget=5.0)
+    knowledge, rng = build("known", {}, owner, 1), np.random.default_rng(5)
+    scorer = split_likelihood.Attack(queries=10).study(knowledge, rng)
+    (part,) = play(owner, {"": Adversary(knowledge, scorer)}, 1, range(200), 0)[""].transcripts
+    if (of_sum, of_count) != (1, 1):
+        sums = part["sums"] + rng.laplace(scale=of_sum * 2 * 30 / 0.5, size=part["sums"].shape)
+        counts = part["counts"] + rng.laplace(scale=of_count * 2 / 0.5, size=part["sums"].shape)
+        part = {**part, "answers": sums / np.maximum(counts, 1.0)}
+    challenger = {"query": query, "budget": 5.0}
+    found = compare_transcripts([part], challenger=challenger, mechanism=stated, folder=Path())
+    said = decide_conformance(found, 0.001)
+    assert any("averages are not distributed" in one for one in map(str.lower, said.departures)) is other
+    assert found.certain == ()

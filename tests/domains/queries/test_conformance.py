@@ -18,6 +18,7 @@ from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import decide_conformance
+from night import others_at_night
 
 LAPLACE = {"name": "laplace", "epsilon": 0.25}
 ATTACKS = {"repeat": repeat, "split_likelihood": split_likelihood}
@@ -145,19 +146,140 @@ def with_other_truths(parts):
     return [{**part, "answers": part["answers"] + more, "truths": part["truths"] + more} for part in parts]
 
 
+@pytest.mark.parametrize("mechanism", ["laplace", "geometric"])
+def test_some_answers_without_noise_are_named(mechanism):
+    """They are equal to one another, but not because sessions share their noise."""
+    rng = np.random.default_rng(2)
+    parts = with_noise(transcripts(mechanism), lambda noise, *_: noise * (rng.random(noise.shape) < 0.8))
+    found = compared(parts, mechanism)
+    (said,) = found.certain
+    assert "answers are exactly the true ones, without any noise" in said
+    assert found.dependent is None
+
+
+def test_sums_of_values_that_are_not_clipped_are_not_taken_for_an_ignored_absence():
+    """The others in a question add too much in all sessions, not the target where it is absent."""
+    parts = transcripts(rounds=400)
+    parts = [{**part, "answers": part["answers"] + 1.0} for part in parts]
+    said = decide_conformance(compared(parts), 0.05)
+    assert said.departures
+    assert not any("{absent}" in one for one in said.departures)
+
+
+def test_groups_of_a_question_are_one_answer_also_where_they_share_noise():
+    query = {"kind": "histogram", "group_by": "region", "groups": ["north", "east", "south", "west"]}
+    challenger, mechanism = {"budget": 2.5, "query": query}, {"name": "laplace", "epsilon": 0.25}
+    made = build(data={"records": 60}, challenger=challenger, mechanism=mechanism, folder=Path(), seed=1)
+    knowledge = know("known", {}, made, 1)
+    scorer = split_likelihood.Attack(queries=10).study(knowledge, np.random.default_rng(0))
+    (part,) = play(made, {"": Adversary(knowledge, scorer)}, 1, range(50), 0)[""].transcripts
+    shared = np.repeat((part["answers"] - part["truths"])[:, ::4], 4, axis=1)
+    (said,) = compare_transcripts(
+        [{**part, "answers": part["truths"] + shared}],
+        challenger=challenger,
+        mechanism=mechanism,
+        folder=Path(),
+    ).certain
+    assert "got exactly the same noise" in said  # and 40 numbers are no 40 answers
+
+
 def test_noise_that_questions_share_is_certain():
     shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
     found = compared(with_other_truths(shared))
     assert "Different questions of one session got exactly the same noise" in found.certain[0]
 
 
-def test_equal_answers_to_questions_with_equal_truths_may_be_repeats():
-    shared = with_noise(transcripts(rounds=50), lambda noise, *_: noise[:, :1] + 0 * noise)
-    assert len(np.unique(shared[0]["truths"][0])) == 1  # each question is about the target and one other
-    found = compared(shared)
+def with_pairs(parts, noise, n=20, seed=1):
+    """Sessions of the auditor: a question about the target and another, then one about the other alone.
+
+    ``noise`` gets whether the target is there and a generator, and returns the noise of both.
+    """
+    rng, members = np.random.default_rng(seed), np.arange(n) % 2 == 1
+    truths = np.column_stack([1.0 + members, np.ones(n)])
+    noises = np.array([noise(present, rng) for present in members.tolist()])
+    pairs = {"pair_members": members, "pair_answers": truths + noises, "pair_truths": truths}
+    return [{**parts[0], **pairs}, *parts[1:]]
+
+
+def fresh(present, rng):
+    return rng.laplace(scale=4.0, size=2)
+
+
+def same_noise(present, rng):
+    return np.full(2, rng.laplace(scale=4.0))
+
+
+def same_answer(present, rng):
+    return rng.laplace(scale=4.0) + np.array([-1.0 * present, 0.0])  # true answers differ by the target
+
+
+def same_if_absent(present, rng):
+    return fresh(present, rng) if present else same_noise(present, rng)
+
+
+def same_now_and_then(present, rng):
+    return same_answer(present, rng) if rng.random() < 0.5 else fresh(present, rng)
+
+
+def repeats_in_session(rounds=50):
+    """Rounds that get one answer to all questions, whose true answers are equal."""
+    parts = with_noise(transcripts(rounds=rounds), lambda noise, *_: noise[:, :1] + 0 * noise)
+    assert len(np.unique(parts[0]["truths"][0])) == 1  # each question is about the target and one other
+    return parts
+
+
+@pytest.mark.parametrize("more", [lambda parts: parts, lambda parts: with_pairs(parts, same_now_and_then)])
+def test_equal_answers_to_questions_with_equal_truths_are_no_violation_by_themselves(more):
+    found = compared(more(repeats_in_session()))
+    said = decide_conformance(found, 0.001)
+    assert (found.certain, said.violations, found.unanswered) == ((), (), None)
+    assert any("whatever it is asked" in one for one in said.departures)
+
+
+def test_one_answer_to_all_questions_also_with_the_target_is_untestable():
+    found = compared(with_pairs(repeats_in_session(), same_answer))
+    assert "repeats one answer whatever it is asked" in found.unanswered
+    assert decide_conformance(found, 0.001).violations == ()
+
+
+def test_noise_used_again_in_equal_questions_is_certain_where_pairs_show_it():
+    found = compared(with_pairs(repeats_in_session(), same_noise))
+    assert "Different questions of one session got exactly the same noise (10 of 10" in found.certain[0]
+
+
+@pytest.mark.parametrize("parts", [lambda: transcripts(rounds=50), repeats_in_session], ids=["fresh", "same"])
+def test_answers_repeated_only_without_the_target_are_a_violation(parts):
+    """A cache by the selected records, which attacks do not see, or by the true answer."""
+    said = decide_conformance(compared(with_pairs(parts(), same_if_absent)), 0.001)
+    assert any("tells who is in the table" in one for one in said.violations)
+    assert [row["name"] for row in said.rows if row["reveals"] and row["rejected"]] == ["repeated_for_data"]
+
+
+def test_repeated_answers_cost_nothing_and_are_tested_once():
+    """Thirteen equal answers are no thirteen answers, nor is their noise thirteen times too small."""
+    parts = transcripts(accountant="none", queries=13, rounds=20, block=20)
+    parts = with_noise(parts, lambda noise, *_: 0.2 * noise[:, :1] + 0 * noise)
+    found = compared(parts)
     assert found.certain == ()
-    (said,) = decide_conformance(found, 0.001).violations
-    assert "unless the service repeats an answer whatever it is asked" in said
+    assert p_values(found)["too_little_noise"] > 1e-6  # 20 values, not 260
+
+
+@pytest.mark.parametrize("mechanism", others_at_night(MECHANISMS, "rounded"))
+def test_fresh_pairs_are_accused_at_most_at_the_nominal_rate(mechanism):
+    noise = adversary(mechanism, "sequential", 10)[0].rules.noise
+    p_value = []
+
+    def stated(present, rng):
+        return noise.sample(np.zeros(2), rng)
+
+    for seed in range(40):
+        parts = with_pairs(transcripts(mechanism, rounds=20, block=20), stated, seed=seed)
+        if mechanism == "rounded":
+            parts[0]["pair_answers"] = np.maximum(np.rint(parts[0]["pair_answers"]), 0.0)
+        found = compared(parts, mechanism)
+        p_value.append(p_values(found).get("repeated_for_data", 1.0))
+        assert (found.certain, found.unanswered) == ((), None)
+    assert sum(p <= 0.05 for p in p_value) <= binom.ppf(0.9999, 40, 0.05)
 
 
 def test_a_session_that_repeats_its_first_answer_is_no_violation():

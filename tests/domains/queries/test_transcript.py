@@ -84,6 +84,15 @@ def test_answers_with_several_numbers_have_a_column_for_each():
     assert kept["fresh_answers"].tolist() == [1, 1]
 
 
+def test_a_group_that_is_left_out_is_refused():
+    to = recorder()
+    add(to, resolved(1, total=[2.0, 5.0], shifts=[[1.0, 0.0]]), [[3.5, 5.25], [NAN, 5.5]])
+    assert to.columns["outcomes"].tolist() == [
+        [Outcome.ANSWERED, Outcome.ANSWERED],
+        [Outcome.REFUSED, Outcome.ANSWERED],
+    ]
+
+
 def test_rounds_that_are_not_asked_are_marked():
     to = recorder()
     add(to, resolved(1), [3.5, 2.5], faults=np.array([0, 2]), seconds=np.array([0.5, 0.25]))

@@ -7,8 +7,10 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.oracle import OracleNoise
 from leakgauge.domains.queries.query_splitting import TargetQuestions
+from leakgauge.mechanisms import opendp
 
 _SCALES, _NODES = 20.0, 601  # of the noise of the count: the range, and the points of the integral
+CDF_ERROR = 2e-3  # largest seen: 0.00125
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,17 @@ class AverageNoise:
         densities = np.exp(self.sum_noise.log_law(sums, np.full_like(sums, total)))
         found = densities @ (weights * divisors)
         return np.log(np.maximum(found, np.finfo(float).tiny))
+
+    def cdf(self, averages: Reals, total: float, count: float) -> Reals:
+        """Return the probability of at most some averages, within ``CDF_ERROR``."""
+        assert not isinstance(self.sum_noise, opendp.Mechanism)  # which averages do not take
+        assert not isinstance(self.count_noise, opendp.Mechanism)
+        ends = (np.arange(_NODES + 1) / _NODES * 2 - 1) * _SCALES * self.count_noise.noise_scale
+        below = np.exp(self.count_noise.log_sf(-ends))  # the noise is symmetric
+        below[[0, -1]] = 0.0, 1.0
+        divisors = np.maximum(count + (ends[:-1] + ends[1:]) / 2, 1.0)
+        excess = averages[:, None] * divisors - total
+        return np.asarray(np.exp(self.sum_noise.log_sf(-excess)) @ np.diff(below))
 
 
 @dataclass(frozen=True, eq=False)

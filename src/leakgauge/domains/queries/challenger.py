@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
-from leakgauge.domains.queries.remote.budget_probe import most_further_questions
+from leakgauge.domains.queries.remote.auditor_questions import further_requests
 from leakgauge.domains.queries.remote.control_oracle import (
     CONTROL_CAVEAT,
     LEAST_SCALES,
@@ -139,7 +140,7 @@ class Challenger(ChallengerDefaults):
             total=service.total,
             left=service.total - self.adapter.sent,
             rate=service.rate,
-            beyond=most_further_questions(self.rules),
+            beyond=partial(further_requests, self.rules, service.requests_per_session),
         )
 
     @property

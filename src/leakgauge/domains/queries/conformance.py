@@ -18,6 +18,7 @@ from leakgauge.domains.queries.oracle import MANY_ROUNDS, ROUNDING, AnswerCache,
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import Conformance
+from leakgauge.referee.noise_tests import NoiseTest
 
 TOO_MANY_QUESTIONS = (
     " A service without sessions cannot refuse: let attacks ask fewer questions (queries), or state a "
@@ -34,20 +35,23 @@ def compare_transcripts(
     rules = plan_tables.read_oracle_rules(mechanism, table, folder, rows_per_person)
     guarantee = oracle_guarantee(rules, table.promise, without_sessions=table.without_sessions)
     answers = gather_answers(transcripts)
-    channels = side_channel_tests(answers, rules, guarantee, two_copies=table.without_sessions)
-    if (unanswered := _unanswered(answers)) is not None:
-        return Conformance(unanswered=unanswered, tests=tuple(channels))
-    if (constant := _constant(answers, rules)) is not None:
-        return Conformance(unanswered=constant, tests=tuple(channels))
+    unanswered, dependent = _unanswered(answers) or _constant(answers, rules), None
     noise = NoiseComparison(answers, rules)
-    if noise.repeated is not None:
-        return Conformance(unanswered=noise.repeated, tests=tuple(channels))
-    accounts = _AccountComparison(transcripts, answers, rules, guarantee, table.without_sessions)
+    if unanswered is None:
+        answers, unanswered, dependent = noise.distinct, noise.repeated, noise.dependent
+    channels: list[NoiseTest] = []
+    if dependent is None:  # else rounds are no independent evidence
+        channels = side_channel_tests(answers, rules, guarantee, two_copies=table.without_sessions)
+    if unanswered is not None:
+        return Conformance(unanswered=unanswered, tests=tuple(channels))
+    accounts = _AccountComparison(
+        transcripts, answers, rules, guarantee, table.without_sessions, noise.repeats
+    )
     return Conformance(
         certain=(*accounts.violations, *noise.violations),
         departures=accounts.departures,
-        tests=(*noise.tests, *channels) if noise.dependent is None else (),  # they need independent rounds
-        dependent=noise.dependent,
+        tests=(*noise.tests, *channels) if dependent is None else noise.tests_of_pairs,
+        dependent=dependent,
     )
 
 
@@ -87,6 +91,7 @@ class _AccountComparison:
     rules: OracleRules
     guarantee: Guarantee | None
     without_sessions: bool
+    repeats: bool  # whether sessions give an answer again to other questions, which costs nothing
 
     @cached_property
     def violations(self) -> tuple[str, ...]:
@@ -162,10 +167,17 @@ class _AccountComparison:
         if not n_early:
             return []
         text = (
-            f"{n_early:,} questions were refused although the stated budget pays for them. Refusals that "
-            "depend on anything but the number of answers may tell who is in the table."
+            f"{n_early:,} questions, or groups of them, were refused although the stated budget pays for "
+            "them. Refusals that depend on anything but the number of answers may tell who is in the table."
         )
         return [text]
 
     def _most(self, column: str) -> int:
+        most = self._most_recorded(column)
+        if self.repeats:
+            about = self.answers.selected.any(axis=2) if column == "fresh_about_targets" else True
+            most = min(most, int((self.answers.independent & about).sum(axis=1).max()))
+        return most
+
+    def _most_recorded(self, column: str) -> int:
         return max(int(np.max(part[column], initial=0)) for part in self.transcripts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,23 @@ MOST_ENTRIES = 2**21  # rounds times questions; further blocks are not gathered
 
 
 @dataclass(frozen=True, eq=False)
+class QuestionPairs:
+    """Sessions of the auditor that were asked a question, and then the same question without the target."""
+
+    members: Bits  # whether the target is in the table
+    answers: Reals  # sessions x 2
+    truths: Reals
+
+
+@dataclass(frozen=True, eq=False)
 class GatheredAnswers:
     """Rounds x questions, where blocks with fewer questions are filled up with questions not asked."""
 
     members: Bits  # rounds x targets
     answers: Reals
     truths: Reals
+    sums: Reals  # true ones of averages
+    counts: Reals
     independent: Bits  # whether the noise is stated to be independent of all earlier answers
     outcomes: npt.NDArray[np.uint8]
     faults: npt.NDArray[np.uint8]
@@ -27,11 +39,22 @@ class GatheredAnswers:
     scales: Reals  # of the stated noise
     questions: npt.NDArray[np.uint64]  # the same number for the same question
     selected: Bits  # rounds x questions x targets
+    pairs: QuestionPairs  # no sessions where no service was asked
 
     @property
     def asked_of_all(self) -> Bits:
         """Which questions were asked in most rounds, as those of an attack are; one session is asked on."""
         return (self.outcomes != Outcome.NOT_ASKED).mean(axis=0) > 0.5
+
+    @cached_property
+    def given_before(self) -> Bits:
+        """Where a number was given before in the same round, among those that should be independent."""
+        values = np.where(self.independent, self.answers, np.nan)
+        order = np.argsort(values, axis=1, kind="stable")
+        ordered = np.take_along_axis(values, order, axis=1)
+        again = np.zeros(values.shape, dtype=bool)
+        np.put_along_axis(again, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+        return again
 
     @property
     def residuals(self) -> Reals:
@@ -61,10 +84,19 @@ def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
     def served(name: str, absent: Any) -> list[npt.NDArray[Any]]:
         return [part.get(name, np.full(part["answers"].shape, absent)) for part in kept]
 
+    paired = [part for part in kept if "pair_members" in part]
+    pairs = QuestionPairs(
+        members=np.concatenate([np.zeros(0, bool), *(part["pair_members"] for part in paired)]),
+        answers=np.concatenate([np.zeros((0, 2)), *(part["pair_answers"] for part in paired)]),
+        truths=np.concatenate([np.zeros((0, 2)), *(part["pair_truths"] for part in paired)]),
+    )
     return GatheredAnswers(
+        pairs=pairs,
         members=np.concatenate([part["members"] for part in kept]),
         answers=stack([part["answers"] for part in kept], np.nan),
         truths=stack([part["truths"] for part in kept], np.nan),
+        sums=stack(served("sums", np.nan), np.nan),
+        counts=stack(served("counts", np.nan), np.nan),
         independent=stack([part["independent"] for part in kept], False),
         outcomes=stack([part["outcomes"] for part in kept], Outcome.NOT_ASKED),
         faults=stack(served("faults", 0), 0),

@@ -6,13 +6,21 @@ from functools import cached_property
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
 from leakgauge.domains.queries.gathered_answers import GatheredAnswers
-from leakgauge.domains.queries.oracle import OracleRules
+from leakgauge.domains.queries.oracle import MANY_ROUNDS, OracleRules
+from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
-from leakgauge.referee.equal_noise import EqualNoise, equal_noise, off_extremes, unexplained_step
+from leakgauge.referee.equal_noise import (
+    EqualNoise,
+    are_no_clamps,
+    equal_noise,
+    off_extremes,
+    unexplained_step,
+)
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
 from leakgauge.referee.reused_noise import REUSED, reused_noise
 from leakgauge.referee.stated_noise import Rounding
@@ -23,10 +31,20 @@ MOST_TRUTHS, MOST_VARIED = 200, 4_000  # true answers that differ; residuals tha
 _EXACT = 1e-9  # of the noise scale: a residual that floating point alone explains
 _CLEAR = 3.0  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
+_MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
+_UNLIKE = 0.05  # of a test whether pairs are equal as often with the target as without it
+REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
 EQUAL_ANSWERS = (
-    "different questions of one session got exactly the same answer, where their true answers are equal: "
-    "their noise is used again, so that differences between questions show without noise, unless the service "
-    "repeats an answer whatever it is asked, which reveals no more than that answer"
+    "different questions of one session got exactly the same answer, where their true answers are equal"
+)
+REPEATED_ALIKE = (
+    "a question and the same question without the target get the same answer as often with the target as "
+    "without it: the service repeats answers whatever it is asked, which reveals no more than they do"
+)
+NOT_TOLD_APART = (
+    f"{EQUAL_ANSWERS}: either noise is used again, which reveals differences between questions, or the "
+    "service repeats an answer whatever it is asked, which reveals no more than that answer; no session "
+    "answered a question with and without the target, which would tell"
 )
 
 
@@ -41,9 +59,10 @@ class NoiseComparison:
     def tests(self) -> tuple[NoiseTest, ...]:
         """Tests of the size, the shape and the independence of the noise."""
         if int(np.isfinite(self._residuals).sum()) < FEWEST_RESIDUALS:
-            return ()
+            return self._tests_of_averages
         rows = slice(self._n_tested_rounds)
-        residuals, truths = self._residuals[rows], self.answers.truths[rows]
+        residuals = np.where(self.distinct.independent, self._residuals, np.nan)[rows]
+        truths = self.answers.truths[rows]
         noise, rounding = self._noise, Rounding(1.0) if self.rules.round else None
         clamp = (0.0, np.inf) if self.rules.clamp else None
         tests = [
@@ -51,6 +70,7 @@ class NoiseComparison:
             for test in (noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape)
         ]
         few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
+        tests += self.tests_of_pairs
         if np.isfinite(self._comparable[few]).any():
             tests.append(
                 reused_noise(
@@ -65,10 +85,37 @@ class NoiseComparison:
             )
         return tuple(self._with_cause(test) for test in tests)
 
+    @property
+    def _tests_of_averages(self) -> tuple[NoiseTest, ...]:
+        """Test whether averages have the distribution of a noisy sum over a noisy count (Kolmogorov 1933)."""
+        of_average = (
+            self.answers.independent & np.isfinite(self.answers.sums) & np.isfinite(self.answers.answers)
+        )
+        rows, columns = (places[:MOST_VARIED] for places in np.nonzero(of_average))
+        published = self.rules.round or self.rules.clamp or self.rules.at_least is not None
+        if published or rows.size < FEWEST_RESIDUALS:
+            return ()
+        noise = AverageNoise(self._noise, self.rules.count_noise_of(Query()))
+        parts = np.column_stack([self.answers.sums[rows, columns], self.answers.counts[rows, columns]])
+        averages, below = self.answers.answers[rows, columns], np.empty(rows.size)
+        kinds, kind_of = np.unique(parts, axis=0, return_inverse=True)
+        for kind, (total, count) in enumerate(kinds.tolist()):
+            here = kind_of.ravel() == kind
+            below[here] = noise.cdf(averages[here], total, count)
+        test = noise_tests.other_distribution(
+            below,
+            slack=CDF_ERROR,
+            finding="averages are not distributed as a noisy sum over a noisy count with the stated noise",
+        )
+        return (test,)
+
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
         if test.name == REUSED and self._equal_answers:
-            return replace(test, finding=EQUAL_ANSWERS)
+            if self._pairs_tell_target:
+                return replace(test, finding=f"{EQUAL_ANSWERS}, and only there: their noise is used again")
+            seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
+            return replace(test, finding=REPEATED_ALIKE if seen else NOT_TOLD_APART, violates=False)
         if test.violates or self._always is None:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
@@ -78,11 +125,99 @@ class NoiseComparison:
         )
         return replace(test, finding=cause)
 
+    @cached_property
+    def tests_of_pairs(self) -> tuple[NoiseTest, ...]:
+        """Test whether an answer is repeated because of what is in the table, and not of what is asked.
+
+        Without the target a question and the same question without it have equal true answers, from the same
+        records. A service that repeats an answer for such a reason does so there and not with the target. One
+        that repeats answers whatever it is asked does so in both, which reveals nothing: so both must be
+        improbable, equal answers under the stated noise, and the difference between the two by chance.
+        Sessions that share their noise count as one of each world: the first alone must be improbable.
+        """
+        absent, present = self._absent_pairs, self._present_pairs
+        if not absent.n_pairs or not present.n_pairs:
+            return ()
+        p_unlike = self._p_unlike if self.dependent is None else float(self._mostly_equal(present))
+        likely = not self._mostly_equal(absent) or self._without_noise
+        test = NoiseTest(
+            name=REPEATED_FOR_DATA,
+            p_value=1.0 if likely else max(absent.p_value, p_unlike),
+            finding="a question and the same question without the target get the same answer where the "
+            "target is not in the table, and different ones where it is: what is repeated depends on true "
+            "answers or on the selected records, and tells who is in the table. A cache must look at "
+            "questions only",
+            violates=True,
+            n=absent.n_pairs + present.n_pairs,
+            reveals=True,
+        )
+        return (test,)
+
+    @property
+    def _pairs_tell_target(self) -> bool:
+        """Whether the auditor's pairs of questions are equal without the target, and not with it."""
+        return self._mostly_equal(self._absent_pairs) and self._p_unlike <= _UNLIKE
+
+    @property
+    def _p_unlike(self) -> float:
+        """The chance that equal pairs are so many of those without the target, if it makes no difference."""
+        from scipy.stats import hypergeom
+
+        absent, present = self._absent_pairs, self._present_pairs
+        n, n_equal = absent.n_pairs + present.n_pairs, absent.n_equal + present.n_equal
+        return float(hypergeom.sf(absent.n_equal - 1, n, n_equal, absent.n_pairs))
+
+    @cached_property
+    def _absent_pairs(self) -> EqualNoise:
+        """Answers to a question, and to the same question without the target, where that is not there."""
+        return self._equal_answers_to_pairs(~self.answers.pairs.members)
+
+    @cached_property
+    def _present_pairs(self) -> EqualNoise:
+        """The same where the target is in the table."""
+        return self._equal_answers_to_pairs(self.answers.pairs.members)
+
+    def _equal_answers_to_pairs(self, sessions: Bits) -> EqualNoise:
+        answers = (self._comparable_pairs + self.answers.pairs.truths)[sessions]
+        answers = answers[np.isfinite(answers).all(axis=1)]
+        if not answers.size:
+            return EqualNoise(n_equal=0, n_pairs=0, p_value=1.0)
+        first, second = (answers if self.dependent is None else np.unique(answers, axis=0)).T
+        kept = np.isfinite(self._comparable_pairs).sum() / np.isfinite(self.answers.pairs.answers).sum()
+        return equal_noise(first, second, self._noise, self.answers.answers, float(kept))
+
+    @staticmethod
+    def _mostly_equal(pairs: EqualNoise) -> bool:
+        return pairs.n_pairs > 0 and pairs.n_equal >= _MOST * pairs.n_pairs
+
     @property
     def _equal_answers(self) -> bool:
         """Whether answers are equal only where their true values are: noise again, or the same answer."""
-        p_values = [self._between_questions(which).p_value for which in ("same", "different")]
-        return p_values[0] < CERTAIN <= p_values[1]
+        return self.repeats and self._between_questions("different").p_value >= CERTAIN
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether different questions of one session with equal true answers got the same answer."""
+        if self._without_noise:
+            return False
+        return self._one_answer or self._between_questions("same").p_value < CERTAIN
+
+    @cached_property
+    def _one_answer(self) -> bool:
+        """Whether all answers of all sessions with the same table are one number, which noise rules out."""
+        answers = self.answers.answers
+        _, table_of = np.unique(self.answers.members, axis=0, return_inverse=True)
+        tables = [answers[table_of.ravel() == table] for table in range(table_of.max() + 1)]
+        given = [values[np.isfinite(values)] for values in tables]
+        enough = min(values.size for values in given) >= MANY_ROUNDS and not self.rules.clamp
+        return enough and all((values == values[0]).all() for values in given)
+
+    @cached_property
+    def distinct(self) -> GatheredAnswers:
+        """The answers of which each counts once in a session, where some are repeated."""
+        if not self.repeats:
+            return self.answers
+        return replace(self.answers, independent=self.answers.independent & ~self.answers.given_before)
 
     @cached_property
     def _always(self) -> bool | None:
@@ -94,13 +229,17 @@ class NoiseComparison:
             return None
         member = np.broadcast_to(self.answers.members, self._residuals.shape)
         moved = self._contributions
-        for world, sign in ((False, 1.0), (True, -1.0)):
+        means, errors = {}, {}
+        for world in (False, True):
             here = (member == world) & np.isfinite(self._residuals) & (moved != 0)
             if np.count_nonzero(here) < FEWEST_RESIDUALS:
-                continue
-            shares = sign * self._residuals[here] / moved[here]
-            error = float(shares.std() / np.sqrt(shares.size))
-            if error > 0 and shares.mean() > _CLEAR * error and abs(shares.mean() - 1) < 3 * error:
+                return None
+            shares = self._residuals[here] / moved[here]
+            means[world], errors[world] = float(shares.mean()), float(shares.std() / np.sqrt(shares.size))
+        for world, sign in ((False, 1.0), (True, -1.0)):
+            added, error, other = sign * means[world], errors[world], abs(means[not world])
+            off = added > _CLEAR * error > 0 and abs(added - 1) < _CLEAR * error
+            if off and other < _CLEAR * errors[not world]:  # the others answer as they should
                 return not world
         return None
 
@@ -117,8 +256,13 @@ class NoiseComparison:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Noise that is exactly the same in different questions, or in sessions with different tables."""
+        """No noise, or exactly the same in different questions or in sessions with different tables."""
         sentences = []
+        if self._has_exact:
+            sentences.append(
+                f"{self._exact.n_equal:,} of {self._exact.n_pairs:,} answers are exactly the true ones, "
+                "without any noise."
+            )
         if (same := self._between_questions("different")).p_value < CERTAIN:
             sentences.append(
                 f"Different questions of one session got exactly the same noise ({same.n_equal:,} of "
@@ -134,7 +278,9 @@ class NoiseComparison:
     @cached_property
     def repeated(self) -> str | None:
         """That sessions repeat an answer whatever is asked, which reveals no more than the answer itself."""
-        if self._between_questions("answers").p_value >= CERTAIN:
+        equal = self._between_questions("answers")
+        whatever = self._equal_answers and self._mostly_equal(self._present_pairs)
+        if not whatever and not (equal.p_value < CERTAIN and self._mostly_equal(equal)):
             return None
         return (
             "a session repeats one answer whatever it is asked, although the true answers differ, so that "
@@ -147,7 +293,8 @@ class NoiseComparison:
         """Why sessions are not independent, if they are not; without any noise they share none."""
         if self._without_noise:
             return None
-        if any(self._between_sessions(which).p_value < CERTAIN for which in ("different", "same", "answers")):
+        ways = ("different", "same", "answers")
+        if self._one_answer or any(self._between_sessions(way).p_value < CERTAIN for way in ways):
             return (
                 "sessions share their noise, so that they count as one session and no number of them shows "
                 "how often an attacker is right; let every session draw its own noise: use one cache per "
@@ -191,18 +338,57 @@ class NoiseComparison:
     def _comparable(self) -> Reals:
         """Residuals that are equal for no other reason than their noise.
 
-        Left out are answers that are rounded more than is stated, and those at an end of their range.
+        Left out are answers that are rounded more than is stated, and those at an end of their range; also
+        true answers, where some are given without noise.
         """
+        return np.where(self._has_exact & self._is_exact, np.nan, self._off_extremes)
+
+    @cached_property
+    def _off_extremes(self) -> Reals:
         answers = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
+        return np.where(self._usable(answers), self._residuals, np.nan)
+
+    @property
+    def _is_exact(self) -> Bits:
+        return np.abs(self._residuals) <= _EXACT * self._scale
+
+    @cached_property
+    def _exact(self) -> EqualNoise:
+        """Answers that are the true ones."""
+        residuals = self._off_extremes
+        kept = self._share_of_all(residuals)
+        return equal_noise(residuals, np.zeros_like(residuals), self._noise, self.answers.answers, kept)
+
+    @cached_property
+    def _has_exact(self) -> bool:
+        """Whether some answers have no noise, which is certain under noise that takes many values."""
+        return self._exact.p_value < CERTAIN
+
+    @cached_property
+    def _comparable_pairs(self) -> Reals:
+        """The same of the auditor's pairs of questions; at an end of the range also what is no round number.
+
+        No service clamps to such numbers, but one that repeats answers may give hardly any others.
+        """
+        pairs = self.answers.pairs
+        everywhere = np.where(np.isfinite(self._residuals), self.answers.answers, np.nan)
+        answers = np.append(everywhere.ravel(), pairs.answers)
+        usable = (self._usable(answers) | are_no_clamps(answers))[everywhere.size :]
+        return np.where(usable.reshape(pairs.answers.shape), pairs.answers - pairs.truths, np.nan)
+
+    def _usable(self, answers: Reals) -> Bits:
         if unexplained_step(answers, self._noise, 1.0 if self.rules.round else None) is not None:
-            return np.full(answers.shape, np.nan)
-        return np.where(off_extremes(answers), self._residuals, np.nan)
+            return np.zeros(answers.shape, dtype=bool)
+        return off_extremes(answers)
 
     @cached_property
     def _kept(self) -> float:
         """The share of residuals that are compared with each other."""
-        n_kept = int(np.isfinite(self._comparable).sum())
-        return max(n_kept, 1) / max(int(np.isfinite(self._residuals).sum()), 1)
+        return self._share_of_all(self._comparable)
+
+    def _share_of_all(self, residuals: Reals) -> float:
+        n_kept, n = int(np.isfinite(residuals).sum()), int(np.isfinite(self._residuals).sum())
+        return max(n_kept, 1) / max(n, 1)
 
     def _between_questions(self, which: str) -> EqualNoise:
         """Pairs of neighbouring questions in one session that have different or the same true answers.
@@ -210,8 +396,14 @@ class NoiseComparison:
         Of those with different ones, ``answers`` compares the answers themselves.
         """
         n = self._comparable.shape[1] // 2 * 2
-        first, second = self._comparable[:, 0:n:2], self._comparable[:, 1:n:2]
-        true_first, true_second = self.answers.truths[:, 0:n:2], self.answers.truths[:, 1:n:2]
+        pairs, true_pairs = (
+            np.concatenate([of_attack[:, :n].reshape(-1, 2), of_auditor])
+            for of_attack, of_auditor in (
+                (self._comparable, self._comparable_pairs),
+                (self.answers.truths, self.answers.pairs.truths),
+            )
+        )
+        (first, second), (true_first, true_second) = pairs.T, true_pairs.T
         rows = (true_first == true_second) if which == "same" else (true_first != true_second)
         if which == "answers":
             first, second = first + true_first, second + true_second

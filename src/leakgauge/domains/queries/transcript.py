@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Ints, Reals, Transcript
+from leakgauge.domains.queries.query import QueryKind
 from leakgauge.domains.queries.records import ResolvedQuery
 
 MOST_ENTRIES = 2**18  # answers that are kept of a block; of further ones only the number
@@ -35,6 +36,7 @@ class AskedQuestion:
     resolved: ResolvedQuery
     answers: Reals  # rounds x numbers of an answer
     truths: Reals  # the same without noise; NaN where noise is not simply added
+    parts: tuple[Reals, Reals] | None  # true sums and counts of averages
     outcomes: npt.NDArray[np.uint8]
     repeats: Bits  # asked before in that round, by the stated cache
     redrawn: Bits  # and answered differently
@@ -110,6 +112,7 @@ class TranscriptRecorder:
                     resolved=resolved,
                     answers=answers,
                     truths=truths if additive else np.full(answers.shape, np.nan),
+                    parts=self._parts(resolved, truths),
                     outcomes=outcomes,
                     repeats=repeats,
                     redrawn=repeats & ~same,
@@ -120,6 +123,13 @@ class TranscriptRecorder:
                 )
             )
         return fresh
+
+    def _parts(self, resolved: ResolvedQuery, sums: Reals) -> tuple[Reals, Reals] | None:
+        """The true sums and counts of an average."""
+        if resolved.query.kind is not QueryKind.AVERAGE:
+            return None
+        counts = np.asarray(resolved.n_others + self.members @ resolved.n_targets)
+        return sums, counts.reshape(sums.shape)
 
     def _are_repeats(self, again: Bits, known: Bits) -> bool:
         """Whether equal answers for the same records are repeats, and not equal by chance."""
@@ -159,7 +169,7 @@ class TranscriptRecorder:
             "members": self.members,
             "answers": np.column_stack([one.answers for one in asked]),
             "truths": np.column_stack([one.truths for one in asked]),
-            "outcomes": repeated([one.outcomes for one in asked]),
+            "outcomes": np.column_stack([_outcomes_of_numbers(one) for one in asked]),
             "repeats": repeated([one.repeats for one in asked]),
             "redrawn": repeated([one.redrawn for one in asked]),
             "independent": repeated([one.independent for one in asked]),
@@ -171,6 +181,9 @@ class TranscriptRecorder:
             "fresh_about_targets": self._n_fresh,
             "fresh_answers": self._n_answers,
         }
+        if any(one.parts is not None for one in asked):
+            parts = [one.parts or (np.full(one.answers.shape, np.nan),) * 2 for one in asked]
+            columns["sums"], columns["counts"] = map(np.column_stack, zip(*parts))
         faults = [one.faults for one in asked if one.faults is not None]
         seconds = [one.seconds for one in asked if one.seconds is not None]
         if len(faults) == len(seconds) == len(asked):
@@ -182,6 +195,13 @@ class TranscriptRecorder:
 def _answered(answers: Reals) -> Bits:
     """In which rounds there is any number."""
     return np.asarray(np.isfinite(answers).any(axis=1))
+
+
+def _outcomes_of_numbers(asked: AskedQuestion) -> npt.NDArray[np.uint8]:
+    """What a round gave for each number of an answer; a group may be left out where others are answered."""
+    outcomes = np.repeat(asked.outcomes[:, None], asked.answers.shape[1], axis=1)
+    outcomes[(outcomes == Outcome.ANSWERED) & np.isnan(asked.answers)] = Outcome.REFUSED
+    return outcomes
 
 
 def _filled_up(rows: npt.NDArray[Any], n_rounds: int, fill: float) -> npt.NDArray[Any]:

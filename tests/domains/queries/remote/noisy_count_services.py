@@ -1,7 +1,7 @@
 """Small HTTP services that answer noisy counts: some keep what their owner states, others do not.
 
-``CORRECT`` and ``BROKEN`` list them by name. Each differs from ``NoisyCounts`` in a few lines, and carries
-what its owner states in a plan. They understand the requests of ``leakgauge serve-oracle``.
+``CORRECT``, ``BROKEN`` and ``REPEATING`` list them by name. Each differs from ``NoisyCounts`` in a few lines,
+and carries what its owner states in a plan. They understand the requests of ``leakgauge serve-oracle``.
 """
 
 import csv
@@ -71,6 +71,7 @@ class NoisyCounts:
     def __init__(self, people: Path, seed: int = 0) -> None:
         self.seed, self.sessions, self.n_opened = seed, dict[str, Session](), 0
         self.n_closed, self.lock = 0, threading.Lock()
+        self.shared_cache: dict[str, float] = {}
         self.table = sqlite3.connect(":memory:", check_same_thread=False)
         with people.open(newline="") as file:
             names, *rows = csv.reader(file)
@@ -83,7 +84,7 @@ class NoisyCounts:
     # -- what variants change
 
     def answer(self, session: Session, where: str) -> float:
-        if (key := self.cache_key(where)) in session.cache:
+        if (key := self.cache_key(session, where)) in session.cache:
             return session.cache[key]
         rows = self.rows(session, where)
         if not self.affordable(session, rows):
@@ -92,7 +93,7 @@ class NoisyCounts:
         session.cache[key] = self.publish(len(rows) + self.noise(session, where))
         return session.cache[key]
 
-    def cache_key(self, where: str) -> str:
+    def cache_key(self, session: Session, where: str) -> str:
         return where
 
     def affordable(self, session: Session, rows: list[int]) -> bool:
@@ -177,7 +178,7 @@ class BetterCache(NoisyCounts):
 
     stated = Statement(challenger={"budget": EPSILON * N_ANSWERS, "cache": "text"}, attacks=(REWORDED,))
 
-    def cache_key(self, where: str) -> str:
+    def cache_key(self, session: Session, where: str) -> str:
         return "".join(where.upper().replace("AND", "").replace("TRUE", "").split())
 
 
@@ -260,6 +261,94 @@ class RefusesSmallCounts(NoisyCounts):
         return len(rows) >= self.least and super().affordable(session, rows)
 
 
+class CachesByTrueAnswer(NoisyCounts):
+    """Repeats an answer where the true one is the same: equal answers to two questions tell that it is."""
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return str(len(self.rows(session, where)))
+
+
+class CachesBySelectedRows(NoisyCounts):
+    """Repeats an answer where the same rows are selected: with an absent target, and without naming it."""
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return str(sorted(self.rows(session, where)))
+
+
+class WholeCachedByTrueAnswer(CachesByTrueAnswer):
+    """The same with whole noise, which is sometimes equal by chance."""
+
+    stated, noise = TwoSidedGeometric.stated, TwoSidedGeometric.noise
+
+
+class SharesAnswersByTrueAnswer(CachesByTrueAnswer):
+    """One cache by the true answer for all sessions."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return _open_with_shared_cache(self, super().open(body))
+
+
+# -- services that repeat answers, and so answer too little, but reveal no more than they have
+
+
+class RepeatsFirstAnswer(NoisyCounts):
+    """Gives the first answer of a session whatever it is asked then."""
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return "the same for all"
+
+
+class WholeFirstAnswer(RepeatsFirstAnswer):
+    """The same with whole noise."""
+
+    stated, noise = TwoSidedGeometric.stated, TwoSidedGeometric.noise
+
+
+class RepeatsFirstOfAll(RepeatsFirstAnswer):
+    """Gives the very first answer, of the first session, to everybody."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return _open_with_shared_cache(self, super().open(body))
+
+
+class RepeatsFirstOfTable(RepeatsFirstOfAll):
+    """Gives the very first answer about a table to everybody who asks anything about the same table."""
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return str(sorted(session.absent))
+
+
+class SharesAnswersOfTable(NoisyCounts):
+    """One cache for all sessions with the same table: noise that is the same for all users."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return _open_with_shared_cache(self, super().open(body))
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return f"{sorted(session.absent)} {where}"
+
+    def affordable(self, session: Session, rows: list[int]) -> bool:
+        return True  # each question has one answer, in however many sessions it is asked
+
+    stated = Statement(challenger={"accountant": "none", "cache": "text", "promise": EPSILON * 14})
+
+
+class SharesStaleAnswers(SharesAnswersOfTable):
+    """One cache by the question for all sessions, whoever was in the table when it was asked first."""
+
+    def cache_key(self, session: Session, where: str) -> str:
+        return where
+
+
+class RepeatsNowAndThen(NoisyCounts):
+    """Gives the answer before once more in one of two cases, by chance."""
+
+    def answer(self, session: Session, where: str) -> float:
+        if session.cache and session.rng.random() < 0.5:
+            return list(session.cache.values())[-1]
+        return super().answer(session, where)
+
+
 # -- broken services: the noise
 
 
@@ -281,6 +370,38 @@ class HalfTheNoise(NoisyCounts):
     """Adds half of the stated noise."""
 
     scale = 0.5 / EPSILON
+
+
+class SomeAnswersExact(NoisyCounts):
+    """Forgets the noise of one answer in ten."""
+
+    def noise(self, session: Session, where: str) -> float:
+        return super().noise(session, where) if session.rng.random() < 0.9 else 0.0
+
+
+class BoundsTheNoise(NoisyCounts):
+    """Draws noise again until it is at most twice its scale."""
+
+    def noise(self, session: Session, where: str) -> float:
+        while abs(noise := super().noise(session, where)) > 2 * self.scale:
+            pass
+        return noise
+
+
+class HalvesTheNoiseLater(NoisyCounts):
+    """Adds the stated noise to the first five answers of a session, and half of it to all others."""
+
+    def noise(self, session: Session, where: str) -> float:
+        return super().noise(session, where) / (1 if session.n_answers <= N_ANSWERS / 2 else 2)
+
+
+class RestartsTheNoise(NoisyCounts):
+    """Starts every session with the same state of its random numbers."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        opened = super().open(body)
+        self.sessions[opened[1]["round"]].rng = np.random.default_rng(42)
+        return opened
 
 
 class SharesNoiseBetweenSessions(NoisyCounts):
@@ -365,6 +486,14 @@ class SlowWithTarget(NoisyCounts):
         return super().answer(session, where)
 
 
+def _open_with_shared_cache(
+    service: NoisyCounts, opened: tuple[int, dict[str, Any]]
+) -> tuple[int, dict[str, Any]]:
+    session = service.sessions[opened[1]["round"]]
+    session.cache = service.shared_cache
+    return opened
+
+
 def _number(*texts: str) -> int:
     return int.from_bytes(sha256("\n".join(texts).encode()).digest()[:8])
 
@@ -381,9 +510,17 @@ BROKEN: dict[str, type[NoisyCounts]] = {
         RedrawsForFree,
         ChargesPresentRows,
         RefusesSmallCounts,
+        CachesByTrueAnswer,
+        CachesBySelectedRows,
+        WholeCachedByTrueAnswer,
+        SharesAnswersByTrueAnswer,
         NoNoise,
         TooLittleNoise,
         HalfTheNoise,
+        SomeAnswersExact,
+        BoundsTheNoise,
+        HalvesTheNoiseLater,
+        RestartsTheNoise,
         SharesNoiseBetweenSessions,
         SeedsNoiseByQuestion,
         SharesNoiseBetweenQuestions,
@@ -391,6 +528,20 @@ BROKEN: dict[str, type[NoisyCounts]] = {
         LowBitsTell,
         FailsWithTarget,
         SlowWithTarget,
+    )
+}
+
+
+REPEATING: dict[str, type[NoisyCounts]] = {
+    service.__name__: service
+    for service in (
+        RepeatsFirstAnswer,
+        WholeFirstAnswer,
+        RepeatsFirstOfAll,
+        RepeatsFirstOfTable,
+        SharesAnswersOfTable,
+        SharesStaleAnswers,
+        RepeatsNowAndThen,
     )
 }
 

@@ -181,6 +181,11 @@ class QueriesServiceTable:
     spent: SpentRule | None = None
     suppressed: RefusalRule | None = None  # how a count below the smallest is reported, if not as refused
 
+    @property
+    def requests_per_session(self) -> int:
+        """How many requests open and close a round."""
+        return sum(template is not None for template in (self.open, self.close))
+
     def __post_init__(self) -> None:
         for name in ("rate", "timeout"):
             if not 0 < getattr(self, name) < math.inf:

@@ -24,11 +24,13 @@ from leakgauge.domains.queries.oracle import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
-from leakgauge.domains.queries.remote.budget_probe import (
+from leakgauge.domains.queries.remote.auditor_questions import (
     MOST_QUESTIONS,
     answers_beyond,
     further_questions,
     has_probe,
+    n_pair_sessions,
+    question_pair,
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
@@ -279,6 +281,7 @@ class HttpOracle:
         self._reported = None if adapter.service.spent is None else np.zeros(len(members))
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
+        self._pairs: Transcript = {}  # of the auditor
         self._recorder = TranscriptRecorder(
             members,
             real_valued=rules.real_valued,
@@ -314,12 +317,41 @@ class HttpOracle:
         )
 
     def transcript(self) -> Transcript:
-        """Ask the first round on, beyond its budget, and return all questions and answers."""
-        if self._first is not None and has_probe(self._rules, self.n_rounds, self._seeds[0]):
-            with suppress(IncompleteRun, ReleaseLost):  # no round that counts depends on it
-                self._probe(self._first)
+        """Ask what the auditor wants to know besides; return all questions and answers."""
+        if self._first is not None:
+            with suppress(IncompleteRun, ReleaseLost, BadInput):  # no round that counts depends on it
+                if has_probe(self._rules, self.n_rounds, self._seeds[0]):
+                    self._probe(self._first)
+                self._pairs = self._ask_pairs(self._first)
             self._first = None
-        return self._recorder.columns
+        return {**self._recorder.columns, **self._pairs}
+
+    def _ask_pairs(self, first: Query) -> Transcript:
+        """Ask sessions of their own the first question, with and without a target that it selects."""
+        n, queries = n_pair_sessions(self.n_rounds, self._seeds[0]), question_pair(first, self._table)
+        if not n or queries is None or not self._rules.has_additive_noise(first):
+            return {}
+        resolved = self._table.ask(queries[0])
+        target = int(resolved.targets.argmax())
+        members = np.resize(self._members, (2 * n, self._members.shape[1]))
+        members[:, target] = np.arange(2 * n) % 2 == 1
+        seeds = np.random.default_rng(self._seeds[0]).integers(2**53, size=2 * n).tolist()
+        rounds = self._adapter.open([self._table_values(*one) for one in zip(members, seeds)])
+        try:
+            answers, truths = [], []
+            for query in queries:
+                question = query_values(query, self._adapter.service, self._table.records.id_column)
+                asked, served = self._table.ask(query), self._adapter.ask(rounds, question)
+                answers.append(np.array([one.answer for one in served]).reshape(2 * n, -1))
+                truths.append(np.asarray(asked.total + members @ asked.shifts).reshape(2 * n, -1))
+        finally:
+            self._adapter.finish(rounds)
+        group = int(np.abs(resolved.shifts[target]).argmax())  # to which the target contributes
+        return {
+            "pair_members": members[:, target],
+            "pair_answers": np.stack([one[:, group] for one in answers], axis=1),
+            "pair_truths": np.stack([one[:, group] for one in truths], axis=1),
+        }
 
     def _probe(self, first: Query) -> None:
         """Ask one round until it refuses, or has answered more than its budget can pay for."""
@@ -357,20 +389,20 @@ class HttpOracle:
 
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
-        rounds = self._adapter.open([self._table_values(i) for i in range(self.n_rounds)])
+        rounds = self._adapter.open([self._table_values(*one) for one in zip(self._members, self._seeds)])
         weakref.finalize(self, self._adapter.finish, rounds).atexit = False
         return rounds
 
-    def _table_values(self, i: int) -> PlaceholderValues:
+    def _table_values(self, members: Bits, seed: int) -> PlaceholderValues:
         """Return the placeholder values for the table of a round."""
         ids = self._table.records.ids
-        presence = dict(zip((ids[row] for row in self._table.targets.tolist()), self._members[i].tolist()))
+        presence = dict(zip((ids[row] for row in self._table.targets.tolist()), members.tolist()))
         single = len(presence) == 1
         return {
             "absent": [name for name, present in presence.items() if not present],
             "present": [name for name, present in presence.items() if present],
-            "world": self._adapter.service.worlds[int(self._members[i, 0])] if single else None,
-            "seed": self._seeds[i],
+            "world": self._adapter.service.worlds[int(members[0])] if single else None,
+            "seed": seed,
         }
 
 

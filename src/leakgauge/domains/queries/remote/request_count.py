@@ -33,8 +33,6 @@ class CountedQueriesBlock(QueriesBlock):
     def oracle(self) -> CountedOracle:
         """Return a fresh oracle."""
         oracle = CountedOracle(self.table, self.rules, self.members, self.seed)
-        oracle.requests_per_round = sum(
-            template is not None for template in (self.service.open, self.service.close)
-        )
+        oracle.requests_per_round = self.service.requests_per_session
         oracle.sessions_per_round = int(self.service.open is not None)
         return oracle
