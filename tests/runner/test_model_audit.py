@@ -303,7 +303,7 @@ def test_model_with_classes_in_another_order_is_refused(trained):
     def shifted(given):
         return np.roll(model.predict_proba(given), 1, axis=1)
 
-    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*classes in another order"):
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*these classes in another order"):
         audit((rows, labels, members, shifted))
     assert len(audit((rows, labels, members, shifted), accuracy_check=False)) == 1
 
@@ -324,7 +324,7 @@ def test_two_classes_in_another_order_are_refused(accuracy):
     def swapped(given):
         return model(given)[:, ::-1]
 
-    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*wrong columns: name the classes"):
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*the wrong columns: name the classes"):
         audit((rows, labels, members, swapped))
 
 
@@ -381,16 +381,27 @@ def test_members_and_others_interchanged_are_noted(trained):
     assert any("check whether the two are interchanged" in note for note in result.notes)
 
 
-def test_model_with_features_in_another_order_is_refused():
-    """Ten classes, each with a feature of its own; other features leave nothing but guesses."""
+def test_model_of_many_classes_with_features_in_another_order_is_noted():
+    """Ten classes, each with a feature of its own; other features leave nothing but guesses in any order."""
     rng = np.random.default_rng(2)
     labels = rng.integers(10, size=400)
     rows = rng.normal(size=(400, 10)) * 0.3 + np.eye(10)[labels] * np.arange(1, 11)
     members = np.arange(400) < 200
     model = forest(random_state=1).fit(rows[members], labels[members])
     constant = rows * 0.0 + rows.mean(axis=0)
-    with pytest.raises(BadInput, match="features are in another order"):
-        audit((constant[:, ::-1], labels, members, model))
+    result = audit((constant[:, ::-1], labels, members, model), attacks=["loss_threshold"])
+    assert any("features are in another order" in note for note in result.summary.warnings)
+
+
+def test_classes_named_in_another_order_are_refused(trained):
+    """A model that names its classes, but not in the order of its columns."""
+    rows, labels, members, _ = trained
+    named = np.array(["b", "c", "a"])[labels]
+    model = forest(random_state=1).fit(rows[members], named[members])
+    assert len(audit((rows, named, members, model), attacks=["loss_threshold"])) == 1
+    model.classes_ = np.array(["b", "a", "c"])
+    with pytest.raises(BadInput, match=r"name the classes in the order of the columns \(classes_\)"):
+        audit((rows, named, members, model))
 
 
 def test_model_names_its_classes(trained):

@@ -88,7 +88,8 @@ def audit_model(
         seed: The seed of all random numbers.
         workers: How many shadow models are trained at the same time.
         cache: Keeps trainings in the user's cache folder, so that they are not repeated.
-        accuracy_check: Refuses a model that is wrong about most rows that it was trained on.
+        accuracy_check: Refuses a model whose columns fit the labels of its own training rows far better in
+            another order.
         control: Audits, instead of the model, one trained by `train` after members and others were pooled and
             split anew at random: what attacks find in your model but not there is what distinguishes your
             members from the others.

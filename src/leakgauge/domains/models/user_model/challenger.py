@@ -33,13 +33,9 @@ from leakgauge.domains.models.training.user_trainer import (
     training_records,
 )
 from leakgauge.domains.models.user_model import plan_tables
+from leakgauge.domains.models.user_model.accuracy_check import doubtful_accuracy, require_class_order
 from leakgauge.domains.models.user_model.model_query import ModelAnswers
-from leakgauge.domains.models.user_model.records import (
-    UserModelRecords,
-    doubtful_accuracy,
-    read_records,
-    require_learned,
-)
+from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.tabular_objects import content_digest
@@ -332,7 +328,7 @@ def assemble(
 ) -> Challenger:
     """Make a challenger of records, and of what shadow models are trained by or have predicted."""
     if options.accuracy_check and not options.randomised:  # canaries may have wrong labels
-        require_learned(records, "challenger.model" if options.model else "data")
+        require_class_order(records, "challenger.model" if options.model else "data")
     records, kind = _as_predicted(records, predictions)
     logs, features = records.answers.log_probabilities, records.features
     rows = numbered_rows(len(logs)) if options.recipe is None else scale_features(features)
