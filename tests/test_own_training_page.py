@@ -42,6 +42,13 @@ def test_images_example():
     assert auc(run_block("Conv2d")["found"], "lira") > 0.7
 
 
+def test_checkpoints_example():
+    found = run_block("yield net")["found"]
+    assert auc(found, "lira") > 0.6
+    assert auc(found, "trajectory_likelihood") > 0.6
+    assert found[1].studied["checkpoints"] == 4
+
+
 def test_texts_example():
     assert auc(run_block("CountVectorizer")["found"], "lira") > 0.6
 

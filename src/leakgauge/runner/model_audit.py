@@ -65,6 +65,7 @@ def audit_model(
 
     Args:
         model: A model with `predict_proba`, a torch module, a function of rows, or the path of an ONNX file.
+            A list of models: checkpoints of its training that the attacker sees too, the finished one last.
             None: X holds what the model said, a loss for each record or the probabilities of all classes.
         X_members: The records it was trained on: an array, a data frame of pandas or polars, a list of texts,
             or the path of a CSV or Parquet file.
@@ -74,10 +75,11 @@ def audit_model(
         reference: Records of the attacker that are not in question, as a tuple (X, y).
         train: How the model was trained: a function `fit(X, y, rng)` that returns a model, an estimator or a
             pipeline of scikit-learn, or a tuple of a function that makes a torch module and one that trains
-            it.
+            it. A function may yield the model at each checkpoint.
         shadows: Predictions of models that were trained elsewhere: a dict, or an .npz file, with the array
             `included` (models x rows) and one of `probabilities`, `logits` (models x rows x classes),
-            `true_probabilities` or `losses` (models x rows); rows are members, others, reference.
+            `true_probabilities` or `losses` (models x rows), or `trajectories` (models x rows x checkpoints),
+            losses like those in X; rows are members, others, reference.
         attacks: The attacks, as a plan names them. The default is all that the arguments allow.
         output: What the model returns: "probabilities" or "logits"; found out unless given.
         randomised: Each record was included independently at random with probability one half.

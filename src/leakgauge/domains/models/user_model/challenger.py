@@ -34,7 +34,6 @@ from leakgauge.domains.models.training.user_trainer import (
 )
 from leakgauge.domains.models.user_model import plan_tables
 from leakgauge.domains.models.user_model.accuracy_check import doubtful_accuracy, require_class_order
-from leakgauge.domains.models.user_model.model_query import ModelAnswers
 from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
@@ -248,11 +247,11 @@ class Challenger(ChallengerDefaults):
             )
         # where membership was randomised, the number of members is a secret too
         n_members = self.n_targets // 2 if self.options.randomised else int(self.members.sum())
-        trainer = self.trainer
+        trainer = None if self.trainer is None else self.trainer.prepare(PLAIN_TRAINING, max(n_members, 1))
         return kinds[name](
             reference=self._examples(self.records.membership.reference),
             n_members=n_members,
-            trainer=None if trainer is None else trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            trainer=trainer,
             targets=self._examples(~self.records.membership.reference),
             shadows=self.shadows,
             rows_are_numbered=self.options.recipe is None,
@@ -264,8 +263,10 @@ class Challenger(ChallengerDefaults):
         if not self.records.checkpoints:
             raise BadInput(
                 "knowledge 'checkpoints': the losses at checkpoints of the training are not given; name "
-                "their columns: data.losses"
+                "their columns (data.losses), or a list of models, the finished one last (challenger.model)"
             )
+        if self.options.train is not None:  # whether it gives as many is seen when it trains
+            return
         models = () if self.shadows is None else self.shadows.models
         n = len(self.records.checkpoints)
         if not models or not all(
@@ -273,7 +274,8 @@ class Challenger(ChallengerDefaults):
         ):
             raise BadInput(
                 f"knowledge 'checkpoints': shadow models are compared at the same {n} checkpoints; bring "
-                "their losses in challenger.shadows, as the array trajectories (models x rows x checkpoints)"
+                "their losses (challenger.shadows) as the array trajectories, models x rows x checkpoints, "
+                "or training code that yields a model at each of them (challenger.train)"
             )
 
     def _blind(self) -> Any:
@@ -403,19 +405,18 @@ def _as_predicted(
         if not predictions.are_losses:
             raise BadInput("challenger.shadows: the model has losses; give those of the shadow models too")
         logs = -records.losses[:, None]
-        records = replace(records, checkpoints=tuple(map(_of_true_class, records.checkpoints)))
+    seen = [true_class_answers(one.log_probabilities, records.labels) for one in records.checkpoints]
+    narrow = slice(1 if kind == "other" else None)
     return replace(
         records,
+        checkpoints=tuple(
+            replace(one, log_probabilities=two[:, narrow]) for one, two in zip(records.checkpoints, seen)
+        ),
         answers=replace(answers, log_probabilities=logs),
         labels=np.zeros_like(records.labels),
         classes_known=False,
         groups=_label_groups(records) | dict(records.groups),
     ), kind
-
-
-def _of_true_class(answers: ModelAnswers) -> ModelAnswers:
-    """Negated losses alone, which are in the first column."""
-    return replace(answers, log_probabilities=answers.log_probabilities[:, :1])
 
 
 def _label_groups(records: UserModelRecords) -> dict[str, CategoricalColumn]:

@@ -28,6 +28,7 @@ from leakgauge.support.tabular import open_table_file
 from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
 
 WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base_ratio")
+WITH_CHECKPOINTS = "trajectory_likelihood"
 WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
 _MOSTLY_DIFFERENT = 0.9  # share of different rows from which a row in both parts is no coincidence
 OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"}
@@ -74,15 +75,18 @@ def prepare_model_audit(
     )
     training = None if train is None else training_of(train, "train")
     order = stream(seed, Role.DATA).permutation(sum(count_rows(part.X) for part in parts))
-    records = _records(model, parts, table, order)
-    shared = _shared_rows(parts[0], parts[1])
     predictions = None
     if shadows is not None:
         predictions = _reordered(read_shadow_predictions(shadows, order.size), order)
+    losses_of_epochs = predictions is not None and predictions.kind == "trajectories"
+    records = _records(model, parts, table, order, losses_of_epochs)
+    shared = _shared_rows(parts[0], parts[1])
     notes = [*membership_notes("records in memory", table, records), *shared]
     challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
     with_shadows = train is not None or shadows is not None
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
+    if records.checkpoints and (train is not None or losses_of_epochs):
+        attacks = (*attacks, WITH_CHECKPOINTS)
     if table.control:
         return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
@@ -123,7 +127,10 @@ def _pair(given: Any, name: str) -> tuple[Any, Any]:
 
 
 def _model_name(model: Any) -> str | None:
-    return None if model is None else model if isinstance(model, str) else type(model).__name__
+    if model is None or isinstance(model, str):
+        return model
+    last = model[-1] if isinstance(model, list | tuple) and model else model  # checkpoints
+    return type(last).__name__
 
 
 def _part(name: str, X: Any, y: Any) -> Part:
@@ -152,7 +159,7 @@ def _part_of_file(name: str, path: Path, y: Any) -> Part:
 
 
 def _records(
-    model: Any, parts: Sequence[Part], table: UserModelChallengerTable, order: Ints
+    model: Any, parts: Sequence[Part], table: UserModelChallengerTable, order: Ints, losses_of_epochs: bool
 ) -> UserModelRecords:
     """All records in random order, so that no position says who is a member."""
     X = take_rows(join_rows([part.X for part in parts]), order)
@@ -162,17 +169,18 @@ def _records(
         raise BadInput("y: give labels for all rows, or for none")
     membership = _membership(parts, order)
     if model is None:
-        return _said(X, y, membership, order)
+        return _said(X, y, membership, losses_of_epochs)
     if y is None:
         raise BadInput("y_members: a model is compared with the true classes; give them")
+    several = isinstance(model, list | tuple)
     for part in parts:
-        if part.columns:
-            model_query.require_column_order(model, part.columns, f"X_{part.name}")
-    raw, identity = _query(model, X)
-    where = f"model of type {_model_name(model)}" if not isinstance(model, str) else f"model = {model!r}"
-    answers = model_query.from_outputs(raw.outputs, order.size, where, table.output, raw.usual)
-    labels, names = class_positions(y, answers.log_probabilities.shape[1], raw.classes)
-    said = content_digest(answers.log_probabilities)
+        for one in model if several else [model]:
+            if part.columns:
+                model_query.require_column_order(one, part.columns, f"X_{part.name}")
+    seen, classes, identity = _query(model, X, table)
+    answers = seen[-1]
+    labels, names = class_positions(y, answers.log_probabilities.shape[1], classes)
+    said = " ".join(content_digest(one.log_probabilities) for one in seen)
     return UserModelRecords(
         membership=membership,
         labels=labels,
@@ -181,6 +189,7 @@ def _records(
         classes_known=True,
         class_names=names,
         digest=sha256(f"{identity} {said} {content_digest(membership.members)}".encode()).hexdigest(),
+        checkpoints=tuple(seen) if several else (),
     )
 
 
@@ -190,7 +199,10 @@ def _membership(parts: Sequence[Part], order: Ints) -> FileMembership:
     return FileMembership((kinds == "members")[~reference], reference)
 
 
-def _query(model: Any, X: Any) -> tuple[model_query.RawModelOutputs, str]:
+def _query(
+    model: Any, X: Any, table: UserModelChallengerTable
+) -> tuple[list[model_query.ModelAnswers], Sequence[Any] | None, str]:
+    """The answers of the model at all of its checkpoints, its classes, and what identifies it."""
     if isinstance(model, str | Path):
         path = Path(model)
         if path.suffix != model_query.ONNX_SUFFIX:
@@ -199,32 +211,46 @@ def _query(model: Any, X: Any) -> tuple[model_query.RawModelOutputs, str]:
         if not path.is_file():
             raise BadInput(f"model = {str(model)!r}: there is no such file; check the path")
         rows = np.asarray(X, dtype=np.float64)
-        return model_query.query_onnx_file(path, rows, "model"), sha256(path.read_bytes()).hexdigest()
-    return model_query.query_in_memory(model, X, "model"), type(model).__name__
+        raw = model_query.query_onnx_file(path, rows, "model")
+        answers = model_query.from_outputs(raw.outputs, len(rows), f"model = {str(model)!r}", table.output)
+        return [answers], raw.classes, sha256(path.read_bytes()).hexdigest()
+    where = f"model of type {_model_name(model)}"
+    seen, classes = model_query.query_checkpoints(model, X, where, table.output)
+    return seen, classes, type(model).__name__
 
 
-def _said(X: Any, y: Any, membership: FileMembership, order: Ints) -> UserModelRecords:
-    """Without a model, X is what it said: a loss for each record, or the probabilities of all classes."""
+def _said(X: Any, y: Any, membership: FileMembership, losses_of_epochs: bool) -> UserModelRecords:
+    """Without a model, X is what it said: a loss for each record, or the probabilities of all classes.
+
+    Beside trajectories of shadow models it is the losses at their checkpoints, of which the last is the
+    model.
+    """
     try:
         values = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput("X_members: without a model these are losses or probabilities: numbers") from None
     if not np.isfinite(values).all():
         raise BadInput("X_members: without a model these are losses or probabilities, all of them finite")
-    if values.ndim == 1:
+    checkpoints: tuple[model_query.ModelAnswers, ...] = ()
+    if losses_of_epochs and values.ndim == 2:
+        kind = loss_kind(values, None)
+        checkpoints = tuple(model_query.from_losses(one, "losses", kind) for one in values.T)
+        answers, labels = checkpoints[-1], np.zeros(len(values), dtype=np.int64)
+    elif values.ndim == 1:
         answers = model_query.from_losses(values, "losses", loss_kind(values, None))
-        labels = np.zeros(order.size, dtype=np.int64)
+        labels = np.zeros(len(values), dtype=np.int64)
     elif y is None:
         raise BadInput("y_members: give the true class of each record beside the probabilities")
     else:
-        answers = model_query.from_outputs(values, order.size, "X_members", "probabilities")
+        answers = model_query.from_outputs(values, len(values), "X_members", "probabilities")
         labels = class_positions(y, values.shape[1], None)[0]
     return UserModelRecords(
         membership=membership,
         labels=labels,
         answers=answers,
         features=None,
-        classes_known=values.ndim == 2,
+        classes_known=values.ndim == 2 and not checkpoints,
+        checkpoints=checkpoints,
         digest=sha256(f"{content_digest(values)} {content_digest(membership.members)}".encode()).hexdigest(),
     )
 

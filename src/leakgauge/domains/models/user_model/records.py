@@ -241,12 +241,12 @@ def read_records(
             checkpoints = _checkpoints_in_file(columns, data)
             names: tuple[Any, ...] = ()
         else:
-            given, checkpoints = _feature_names(columns, data), ()
+            given = _feature_names(columns, data)
             rows = columns.matrix(given, "features")
             assert data.label is not None
             true = columns.labels(data.label)
             queried = model_query.query_model(challenger.model, challenger.output, rows, given, folder)
-            answers = queried.answers
+            answers, checkpoints = queried.answers, queried.checkpoints
             labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
         called = None if data.name is None else columns.names(data.name)
