@@ -1,7 +1,7 @@
 """The audit of a finished model given as an object, without a plan and without a run folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,6 +20,7 @@ from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
 from leakgauge.summary import RunResult, apply_controls, doubts, summarise_run
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
+from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
@@ -31,6 +32,12 @@ ARGUMENTS = (  # what the keys of a plan are called here
     ("challenger.train (your own code) or challenger.recipe", "train"),
     ("raise challenger.reference, or mark rows as reference", "give reference=(X, y)"),
     ("challenger.", ""),
+)
+EXPOSURE_ARGUMENTS = (
+    ("challenger.exposure_", ""),
+    ("challenger.targets.names", "targets"),
+    ("records are named by data.name", "records are called as names says, or members 0, others 0, ..."),
+    ("challenger.train, or challenger.recipe (both need challenger.model)", "train"),
 )
 LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
@@ -46,6 +53,8 @@ def audit_model(
     train: Any = None,
     shadows: Mapping[str, Any] | str | Path | None = None,
     attacks: Sequence[Mapping[str, Any] | str] | None = None,
+    names: str | Sequence[Any] | None = None,
+    groups: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     output: str | None = None,
     randomised: bool = False,
     epsilon: float | None = None,
@@ -81,6 +90,10 @@ def audit_model(
             `true_probabilities` or `losses` (models x rows), or `trajectories` (models x rows x checkpoints),
             losses like those in X; rows are members, others, reference.
         attacks: The attacks, as a plan names them. The default is all that the arguments allow.
+        names: What identifies records, for their owner alone (`expose` of the result): a column of X, which
+            is then no feature, or a tuple of the names of members, others and reference.
+        groups: By what exposure is shown, and within what a control splits records: columns of X, which stay
+            features, or a dict of tuples of the values of members, others and reference.
         output: What the model returns: "probabilities" or "logits"; found out unless given.
         randomised: Each record was included independently at random with probability one half.
         epsilon: The promised epsilon; needs `randomised`.
@@ -119,6 +132,8 @@ def audit_model(
             reference=reference,
             train=train,
             shadows=Path(shadows) if isinstance(shadows, str) else shadows,
+            names=names,
+            groups=groups,
             seed=convert_value(int, seed, "seed"),
             options=options,
         )
@@ -126,7 +141,29 @@ def audit_model(
         plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
         (audit,) = plan.audits
         played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
-    return judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+    found = judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+    return found if control else replace(found, exposure=_Exposure(challenger, domain.name))
+
+
+@dataclass(frozen=True, eq=False)
+class _Exposure:
+    """Computes how exposed the records of a finished model are."""
+
+    challenger: Any
+    domain: str
+
+    def __call__(
+        self,
+        *,
+        out: str | Path | None,
+        targets: Sequence[str | int] | None,
+        shadows: int,
+        workers: int,
+    ) -> Any:
+        check_engine("local", workers, None)
+        with naming_arguments(*EXPOSURE_ARGUMENTS, *ARGUMENTS):
+            chosen = self.challenger.with_exposure(targets, shadows)
+            return result_views().expose_records(chosen, self.domain, AUDIT, out, workers)
 
 
 def _play(

@@ -37,8 +37,9 @@ from leakgauge.domains.models.user_model.accuracy_check import doubtful_accuracy
 from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
+from leakgauge.support.table_reader import convert_value
 from leakgauge.support.tabular_objects import content_digest
-from leakgauge.support.target_choice import rows_by_name
+from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
 CLEAR_ADVANTAGE = 0.1  # of an attacker without the model, from which it is named
 
@@ -171,8 +172,14 @@ class Challenger(ChallengerDefaults):
             "others": np.array([right[~self.members].mean()]),
         }
 
+    def with_exposure(self, targets: Sequence[str | int] | None, shadows: int) -> "Challenger":
+        """The same, whose exposure is stated for some records by name, by so many shadow models."""
+        named = None if targets is None else TargetChoice(names=tuple(targets))
+        number = convert_value(int, shadows, "shadows")
+        return replace(self, options=replace(self.options, targets=named, exposure_shadows=number))
+
     def exposed_records(self) -> ExposedRecords:
-        """All rows of the file, the attacker's included; without names, their numbers, counted from 0."""
+        """All records, the attacker's included; without names, their numbers in the file, counted from 0."""
         if self.trainer is None and self.shadows is None:
             raise BadInput(
                 "exposure of records needs shadow models, which are trained like the model; say how it was "

@@ -1,7 +1,7 @@
 """The audit of a finished model in memory: records and model as Python objects, or as files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from leakgauge.domains.models.user_model.records import (
     RecordsFile,
     UserModelRecords,
     class_positions,
+    distinct_names,
+    group_column,
     loss_kind,
 )
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger
@@ -31,17 +33,23 @@ WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmi
 WITH_CHECKPOINTS = "trajectory_likelihood"
 WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
 _MOSTLY_DIFFERENT = 0.9  # share of different rows from which a row in both parts is no coincidence
+_MISSING = ("nan", "NaT", "<NA>")  # what missing values of pandas look like
 OPTIMAL = {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"}
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Records of one kind: X, and y or nothing; ``columns`` are those of a file."""
+    """Records of one kind: X, and y or nothing; ``columns`` are those of a file.
+
+    ``names`` identify records, or their numbers do; ``groups`` are values of each record.
+    """
 
     name: str
     X: Any
     y: Any
     columns: tuple[str, ...] = ()
+    names: Sequence[str | None] | None = None
+    groups: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not count_rows(self.X):
@@ -52,6 +60,13 @@ class Part:
                 "row needs one"
             )
 
+    @property
+    def record_names(self) -> Sequence[str | None]:
+        """The names of the records; without them what they are and their numbers, counted from 0."""
+        if self.names is not None:
+            return self.names
+        return [f"{self.name} {row}" for row in range(count_rows(self.X))]
+
 
 def prepare_model_audit(
     model: Any,
@@ -61,12 +76,16 @@ def prepare_model_audit(
     reference: tuple[Any, Any] | None,
     train: Any,
     shadows: Mapping[str, Any] | Path | None,
+    names: Any = None,
+    groups: Any = None,
     seed: int,
     options: dict[str, Any],
 ) -> tuple[Challenger | ResplitChallenger, tuple[dict[str, Any] | str, ...]]:
     """Set up the audit, and name the attacks that it can play by default."""
     named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
-    parts = [_part(name, *_pair(given, name)) for name, given in named.items()]
+    column, columns = names if isinstance(names, str) else None, _column_names(groups)
+    parts = [_part(name, *_pair(given, name), column, columns) for name, given in named.items()]
+    parts = _with_values(parts, names, groups)
     table = UserModelChallengerTable(
         model=_model_name(model),
         train=None if train is None else "train",
@@ -82,7 +101,7 @@ def prepare_model_audit(
     records = _records(model, parts, table, order, losses_of_epochs)
     shared = _shared_rows(parts[0], parts[1])
     notes = [*membership_notes("records in memory", table, records), *shared]
-    challenger = assemble(records, table, training=training, predictions=predictions, notes=notes)
+    challenger = assemble(records, table, training=training, predictions=predictions, notes=notes, seed=seed)
     with_shadows = train is not None or shadows is not None
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
     if records.checkpoints and (train is not None or losses_of_epochs):
@@ -90,6 +109,40 @@ def prepare_model_audit(
     if table.control:
         return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
+
+
+def _with_values(parts: Sequence[Part], names: Any, groups: Any) -> list[Part]:
+    """The parts with the names and groups that are given as values, not as columns."""
+    called = None if names is None or isinstance(names, str) else _for_each(parts, names, "names")
+    found = {}
+    if isinstance(groups, Mapping):
+        found = {str(name): _for_each(parts, values, f"groups: {name!r}") for name, values in groups.items()}
+    return [
+        replace(
+            part,
+            names=part.names if called is None else called[place],
+            groups={**part.groups, **{name: values[place] for name, values in found.items()}},
+        )
+        for place, part in enumerate(parts)
+    ]
+
+
+def _for_each(parts: Sequence[Part], values: Any, where: str) -> list[list[str | None]]:
+    """Values given for the records of each part."""
+    sizes = [count_rows(part.X) for part in parts]
+    if not isinstance(values, list | tuple) or [np.ndim(one) and len(one) for one in values] != sizes:
+        kinds = ", ".join(f"{size} {part.name}" for size, part in zip(sizes, parts))
+        raise BadInput(f"{where}: must be a tuple with the values of {kinds}, or name a column of X")
+    return [[_text(value) for value in one] for one in values]
+
+
+def _without(X: Any, name: str) -> Any:
+    return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name)
+
+
+def _text(value: Any) -> str | None:
+    text = str(value)
+    return None if value is None or text in _MISSING else text
 
 
 def _shared_rows(members: Part, others: Part) -> list[str]:
@@ -133,29 +186,56 @@ def _model_name(model: Any) -> str | None:
     return type(last).__name__
 
 
-def _part(name: str, X: Any, y: Any) -> Part:
-    """Read a file, and take labels out of a data frame, where ``y`` names their column."""
+def _column_names(groups: Any) -> tuple[str, ...]:
+    """The columns that are groups; none where values are given."""
+    if groups is None or isinstance(groups, Mapping):
+        return ()
+    return (groups,) if isinstance(groups, str) else tuple(groups)
+
+
+def _part(name: str, X: Any, y: Any, names: str | None, groups: Sequence[str]) -> Part:
+    """Read a file, or take columns out of a data frame, where ``y`` and ``names`` are columns."""
     if isinstance(X, str | Path):
-        return _part_of_file(name, Path(X), y)
-    if isinstance(y, str):
-        if not hasattr(X, "columns") or y not in list(X.columns):
-            raise BadInput(f"y_{name}: {y!r} is no column of X_{name}; give labels, or the name of a column")
-        labels = np.asarray(X[y])
-        return Part(name, X.drop(columns=[y]) if hasattr(X, "iloc") else X.drop(y), labels)
-    return Part(name, X, None if y is None else np.asarray(y))
+        return _part_of_file(name, Path(X), y, names, groups)
+    wanted = {"y": [y] if isinstance(y, str) else [], "names": [names] if names else [], "groups": groups}
+    for where, columns in wanted.items():
+        for column in columns:
+            if not hasattr(X, "columns") or column not in list(X.columns):
+                about = f"y_{name}" if where == "y" else where
+                values = "labels" if where == "y" else "a tuple of the values of each part"
+                raise BadInput(
+                    f"{about}: {column!r} is no column of X_{name}; give {values}, or the name of a column"
+                )
+    labels = np.asarray(X[y]) if isinstance(y, str) else None if y is None else np.asarray(y)
+    texts = {column: [_text(value) for value in X[column]] for column in (*wanted["names"], *groups)}
+    for column in (*wanted["y"], *wanted["names"]):
+        X = _without(X, column)
+    called = None if names is None else texts[names]
+    return Part(name, X, labels, names=called, groups={column: texts[column] for column in groups})
 
 
-def _part_of_file(name: str, path: Path, y: Any) -> Part:
+def _part_of_file(name: str, path: Path, y: Any, names: str | None, groups: Sequence[str]) -> Part:
     if not isinstance(y, str):
         raise BadInput(f"y_{name}: X_{name} is a file; name its column of labels")
     if not path.is_file():
         raise BadInput(f"X_{name}: there is no file {str(path)!r}; check the path")
     with open_table_file(path, f"X_{name}") as (connection, types):
         columns = RecordsFile(connection, types, path)
-        if y not in types:
-            raise BadInput(f"y_{name}: {path.name} has no column {y!r}; it has {', '.join(list(types)[:20])}")
-        features = [column for column in types if column != y]
-        return Part(name, columns.matrix(features, "features"), columns.labels(y), tuple(features))
+        for about, wanted in ((f"y_{name}", [y]), ("names", [names] if names else []), ("groups", groups)):
+            for column in wanted:
+                if column not in types:
+                    known = ", ".join(list(types)[:20])
+                    raise BadInput(f"{about}: {path.name} has no column {column!r}; it has {known}")
+        texts = [column for column in groups if not columns.holds_numbers(column)]  # cannot be features
+        features = [column for column in types if column not in (y, names, *texts)]
+        return Part(
+            name,
+            columns.matrix(features, "features"),
+            columns.labels(y),
+            tuple(features),
+            None if names is None else columns.texts(names, "name"),
+            {column: columns.texts(column, "group") for column in groups},
+        )
 
 
 def _records(
@@ -168,8 +248,17 @@ def _records(
     if known and len(known) != len(parts):
         raise BadInput("y: give labels for all rows, or for none")
     membership = _membership(parts, order)
+    called: list[str | None] = [one for part in parts for one in part.record_names]
+    about: dict[str, Any] = {
+        "membership": membership,
+        "names": distinct_names([called[place] for place in order], "names"),
+        "groups": {
+            name: group_column(np.concatenate([_objects(part.groups[name]) for part in parts])[order])
+            for name in parts[0].groups
+        },
+    }
     if model is None:
-        return _said(X, y, membership, losses_of_epochs)
+        return _said(X, y, about, losses_of_epochs)
     if y is None:
         raise BadInput("y_members: a model is compared with the true classes; give them")
     several = isinstance(model, list | tuple)
@@ -182,7 +271,7 @@ def _records(
     labels, names = class_positions(y, answers.log_probabilities.shape[1], classes)
     said = " ".join(content_digest(one.log_probabilities) for one in seen)
     return UserModelRecords(
-        membership=membership,
+        **about,
         labels=labels,
         answers=answers,
         features=X,
@@ -219,7 +308,11 @@ def _query(
     return seen, classes, type(model).__name__
 
 
-def _said(X: Any, y: Any, membership: FileMembership, losses_of_epochs: bool) -> UserModelRecords:
+def _objects(values: Sequence[str | None]) -> Any:
+    return np.array(values, dtype=object)
+
+
+def _said(X: Any, y: Any, about: Mapping[str, Any], losses_of_epochs: bool) -> UserModelRecords:
     """Without a model, X is what it said: a loss for each record, or the probabilities of all classes.
 
     Beside trajectories of shadow models it is the losses at their checkpoints, of which the last is the
@@ -244,14 +337,15 @@ def _said(X: Any, y: Any, membership: FileMembership, losses_of_epochs: bool) ->
     else:
         answers = model_query.from_outputs(values, len(values), "X_members", "probabilities")
         labels = class_positions(y, values.shape[1], None)[0]
+    members = about["membership"].members
     return UserModelRecords(
-        membership=membership,
+        **about,
         labels=labels,
         answers=answers,
         features=None,
         classes_known=values.ndim == 2 and not checkpoints,
         checkpoints=checkpoints,
-        digest=sha256(f"{content_digest(values)} {content_digest(membership.members)}".encode()).hexdigest(),
+        digest=sha256(f"{content_digest(values)} {content_digest(members)}".encode()).hexdigest(),
     )
 
 

@@ -1,6 +1,6 @@
 """The records of an audit of the user's model: who is a member, the true classes, and the model's answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -115,20 +115,11 @@ class RecordsFile:
 
     def groups(self, names: Sequence[str]) -> dict[str, CategoricalColumn]:
         """Columns of texts or numbers as groups; a missing value is a group of its own."""
-        return {
-            name: categorical(text or "(missing)" for text in self.texts(name, "group")) for name in names
-        }
+        return {name: group_column(self.texts(name, "group")) for name in names}
 
     def names(self, name: str) -> tuple[str, ...]:
         """The names of the records, all of them different."""
-        texts = [text or "" for text in self.texts(name, "name")]
-        if len(set(texts)) < len(texts) or "" in texts:
-            raise BadInput(
-                f"data.name: {name!r} is empty in {texts.count('')} rows, and has {len(set(texts))} "
-                f"different values in {len(texts)} rows; name a column that identifies records, or leave it "
-                "out"
-            )
-        return tuple(texts)
+        return distinct_names(self.texts(name, "name"), f"data.name: {name!r}")
 
     def membership(self, name: str) -> FileMembership:
         """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
@@ -147,6 +138,22 @@ class RecordsFile:
                 f"data.member: {name!r} marks {n_in} members and {n_out} non-members; an audit needs both"
             )
         return FileMembership(members[~reference], reference)
+
+
+def distinct_names(values: Iterable[str | None], where: str) -> tuple[str, ...]:
+    """The names of records, each of them another one."""
+    texts = [text or "" for text in values]
+    if len(set(texts)) < len(texts) or "" in texts:
+        raise BadInput(
+            f"{where} is empty in {texts.count('')} rows, and has {len(set(texts))} different values in "
+            f"{len(texts)} rows; name a column that identifies records, or leave it out"
+        )
+    return tuple(texts)
+
+
+def group_column(values: Iterable[str | None]) -> CategoricalColumn:
+    """Texts as groups; a missing value is a group of its own."""
+    return categorical(text or "(missing)" for text in values)
 
 
 def _quoted(name: str) -> str:
