@@ -32,7 +32,10 @@ ARGUMENTS = (  # what the keys of a plan are called here
     ("challenger.train (your own code) or challenger.recipe", "train"),
     ("raise challenger.reference, or mark rows as reference", "give reference=(X, y)"),
     ("challenger.", ""),
+    ("data.label: ", "y: "),
+    ("accuracy_check = false", "accuracy_check=False"),
 )
+ROWS = ("(counted from 0)", "(counted from 0, members first, then others)")
 EXPOSURE_ARGUMENTS = (
     ("challenger.exposure_", ""),
     ("challenger.targets.names", "targets"),
@@ -125,18 +128,19 @@ def audit_model(
         "control": convert_value(bool, control, "control"),
     }
     with naming_arguments(*ARGUMENTS):
-        challenger, usual = prepare(
-            model,
-            (X_members, y_members),
-            (X_others, y_others),
-            reference=reference,
-            train=train,
-            shadows=Path(shadows) if isinstance(shadows, str) else shadows,
-            names=names,
-            groups=groups,
-            seed=convert_value(int, seed, "seed"),
-            options=options,
-        )
+        with naming_arguments(ROWS):
+            challenger, usual = prepare(
+                model,
+                (X_members, y_members),
+                (X_others, y_others),
+                reference=reference,
+                train=train,
+                shadows=Path(shadows) if isinstance(shadows, str) else shadows,
+                names=names,
+                groups=groups,
+                seed=convert_value(int, seed, "seed"),
+                options=options,
+            )
         table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
         plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
         (audit,) = plan.audits

@@ -77,6 +77,11 @@ def _training_call(value: Any, where: str) -> TrainingCall:
         raise BadInput(f"{where}: this is the class {value.__name__}; give an instance of it, or {FORMS}")
     if isinstance(value, tuple) and len(value) == 2 and all(map(callable, value)):
         return _TorchTraining(*value)
+    if model_query.is_torch_module(value):
+        raise BadInput(
+            f"{where}: this is a torch module ({type(value).__name__}), which does not say how it was "
+            "trained; give a tuple of a function that makes one and a function fit(module, X, y, rng)"
+        )
     if hasattr(value, "fit") and hasattr(value, "predict_proba"):
         return _EstimatorTraining(value)
     if hasattr(value, "fit"):

@@ -85,7 +85,7 @@ def prepare_model_audit(
     named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
     column, columns = names if isinstance(names, str) else None, _column_names(groups)
     parts = [_part(name, *_pair(given, name), column, columns) for name, given in named.items()]
-    parts = _with_values(parts, names, groups)
+    parts = _with_values([parts[0], *(_like(parts[0], part) for part in parts[1:])], names, groups)
     table = UserModelChallengerTable(
         model=_model_name(model),
         train=None if train is None else "train",
@@ -109,6 +109,29 @@ def prepare_model_audit(
     if table.control:
         return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
+
+
+def _like(first: Part, other: Part) -> Part:
+    """Other rows with their columns in the order of the first ones; others than these are refused."""
+    columns = [part.columns or list(getattr(part.X, "columns", ())) for part in (first, other)]
+    if set(columns[0]) != set(columns[1]):
+        apart = sorted(map(str, set(columns[0]) ^ set(columns[1])))
+        raise BadInput(
+            f"X_{other.name}: its columns are not those of X_{first.name}; only one of the two has "
+            f"{', '.join(apart[:5])}"
+        )
+    shapes = [np.shape(part.X)[1:] for part in (first, other) if hasattr(part.X, "shape")]
+    if len(shapes) == 2 and shapes[0] != shapes[1]:
+        raise BadInput(
+            f"X_{other.name}: rows of shape {shapes[1]}, and those of X_{first.name} have {shapes[0]}; give "
+            "the same features"
+        )
+    if list(columns[0]) == list(columns[1]):
+        return other
+    if not other.columns:
+        return replace(other, X=other.X[list(columns[0])])
+    places = [other.columns.index(column) for column in columns[0]]
+    return replace(other, X=other.X[:, places], columns=tuple(columns[0]))
 
 
 def _with_values(parts: Sequence[Part], names: Any, groups: Any) -> list[Part]:
@@ -241,24 +264,27 @@ def _part_of_file(name: str, path: Path, y: Any, names: str | None, groups: Sequ
 def _records(
     model: Any, parts: Sequence[Part], table: UserModelChallengerTable, order: Ints, losses_of_epochs: bool
 ) -> UserModelRecords:
-    """All records in random order, so that no position says who is a member."""
-    X = take_rows(join_rows([part.X for part in parts]), order)
+    """All records in random order, so that no position says who is a member.
+
+    They are read in the order given, so that messages count rows as the caller does.
+    """
+    X = join_rows([part.X for part in parts])
     known = [part.y for part in parts if part.y is not None]
-    y = np.concatenate([np.asarray(one, dtype=object) for one in known])[order] if known else None
+    y = np.concatenate([np.asarray(one, dtype=object) for one in known]) if known else None
     if known and len(known) != len(parts):
         raise BadInput("y: give labels for all rows, or for none")
     membership = _membership(parts, order)
-    called: list[str | None] = [one for part in parts for one in part.record_names]
+    called = distinct_names([one for part in parts for one in part.record_names], "names")
     about: dict[str, Any] = {
         "membership": membership,
-        "names": distinct_names([called[place] for place in order], "names"),
+        "names": tuple(called[place] for place in order),
         "groups": {
             name: group_column(np.concatenate([_objects(part.groups[name]) for part in parts])[order])
             for name in parts[0].groups
         },
     }
     if model is None:
-        return _said(X, y, about, losses_of_epochs)
+        return _in_order(_said(X, y, about, losses_of_epochs), order)
     if y is None:
         raise BadInput("y_members: a model is compared with the true classes; give them")
     several = isinstance(model, list | tuple)
@@ -270,7 +296,7 @@ def _records(
     answers = seen[-1]
     labels, names = class_positions(y, answers.log_probabilities.shape[1], classes)
     said = " ".join(content_digest(one.log_probabilities) for one in seen)
-    return UserModelRecords(
+    records = UserModelRecords(
         **about,
         labels=labels,
         answers=answers,
@@ -279,6 +305,22 @@ def _records(
         class_names=names,
         digest=sha256(f"{identity} {said} {content_digest(membership.members)}".encode()).hexdigest(),
         checkpoints=tuple(seen) if several else (),
+    )
+    return _in_order(records, order)
+
+
+def _in_order(records: UserModelRecords, order: Ints) -> UserModelRecords:
+    """Rows in another order: labels, features and answers; the rest has it already."""
+
+    def taken(answers: model_query.ModelAnswers) -> model_query.ModelAnswers:
+        return replace(answers, log_probabilities=answers.log_probabilities[order])
+
+    return replace(
+        records,
+        labels=records.labels[order],
+        answers=taken(records.answers),
+        features=None if records.features is None else take_rows(records.features, order),
+        checkpoints=tuple(map(taken, records.checkpoints)),
     )
 
 

@@ -171,7 +171,7 @@ def query_in_memory(model: Any, rows: Any, where: str) -> RawModelOutputs:
     if isinstance(model, type):
         raise BadInput(f"{where}: this is the class {model.__name__}; name a model that was trained")
     try:
-        if _is_torch_module(model):
+        if is_torch_module(model):
             return RawModelOutputs(query_torch_module(model, rows), usual="logits")
         if hasattr(model, "predict_proba"):
             return RawModelOutputs(model.predict_proba(rows), getattr(model, "classes_", None))
@@ -203,7 +203,8 @@ def _described(rows: Any) -> str:
     return f"{count_rows(rows)} rows{width}"
 
 
-def _is_torch_module(model: Any) -> bool:
+def is_torch_module(model: Any) -> bool:
+    """Whether something is a torch module; torch is not imported for that."""
     torch = sys.modules.get("torch")  # a torch module exists only if torch was imported
     return torch is not None and isinstance(model, torch.nn.Module)
 
