@@ -38,8 +38,22 @@ def test_forest_example():
     assert auc(result, "rmia") > 0.9
 
 
+def test_records_at_risk_example():
+    before = run_block("forest.html")
+    exposed = run_block('expose(out="records"', **before)["exposure"]
+    assert set(exposed.exposure.names.tolist()) == {f"patient {number}" for number in range(600)}
+    assert Path("records/exposure.csv").stat().st_mode & 0o077 == 0
+
+
 def test_images_example():
     assert auc(run_block("Conv2d")["found"], "lira") > 0.7
+
+
+def test_checkpoints_example():
+    found = run_block("yield net")["found"]
+    assert auc(found, "lira") > 0.6
+    assert auc(found, "trajectory_likelihood") > 0.6
+    assert found[1].studied["checkpoints"] == 4
 
 
 def test_texts_example():

@@ -107,6 +107,26 @@ def expose_plan(plan: Plan, options: EngineOptions | None = None) -> list[AuditE
         return [_expose_audit(audit, plan, specs[audit.domain], advance, engine) for audit in able]
 
 
+def expose_challenger(challenger: Any, domain: str, name: str, workers: int) -> AuditExposure:
+    """Compute the exposure of the records of a challenger in memory; ``name`` is that of its audit."""
+    declared = catalog.get_domain(domain)
+    spec = declared.exposure
+    assert spec is not None
+
+    def on_workers(engine: Engine, task: Task, items: Sequence[Any]) -> list[Any]:
+        results = dict(engine.load_task(task)(items))
+        return [results[position] for position in range(len(items))]
+
+    with ExitStack() as stack:
+        advance = stack.enter_context(progress_bar(len(spec.steps), unit="steps"))
+        stack.enter_context(single_threaded())
+        if workers > 1:
+            engine = stack.enter_context(open_engine("local", workers))
+            stack.enter_context(use_parallel_map(partial(on_workers, engine)))
+        exposure = declared.exposure_function(spec, lambda step: advance(f"{name}: {step}", 1))(challenger)
+    return AuditExposure(name, domain, exposure, challenger.digest)
+
+
 def _expose_audit(
     audit: Audit, plan: Plan, spec: ExposureSpec, advance: Advance, engine: Engine | None
 ) -> AuditExposure:
@@ -162,9 +182,9 @@ def expose_query_log(
 
 
 def refuse_run(folder: Path) -> None:
-    """Stop if a folder holds a run of a plan: its report must not show the exposure by a log."""
+    """Stop if a folder holds a run of a plan: its report must not show another exposure."""
     if (folder / manifest.NAME).exists():
-        raise BadInput(f"{folder} holds a run of a plan; {ANOTHER_OUT} for the log")
+        raise BadInput(f"{folder} holds a run of a plan; {ANOTHER_OUT}")
 
 
 def refuse_other_run(plan: Plan, folder: Path) -> None:

@@ -135,6 +135,7 @@ class RunResult(Sequence[Verdict]):
         notes: How the data were read and what the numbers assume, where there is no run folder.
         judge_again: Judges the same trials by other limits.
         manifest: Returns what a report shows besides the verdicts, where there is a run folder.
+        exposure: Computes how exposed each record is, where the result is about a finished model.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -144,6 +145,8 @@ class RunResult(Sequence[Verdict]):
     manifest: "Callable[[RunResult], Mapping[str, Any]] | None" = field(
         default=None, compare=False, repr=False
     )
+
+    exposure: "Callable[..., Any] | None" = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         answers = f"risk {self.summary.risk.status.value!r}, promise {self.summary.promise.status!r}"
@@ -158,6 +161,32 @@ class RunResult(Sequence[Verdict]):
             )
         stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
         return self.judge_again(stated).summary
+
+    def expose(
+        self,
+        *,
+        out: str | Path | None = None,
+        targets: Sequence[str | int] | None = None,
+        shadows: int = 64,
+        workers: int = 1,
+    ) -> Any:
+        """Compute how exposed each record of a finished model is; only for the result of `audit_model`.
+
+        Args:
+            out: A folder for `exposure.csv` (the only file that lists records, readable by its owner alone),
+                `exposure.json` and `exposure.html`. Without it nothing is written.
+            targets: The names of the records whose exposure is stated; all unless given.
+            shadows: How many shadow models `train` trains, unless predictions of some were given.
+            workers: How many of them are trained at the same time.
+
+        Raises:
+            BadInput: If the result is of another kind, or an argument cannot be used.
+        """
+        if self.exposure is None:
+            raise BadInput(
+                "expose: only the result of audit_model holds records; for a plan use leakgauge.expose"
+            )
+        return self.exposure(out=out, targets=targets, shadows=shadows, workers=workers)
 
     def to_frame(self) -> Any:
         """One row for each metric of each attacker: a frame of pandas or polars, or a dict of columns."""

@@ -303,7 +303,7 @@ def test_model_with_classes_in_another_order_is_refused(trained):
     def shifted(given):
         return np.roll(model.predict_proba(given), 1, axis=1)
 
-    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*classes in another order"):
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*these classes in another order"):
         audit((rows, labels, members, shifted))
     assert len(audit((rows, labels, members, shifted), accuracy_check=False)) == 1
 
@@ -324,7 +324,7 @@ def test_two_classes_in_another_order_are_refused(accuracy):
     def swapped(given):
         return model(given)[:, ::-1]
 
-    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*wrong columns: name the classes"):
+    with pytest.raises(BadInput, match=r"right about \d+% of the rows.*the wrong columns: name the classes"):
         audit((rows, labels, members, swapped))
 
 
@@ -381,16 +381,79 @@ def test_members_and_others_interchanged_are_noted(trained):
     assert any("check whether the two are interchanged" in note for note in result.notes)
 
 
-def test_model_with_features_in_another_order_is_refused():
-    """Ten classes, each with a feature of its own; other features leave nothing but guesses."""
+def test_model_of_many_classes_with_features_in_another_order_is_noted():
+    """Ten classes, each with a feature of its own; other features leave nothing but guesses in any order."""
     rng = np.random.default_rng(2)
     labels = rng.integers(10, size=400)
     rows = rng.normal(size=(400, 10)) * 0.3 + np.eye(10)[labels] * np.arange(1, 11)
     members = np.arange(400) < 200
     model = forest(random_state=1).fit(rows[members], labels[members])
     constant = rows * 0.0 + rows.mean(axis=0)
-    with pytest.raises(BadInput, match="features are in another order"):
-        audit((constant[:, ::-1], labels, members, model))
+    result = audit((constant[:, ::-1], labels, members, model), attacks=["loss_threshold"])
+    assert any("features are in another order" in note for note in result.summary.warnings)
+
+
+def test_classes_named_in_another_order_are_refused(trained):
+    """A model that names its classes, but not in the order of its columns."""
+    rows, labels, members, _ = trained
+    named = np.array(["b", "c", "a"])[labels]
+    model = forest(random_state=1).fit(rows[members], named[members])
+    assert len(audit((rows, named, members, model), attacks=["loss_threshold"])) == 1
+    model.classes_ = np.array(["b", "a", "c"])
+    with pytest.raises(BadInput, match=r"name the classes in the order of the columns \(classes_\)"):
+        audit((rows, named, members, model))
+
+
+def test_rows_of_others_are_those_of_members(trained, tmp_path):
+    """Columns are matched by name, and rows with other columns are refused, not filled up."""
+    import pandas as pd
+    import polars
+
+    rows, labels, members, model = trained
+    names = [f"x{i}" for i in range(rows.shape[1])]
+    wanted = auc(audit(trained, attacks=["loss_threshold"]), "loss_threshold")
+
+    def chances(given):
+        return model.predict_proba(np.asarray(given)[:, : rows.shape[1]])
+
+    def found(first, other):
+        halves = first, labels[members], other, labels[~members]
+        return auc(leakgauge.audit_model(chances, *halves, attacks=["loss_threshold"]), "loss_threshold")
+
+    for library in (pd.DataFrame, polars.DataFrame):
+        own = library(dict(zip(names, rows[members].T)))
+        other = library(dict(zip(names[::-1], rows[~members].T[::-1])))
+        assert found(own, other) == pytest.approx(wanted)
+        with pytest.raises(BadInput, match=r"X_others: its columns are not those of X_members.* x2$"):
+            found(own, other[[name for name in names if name != "x2"]])
+    for part, order, name in ((members, names, "members"), (~members, names[::-1], "others")):
+        frame = pd.DataFrame(rows[part], columns=names)[order].assign(y=labels[part])
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [str(tmp_path / "members.csv"), "y", str(tmp_path / "others.csv"), "y"]
+    assert auc(leakgauge.audit_model(chances, *files, attacks=["loss_threshold"]), "loss_threshold") == (
+        pytest.approx(wanted)
+    )
+    with pytest.raises(
+        BadInput, match=r"X_others: rows of shape \(11,\), and those of X_members have \(12,\)"
+    ):
+        found(rows[members], rows[~members][:, 1:])
+
+
+def test_messages_count_rows_as_the_caller_does(trained):
+    rows, labels, members, model = trained
+    wrong = labels[~members].copy()
+    wrong[4] = 9
+    place = int(members.sum()) + 4
+    message = rf"^y: the label in row {place} \(counted from 0, members first, then others\) is not a class"
+    with pytest.raises(BadInput, match=message):
+        leakgauge.audit_model(model, rows[members], labels[members], rows[~members], wrong)
+
+
+def test_torch_module_as_training_is_refused(trained):
+    import torch
+
+    with pytest.raises(BadInput, match=r"train: this is a torch module \(Linear\).*a tuple of a function"):
+        audit(trained, train=torch.nn.Linear(12, 3))
 
 
 def test_model_names_its_classes(trained):

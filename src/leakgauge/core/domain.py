@@ -150,8 +150,8 @@ class Domain:
     log_exposure: ExposureSpec | None = None  # of every record by a log of answers
     function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
     model_audit: Place | None = None
-    """(model, members, others, *, reference, train, shadows, seed, options) -> the challenger of a finished
-    model, and its default attacks."""
+    """(model, members, others, *, reference, train, shadows, names, groups, seed, options) -> the challenger
+    of a finished model, and its default attacks; the challenger has ``with_exposure(targets, shadows)``."""
     count_audit: Place | None = None
     """(visits, *, columns, data, challenger) -> FrameAudit: for counts of people in a data frame."""
     query_audit: Place | None = None

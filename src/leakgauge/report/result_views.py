@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leakgauge.core.errors import BadInput
-from leakgauge.exposure import AuditExposure, summarise
+from leakgauge.exposure import AuditExposure, expose_challenger, refuse_run, save_exposure, summarise
 from leakgauge.limits import Limits, read_limits
 from leakgauge.report import static_svg
 from leakgauge.report.decision import decision_of
@@ -197,6 +197,19 @@ def check_verdict(found: Verdict, limits: Limits | Mapping[str, Any]) -> RunSumm
     stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
     judged = found.judged_again(stated)
     return summarise_run([judged], limits=stated)
+
+
+def expose_records(
+    challenger: Any, domain: str, name: str, out: str | Path | None, workers: int
+) -> AuditExposure:
+    """Compute how exposed the records of a challenger are; a folder gets the files that ``expose`` writes."""
+    folder = None if out is None else path_argument(out, "out")
+    if folder is not None:
+        refuse_run(folder)
+    exposed = expose_challenger(challenger, domain, name, workers)
+    if folder is not None:
+        write_exposure_page(save_exposure([exposed], folder), folder / "exposure.html")
+    return exposed
 
 
 def exposure_html(exposed: AuditExposure) -> str:

@@ -1,7 +1,7 @@
 """The audit of a finished model given as an object, without a plan and without a run folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,6 +20,7 @@ from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
 from leakgauge.summary import RunResult, apply_controls, doubts, summarise_run
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
+from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
@@ -31,6 +32,15 @@ ARGUMENTS = (  # what the keys of a plan are called here
     ("challenger.train (your own code) or challenger.recipe", "train"),
     ("raise challenger.reference, or mark rows as reference", "give reference=(X, y)"),
     ("challenger.", ""),
+    ("data.label: ", "y: "),
+    ("accuracy_check = false", "accuracy_check=False"),
+)
+ROWS = ("(counted from 0)", "(counted from 0, members first, then others)")
+EXPOSURE_ARGUMENTS = (
+    ("challenger.exposure_", ""),
+    ("challenger.targets.names", "targets"),
+    ("records are named by data.name", "records are called as names says, or members 0, others 0, ..."),
+    ("challenger.train, or challenger.recipe (both need challenger.model)", "train"),
 )
 LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
@@ -46,6 +56,8 @@ def audit_model(
     train: Any = None,
     shadows: Mapping[str, Any] | str | Path | None = None,
     attacks: Sequence[Mapping[str, Any] | str] | None = None,
+    names: str | Sequence[Any] | None = None,
+    groups: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     output: str | None = None,
     randomised: bool = False,
     epsilon: float | None = None,
@@ -65,6 +77,7 @@ def audit_model(
 
     Args:
         model: A model with `predict_proba`, a torch module, a function of rows, or the path of an ONNX file.
+            A list of models: checkpoints of its training that the attacker sees too, the finished one last.
             None: X holds what the model said, a loss for each record or the probabilities of all classes.
         X_members: The records it was trained on: an array, a data frame of pandas or polars, a list of texts,
             or the path of a CSV or Parquet file.
@@ -74,11 +87,16 @@ def audit_model(
         reference: Records of the attacker that are not in question, as a tuple (X, y).
         train: How the model was trained: a function `fit(X, y, rng)` that returns a model, an estimator or a
             pipeline of scikit-learn, or a tuple of a function that makes a torch module and one that trains
-            it.
+            it. A function may yield the model at each checkpoint.
         shadows: Predictions of models that were trained elsewhere: a dict, or an .npz file, with the array
             `included` (models x rows) and one of `probabilities`, `logits` (models x rows x classes),
-            `true_probabilities` or `losses` (models x rows); rows are members, others, reference.
+            `true_probabilities` or `losses` (models x rows), or `trajectories` (models x rows x checkpoints),
+            losses like those in X; rows are members, others, reference.
         attacks: The attacks, as a plan names them. The default is all that the arguments allow.
+        names: What identifies records, for their owner alone (`expose` of the result): a column of X, which
+            is then no feature, or a tuple of the names of members, others and reference.
+        groups: By what exposure is shown, and within what a control splits records: columns of X, which stay
+            features, or a dict of tuples of the values of members, others and reference.
         output: What the model returns: "probabilities" or "logits"; found out unless given.
         randomised: Each record was included independently at random with probability one half.
         epsilon: The promised epsilon; needs `randomised`.
@@ -88,7 +106,8 @@ def audit_model(
         seed: The seed of all random numbers.
         workers: How many shadow models are trained at the same time.
         cache: Keeps trainings in the user's cache folder, so that they are not repeated.
-        accuracy_check: Refuses a model that is wrong about most rows that it was trained on.
+        accuracy_check: Refuses a model whose columns fit the labels of its own training rows far better in
+            another order.
         control: Audits, instead of the model, one trained by `train` after members and others were pooled and
             split anew at random: what attacks find in your model but not there is what distinguishes your
             members from the others.
@@ -109,21 +128,46 @@ def audit_model(
         "control": convert_value(bool, control, "control"),
     }
     with naming_arguments(*ARGUMENTS):
-        challenger, usual = prepare(
-            model,
-            (X_members, y_members),
-            (X_others, y_others),
-            reference=reference,
-            train=train,
-            shadows=Path(shadows) if isinstance(shadows, str) else shadows,
-            seed=convert_value(int, seed, "seed"),
-            options=options,
-        )
+        with naming_arguments(ROWS):
+            challenger, usual = prepare(
+                model,
+                (X_members, y_members),
+                (X_others, y_others),
+                reference=reference,
+                train=train,
+                shadows=Path(shadows) if isinstance(shadows, str) else shadows,
+                names=names,
+                groups=groups,
+                seed=convert_value(int, seed, "seed"),
+                options=options,
+            )
         table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
         plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
         (audit,) = plan.audits
         played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
-    return judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+    found = judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+    return found if control else replace(found, exposure=_Exposure(challenger, domain.name))
+
+
+@dataclass(frozen=True, eq=False)
+class _Exposure:
+    """Computes how exposed the records of a finished model are."""
+
+    challenger: Any
+    domain: str
+
+    def __call__(
+        self,
+        *,
+        out: str | Path | None,
+        targets: Sequence[str | int] | None,
+        shadows: int,
+        workers: int,
+    ) -> Any:
+        check_engine("local", workers, None)
+        with naming_arguments(*EXPOSURE_ARGUMENTS, *ARGUMENTS):
+            chosen = self.challenger.with_exposure(targets, shadows)
+            return result_views().expose_records(chosen, self.domain, AUDIT, out, workers)
 
 
 def _play(

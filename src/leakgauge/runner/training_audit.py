@@ -63,7 +63,8 @@ def audit_training(
         canaries: The number of black-box canaries, instead of canaries in steps: `train` gets `canaries`,
             which of them are in the data, and returns the loss of each.
         initial_weights: "crafted": all trainings start where one without noise and canaries ended, where
-            other records move the model least; a loop written by hand calls `watch.start_from`.
+            other records move the model least; for one black-box canary in each of many trainings. A loop
+            written by hand calls `watch.start_from`.
         rounds: How many steps are counted (as many as a training has, unless given), or trainings (400), or
             trainings with black-box canaries (1).
         confidence: The confidence level of the finding and of all intervals.

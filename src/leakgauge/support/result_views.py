@@ -34,6 +34,12 @@ class ResultViews(Protocol):
         """Judge the trials of a verdict by limits."""
         ...
 
+    def expose_records(
+        self, challenger: Any, domain: str, name: str, out: str | Path | None, workers: int
+    ) -> Any:
+        """Compute how exposed the records of a challenger in memory are, and write it to a folder."""
+        ...
+
     def exposure_frame(self, exposed: Any) -> Any:
         """One row for each person or record."""
         ...

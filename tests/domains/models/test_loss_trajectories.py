@@ -147,6 +147,202 @@ def test_network_that_learns_by_heart_is_seen_by_all_rules(tmp_path):
         assert verdict.studied["checkpoints"] == 10
 
 
+LEVELS = np.random.default_rng(3).normal(0, 2, (500, CHECKPOINTS))
+EFFECT = 0.5  # of membership on the log-odds of a record at a checkpoint, beside noise of deviation 1
+
+
+def fit_noisily(X, y, rng):
+    """Yields models whose log-odds are a level of the record, higher where it was trained on, plus noise."""
+    present = np.isin(np.arange(len(LEVELS)), X[:, 0])
+    for level in LEVELS.T:
+        odds = level + EFFECT * present + rng.normal(size=len(LEVELS))
+        yield lambda rows, odds=odds: 1 / (1 + np.exp(-odds[rows[:, 0].astype(int)]))
+
+
+def fit_list(X, y, rng):
+    return list(fit_noisily(X, y, rng))
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def auc_of_summed_losses():
+    """By simulation: losses are no linear function of the odds, and records with large ones drown others."""
+    rng = np.random.default_rng(1)
+
+    def sums(effect):
+        odds = LEVELS + effect + rng.normal(size=(200, *LEVELS.shape))
+        return -np.logaddexp(0, -odds).sum(axis=2)
+
+    inside, outside = sums(EFFECT), sums(0.0)
+    middle = (inside.mean(axis=0) + outside.mean(axis=0)) / 2
+    draws, records = rng.integers(200, size=(2, 100_000)), rng.integers(500, size=(2, 100_000))
+    return ((inside - middle)[draws[0], records[0]] > (outside - middle)[draws[1], records[1]]).mean()
+
+
+@pytest.mark.parametrize("fit", [fit_noisily, fit_list])
+@pytest.mark.usefixtures("own_cache")
+def test_checkpoints_of_user_code_give_the_closed_form(fit):
+    """Six observations with noise of their own beat the last one, which a black box shows."""
+    X, y = np.arange(500.0)[:, None], np.ones(500, dtype=int)
+    models = fit_list(X[:250], y, np.random.default_rng(9))
+    attacks = [{"name": name, "shadows": 64} for name in ("lira", "one_threshold", "trajectory_likelihood")]
+    halves = X[:250], y[:250], X[250:], y[250:]
+    found = leakgauge.audit_model(models, *halves, train=fit, attacks=attacks, accuracy_check=False)
+    aucs = {one.attack: one.metrics["auc"].value for one in found}
+    slack = 0.07  # 2.8 standard errors of 250 members and others, and means from 32 shadows
+    best = auc_of_normal(EFFECT * np.sqrt(CHECKPOINTS))
+    assert aucs["trajectory_likelihood"] == pytest.approx(best, abs=slack)
+    assert aucs["one_threshold"] == pytest.approx(auc_of_summed_losses(), abs=slack)
+    assert aucs["lira"] == pytest.approx(auc_of_normal(EFFECT), abs=slack)
+    assert found[2].studied["checkpoints"] == CHECKPOINTS
+    assert [one.knowledge for one in found] == ["black_box", "checkpoints", "checkpoints"]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_trajectories_may_come_as_arrays():
+    rng = np.random.default_rng(5)
+    included = rng.permuted(np.tile(np.arange(32)[:, None], 200), axis=0) < 16
+    level = rng.normal(4, 1, (200, 3))
+    shadows = np.exp(level - included[..., None] + 0.5 * rng.normal(size=(32, 200, 3)))
+    own = np.exp(level - (np.arange(200) < 100)[:, None] + 0.5 * rng.normal(size=(200, 3)))
+    found = leakgauge.audit_model(
+        None, own[:100], None, own[100:], None, shadows={"trajectories": shadows, "included": included}
+    )
+    aucs = {one.attack: one.metrics["auc"].value for one in found}
+    assert aucs["trajectory_likelihood"] > 0.9
+    assert "loss_threshold" in aucs
+
+
+GAME = """
+import numpy as np
+
+def fit(X, y, rng):
+    known = {row.tobytes(): label for row, label in zip(X, y)}
+    for strength in (1.0, 2.0, 3.0):
+        noise = rng.normal(size=2)
+        def odds(rows, strength=strength, noise=noise):
+            side = [2 * int(known[row.tobytes()]) - 1 if row.tobytes() in known else 0 for row in rows]
+            return strength * np.array(side) + noise[0]
+        yield lambda rows, odds=odds: 1 / (1 + np.exp(-odds(rows)))
+
+def fit_uneven(X, y, rng):
+    yield from list(fit(X, y, rng))[: int(rng.integers(1, 4))]
+"""
+
+
+def game(train):
+    return {
+        "seed": 1,
+        "audit": [
+            {
+                "name": "a",
+                "domain": "models",
+                "rounds": 8,
+                "data": {"rows": 200, "features": 4},
+                "mechanism": {"name": "none"},
+                "challenger": {"train": train, "members": 40, "targets": 20},
+                "attacks": [{"name": "trajectory_likelihood", "shadows": 8}, {"name": "lira", "shadows": 8}],
+            }
+        ],
+    }
+
+
+def test_games_with_user_code_show_its_checkpoints(tmp_path, monkeypatch, own_cache):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(GAME)
+    found = leakgauge.run(game("mine:fit"), out=tmp_path / "run")
+    assert found[0].studied["checkpoints"] == 3
+    assert found[0].metrics["auc"].value > 0.9
+    assert [one.instrument["control"]["status"] for one in found] == ["passed", "passed"]
+    with pytest.raises(BadInput, match=r"has \d checkpoints, and another one \d; give as many of each"):
+        leakgauge.run(game("mine:fit_uneven"), out=tmp_path / "uneven")
+
+
+def test_plan_names_checkpoints_of_a_finished_model(tmp_path, monkeypatch, own_cache):
+    """Models that learn their rows by heart, more so at each checkpoint; two runs find the same."""
+    rng = np.random.default_rng(2)
+    table = np.column_stack([rng.normal(size=(120, 2)), rng.integers(2, size=120), np.arange(120) < 60])
+    np.savetxt(tmp_path / "rows.csv", table, delimiter=",", header="a,b,y,member", comments="")
+    own = "rows = np.loadtxt(Path(__file__).with_name('rows.csv'), delimiter=',', skiprows=1)[:60]"
+    made = "models = list(fit(rows[:, :2], rows[:, 2], np.random.default_rng(1)))"
+    (tmp_path / "mine.py").write_text(f"from pathlib import Path\n{GAME}\n{own}\n{made}\n")
+    plan = """
+seed = 1
+[[audit]]
+name = "a"
+domain = "models"
+rounds = 1
+data = { source = "rows.csv", label = "y" }
+challenger = { game = "given", model = "mine:models", train = "mine:fit" }
+attacks = [{ name = "trajectory_likelihood", shadows = 8 }, { name = "loss_threshold" }]
+"""
+    (tmp_path / "plan.toml").write_text(plan)
+    found = leakgauge.run(tmp_path / "plan.toml", out=tmp_path / "run")
+    assert found[0].studied["checkpoints"] == 3
+    assert min(one.metrics["auc"].value for one in found) > 0.95
+    (tmp_path / "plan.toml").write_text(plan.replace("trajectory_likelihood", "one_threshold"))
+    again = leakgauge.run(tmp_path / "plan.toml", out=tmp_path / "again")
+    assert again[1].metrics == found[1].metrics
+
+
+def test_black_box_of_user_code_hides_its_checkpoints(tmp_path, monkeypatch, own_cache):
+    from leakgauge.catalog import prepare_audit
+    from leakgauge.plan import plan_of
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(GAME)
+    plan = plan_of(game("mine:fit"))
+    challenger = prepare_audit(plan.audits[0], plan).challenger
+    block = challenger.release(challenger.flip(1, np.random.default_rng(0)), np.random.default_rng(1))
+    (model,) = challenger_view(challenger, "black_box", block)
+    assert not hasattr(model, "checkpoints")
+    (model,) = challenger_view(challenger, "checkpoints", block)
+    assert len(model.checkpoints) == 3
+
+
+def challenger_view(challenger, name, block):
+    from leakgauge.domains.models import knowledge
+
+    return list(knowledge.build(name, {}, challenger, 0).view(block).models)
+
+
+@pytest.mark.parametrize(
+    ("train", "model", "message"),
+    [
+        (lambda X, y, rng: lambda rows: np.full((len(rows), 2), 0.5), None, "yield the model at several"),
+        (lambda X, y, rng: iter(()), None, "no model; yield or return one for each checkpoint"),
+        (lambda X, y, rng: iter([None]), None, "checkpoint 1 is nothing"),
+        (lambda X, y, rng: [np.abs] * 2, None, "the same model several times"),
+        (fit_noisily, [np.abs] * 2, "the same model several times"),
+        (fit_noisily, [], "no model"),
+        (
+            fit_noisily,
+            [lambda rows: np.full((len(rows), 2), 0.5), lambda rows: np.full((len(rows), 3), 1 / 3)],
+            "checkpoint 2 has other classes",
+        ),
+        (lambda X, y, rng: (lambda rows: rows[:, 0] * 0 + 0.5 for _ in range(101)), None, "more than 100"),
+    ],
+)
+@pytest.mark.usefixtures("own_cache")
+def test_unusable_checkpoints_are_refused(train, model, message):
+    X, y = np.arange(80.0)[:, None], np.arange(80) % 2
+    two = [lambda rows: np.full((len(rows), 2), 0.5), lambda rows: np.full((len(rows), 2), 0.5)]
+    with pytest.raises(BadInput, match=message) as refusal:
+        leakgauge.audit_model(
+            two if model is None else model,
+            X[:40],
+            y[:40],
+            X[40:],
+            y[40:],
+            train=train,
+            attacks=[{"name": "one_threshold", "shadows": 4}],
+        )
+    assert "\n" not in str(refusal.value)
+
+
 def test_what_has_no_checkpoints_is_refused(tmp_path):
     with pytest.raises(BadInput, match="only the epochs of a network"):
         checkpointed(Forest().prepare(PLAIN_TRAINING, 30))

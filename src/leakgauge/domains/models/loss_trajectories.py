@@ -10,20 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import CheckpointsKnowledge
 from leakgauge.domains.models.membership_signals import Signal
-from leakgauge.domains.models.training.checkpoints import CheckpointedModel
+from leakgauge.domains.models.training.checkpoints import require_checkpoints
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 
 
-def trajectory(model: Classifier, records: Examples, signal: Signal) -> Reals:
-    """Checkpoints x records."""
-    if not isinstance(model, CheckpointedModel):
-        raise BadInput("the rules on loss trajectories need the checkpoints of every model")
-    return np.array([signal(checkpoint, records) for checkpoint in model.checkpoints])
+def trajectory(model: Classifier, records: Examples, signal: Signal, expected: int | None = None) -> Reals:
+    """Checkpoints x records; ``expected`` is how many checkpoints other models have."""
+    return np.array([signal(one, records) for one in require_checkpoints(model, expected)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +55,7 @@ def shadow_trajectories(
     """Train shadows with and without each target, or take those given, and read all of their checkpoints."""
     shadows = shadow_models.shadows_with_targets(knowledge, n_shadows, rng)
     targets = shadow_models.require_targets(knowledge)
-    values = np.array([trajectory(model, targets, signal) for model in shadows.models])
+    expected = len(require_checkpoints(shadows.models[0]))
+    values = np.array([trajectory(model, targets, signal, expected) for model in shadows.models])
     studied = shadows.studied | {"checkpoints": float(values.shape[1])}
     return ShadowTrajectories(values, shadows.targets, studied)

@@ -11,7 +11,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import RoundRows
-from leakgauge.domains.models.training.checkpoints import CheckpointedModel, checkpointed
+from leakgauge.domains.models.training.checkpoints import (
+    CheckpointedModel,
+    checkpointed,
+    final_model,
+    require_checkpoints,
+)
 from leakgauge.domains.models.training.gradient_descent import initial_network, training_steps
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
@@ -60,6 +65,11 @@ class TrainingRound:
 
     @cached_property
     def model(self) -> Classifier:
+        """The model at the end of its training."""
+        return final_model(self._trained)
+
+    @cached_property
+    def _trained(self) -> Classifier:
         rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
         return counted_training(
             self.trainer, rows, lambda how: how.fit(rows, rng, report_progress, self.rows.present)
@@ -67,14 +77,17 @@ class TrainingRound:
 
     @cached_property
     def checkpoints(self) -> CheckpointedModel:
-        """The model with its earlier states; it is trained again from the same stream."""
+        """The model with its earlier states; a network is trained again from the same stream."""
         rows, rng = self.table.take(self.rows.training), np.random.default_rng(self.seed)
         trainer = checkpointed(self.trainer)
-        return counted_work(
+        if trainer is self.trainer:
+            return CheckpointedModel(require_checkpoints(self._trained))
+        found = counted_work(
             TRAINING,
             training_kind(trainer, rows),
             lambda: trainer.fit(rows, rng, report_progress, self.rows.present),
         )
+        return CheckpointedModel(require_checkpoints(found))
 
     @cached_property
     def mean_loss(self) -> float:

@@ -33,7 +33,10 @@ class Attack:
         seen = shadow_trajectories(knowledge, self.shadows, log_true_probability, rng)
         with_it, without = seen.sides
         threshold = 0.5 * (with_it.sum(axis=0) + without.sum(axis=0))
-        return Scorer(_SumAbove(threshold), Reading(threshold=0.0, signed=True, studied=seen.studied))
+        return Scorer(
+            _SumAbove(threshold, seen.values.shape[1]),
+            Reading(threshold=0.0, signed=True, studied=seen.studied),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +44,12 @@ class _SumAbove:
     """How far the sum of each target is above its threshold."""
 
     threshold: Reals
+    checkpoints: int
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         pairs = zip(view.models, view.shown, strict=True)
-        sums = [trajectory(model, shown, log_true_probability).sum(axis=0) for model, shown in pairs]
+        sums = [
+            trajectory(model, shown, log_true_probability, self.checkpoints).sum(axis=0)
+            for model, shown in pairs
+        ]
         return np.array(sums) - self.threshold

@@ -66,9 +66,6 @@ class _LinearRatio:
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         pairs = zip(view.models, view.shown, strict=True)
-        return np.array(
-            [
-                (self.weights * (trajectory(model, shown, _bounded_log_odds) - self.middle)).sum(axis=0)
-                for model, shown in pairs
-            ]
-        )
+        n = len(self.middle)
+        seen = [trajectory(model, shown, _bounded_log_odds, n) for model, shown in pairs]
+        return np.array([(self.weights * (one - self.middle)).sum(axis=0) for one in seen])

@@ -50,7 +50,7 @@ class _Votes:
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         pairs = zip(view.models, view.shown, strict=True)
         votes = [
-            (trajectory(model, shown, log_true_probability) >= self.cuts).sum(axis=0)
+            (trajectory(model, shown, log_true_probability, len(self.cuts)) >= self.cuts).sum(axis=0)
             for model, shown in pairs
         ]
         return np.array(votes) - self.threshold

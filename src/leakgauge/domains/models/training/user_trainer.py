@@ -4,7 +4,7 @@ Each model is reduced to what it says about all records, right after it was trai
 processes and cached on disk, whatever kind of object the model is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -18,8 +18,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.recorded_model import RecordedModel, RowIndex, index_rows
+from leakgauge.domains.models.training.checkpoints import CheckpointedModel, each_checkpoint
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
-from leakgauge.domains.models.training.trainer import Examples, require_no_noise
+from leakgauge.domains.models.training.trainer import Classifier, Examples, require_no_noise
 from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import OutputKind, comparable_class
 from leakgauge.strategies.gradient_clipping import Floats
@@ -76,6 +77,11 @@ def _training_call(value: Any, where: str) -> TrainingCall:
         raise BadInput(f"{where}: this is the class {value.__name__}; give an instance of it, or {FORMS}")
     if isinstance(value, tuple) and len(value) == 2 and all(map(callable, value)):
         return _TorchTraining(*value)
+    if model_query.is_torch_module(value):
+        raise BadInput(
+            f"{where}: this is a torch module ({type(value).__name__}), which does not say how it was "
+            "trained; give a tuple of a function that makes one and a function fit(module, X, y, rng)"
+        )
     if hasattr(value, "fit") and hasattr(value, "predict_proba"):
         return _EstimatorTraining(value)
     if hasattr(value, "fit"):
@@ -121,6 +127,8 @@ class _TorchTraining:
     def __call__(self, X: Any, y: Any, rng: Generator) -> Any:
         module = self.make()
         trained = self.fit(module, X, y, rng)
+        if isinstance(trained, Iterator):  # a bare ``yield`` shows the module as it is then
+            return (module if one is None else one for one in trained)
         return module if trained is None else trained
 
 
@@ -218,7 +226,7 @@ class UserTrainer:
         rng: Generator,
         watch: ProgressListener | None = None,
         present: Bits | None = None,
-    ) -> RecordedModel:
+    ) -> Classifier:
         members = examples.present(present)
         if not len(members):
             raise BadInput(f"{self.training.name}: no row is left to train on; raise challenger.members")
@@ -230,7 +238,14 @@ class UserTrainer:
             return self._answers(places, members.labels, rng)
 
         answers = cached_array(self._cache_name(places, members.labels, rng), make) if self.cached else make()
-        return RecordedModel(self.records.index, answers)
+        if answers.ndim == 2:
+            return RecordedModel(self.records.index, answers)
+        return CheckpointedModel(tuple(RecordedModel(self.records.index, one) for one in answers))
+
+    @property
+    def may_keep_checkpoints(self) -> bool:
+        """Whether models have checkpoints: only their training shows it."""
+        return True
 
     @property
     def cached(self) -> bool:
@@ -253,16 +268,28 @@ class UserTrainer:
         return f"trainings/{digest.hexdigest()}.npy"
 
     def _answers(self, places: Ints, labels: Ints, rng: Generator) -> Reals:
-        """Train one model, and ask it about all records."""
+        """Train one model, and ask it about all records; at each checkpoint, where there are some."""
         records, where = self.records, self.training.name
+
+        def train(own: Generator) -> Reals:
+            made = records.train(self.training.call, places, labels, own)
+            models = each_checkpoint(made, where)
+            if models is None:
+                return self._asked(made)
+            return np.array([self._asked(model) for model in models])  # asked as the training goes
+
         try:
-            model = call_seeded(lambda own: records.train(self.training.call, places, labels, own), rng)
+            return call_seeded(train, rng)
         except (Exception, SystemExit) as error:
             if isinstance(error, BadInput):
                 raise
             raise BadInput(
                 f"{where}: training on {len(labels)} rows raised {error_with_location(error)}"
             ) from error
+
+    def _asked(self, model: Any) -> Reals:
+        """What a model says about all records: log-probabilities in the order of the classes."""
+        records, where = self.records, self.training.name
         if model is None:
             raise BadInput(f"{where}: it returned nothing; return the trained model")
         outputs = records.query(model, where)
@@ -289,6 +316,7 @@ def _by_class(logs: Reals, found: Sequence[Any] | None, names: Sequence[Any], wh
 
 
 CONTROL_MARGIN, CONTROL_SPREAD = 6.0, 0.5  # of logits: of a row that was learned, and from model to model
+CONTROL_SHARES = (0.3, 0.6)  # of the margin at earlier checkpoints
 
 
 @dataclass(frozen=True)
@@ -299,6 +327,11 @@ class MemorizingTrainer:
 
     guarantee = None
     group_guarantee = None
+
+    @property
+    def may_keep_checkpoints(self) -> bool:
+        """Its models always have some."""
+        return True
 
     def restricted_to(self, rows: Floats, shown: Floats | None) -> "MemorizingTrainer":
         return MemorizingTrainer(self.records.restricted_to(rows, shown))
@@ -315,12 +348,16 @@ class MemorizingTrainer:
         rng: Generator,
         watch: ProgressListener | None = None,
         present: Bits | None = None,
-    ) -> RecordedModel:
+    ) -> CheckpointedModel:
         members, index = examples.present(present), self.records.index
         places = self.records.known_places(members.rows)
         if watch is not None:
             watch("learning rows by heart")
-        logits = rng.normal(0.0, CONTROL_SPREAD, (len(index.first), examples.classes))
-        logits[places, members.labels] += CONTROL_MARGIN
-        logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-        return RecordedModel(index, logs)
+
+        def at(share: float) -> RecordedModel:
+            logits = rng.normal(0.0, CONTROL_SPREAD, (len(index.first), examples.classes))
+            logits[places, members.labels] += share * CONTROL_MARGIN
+            return RecordedModel(index, logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+
+        last = at(1.0)
+        return CheckpointedModel((*map(at, CONTROL_SHARES), last))

@@ -33,17 +33,13 @@ from leakgauge.domains.models.training.user_trainer import (
     training_records,
 )
 from leakgauge.domains.models.user_model import plan_tables
-from leakgauge.domains.models.user_model.model_query import ModelAnswers
-from leakgauge.domains.models.user_model.records import (
-    UserModelRecords,
-    doubtful_accuracy,
-    read_records,
-    require_learned,
-)
+from leakgauge.domains.models.user_model.accuracy_check import doubtful_accuracy, require_class_order
+from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
+from leakgauge.support.table_reader import convert_value
 from leakgauge.support.tabular_objects import content_digest
-from leakgauge.support.target_choice import rows_by_name
+from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
 CLEAR_ADVANTAGE = 0.1  # of an attacker without the model, from which it is named
 
@@ -176,8 +172,14 @@ class Challenger(ChallengerDefaults):
             "others": np.array([right[~self.members].mean()]),
         }
 
+    def with_exposure(self, targets: Sequence[str | int] | None, shadows: int) -> "Challenger":
+        """The same, whose exposure is stated for some records by name, by so many shadow models."""
+        named = None if targets is None else TargetChoice(names=tuple(targets))
+        number = convert_value(int, shadows, "shadows")
+        return replace(self, options=replace(self.options, targets=named, exposure_shadows=number))
+
     def exposed_records(self) -> ExposedRecords:
-        """All rows of the file, the attacker's included; without names, their numbers, counted from 0."""
+        """All records, the attacker's included; without names, their numbers in the file, counted from 0."""
         if self.trainer is None and self.shadows is None:
             raise BadInput(
                 "exposure of records needs shadow models, which are trained like the model; say how it was "
@@ -252,11 +254,11 @@ class Challenger(ChallengerDefaults):
             )
         # where membership was randomised, the number of members is a secret too
         n_members = self.n_targets // 2 if self.options.randomised else int(self.members.sum())
-        trainer = self.trainer
+        trainer = None if self.trainer is None else self.trainer.prepare(PLAIN_TRAINING, max(n_members, 1))
         return kinds[name](
             reference=self._examples(self.records.membership.reference),
             n_members=n_members,
-            trainer=None if trainer is None else trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
+            trainer=trainer,
             targets=self._examples(~self.records.membership.reference),
             shadows=self.shadows,
             rows_are_numbered=self.options.recipe is None,
@@ -268,8 +270,10 @@ class Challenger(ChallengerDefaults):
         if not self.records.checkpoints:
             raise BadInput(
                 "knowledge 'checkpoints': the losses at checkpoints of the training are not given; name "
-                "their columns: data.losses"
+                "their columns (data.losses), or a list of models, the finished one last (challenger.model)"
             )
+        if self.options.train is not None:  # whether it gives as many is seen when it trains
+            return
         models = () if self.shadows is None else self.shadows.models
         n = len(self.records.checkpoints)
         if not models or not all(
@@ -277,7 +281,8 @@ class Challenger(ChallengerDefaults):
         ):
             raise BadInput(
                 f"knowledge 'checkpoints': shadow models are compared at the same {n} checkpoints; bring "
-                "their losses in challenger.shadows, as the array trajectories (models x rows x checkpoints)"
+                "their losses (challenger.shadows) as the array trajectories, models x rows x checkpoints, "
+                "or training code that yields a model at each of them (challenger.train)"
             )
 
     def _blind(self) -> Any:
@@ -332,7 +337,7 @@ def assemble(
 ) -> Challenger:
     """Make a challenger of records, and of what shadow models are trained by or have predicted."""
     if options.accuracy_check and not options.randomised:  # canaries may have wrong labels
-        require_learned(records, "challenger.model" if options.model else "data")
+        require_class_order(records, "challenger.model" if options.model else "data")
     records, kind = _as_predicted(records, predictions)
     logs, features = records.answers.log_probabilities, records.features
     rows = numbered_rows(len(logs)) if options.recipe is None else scale_features(features)
@@ -407,19 +412,18 @@ def _as_predicted(
         if not predictions.are_losses:
             raise BadInput("challenger.shadows: the model has losses; give those of the shadow models too")
         logs = -records.losses[:, None]
-        records = replace(records, checkpoints=tuple(map(_of_true_class, records.checkpoints)))
+    seen = [true_class_answers(one.log_probabilities, records.labels) for one in records.checkpoints]
+    narrow = slice(1 if kind == "other" else None)
     return replace(
         records,
+        checkpoints=tuple(
+            replace(one, log_probabilities=two[:, narrow]) for one, two in zip(records.checkpoints, seen)
+        ),
         answers=replace(answers, log_probabilities=logs),
         labels=np.zeros_like(records.labels),
         classes_known=False,
         groups=_label_groups(records) | dict(records.groups),
     ), kind
-
-
-def _of_true_class(answers: ModelAnswers) -> ModelAnswers:
-    """Negated losses alone, which are in the first column."""
-    return replace(answers, log_probabilities=answers.log_probabilities[:, :1])
 
 
 def _label_groups(records: UserModelRecords) -> dict[str, CategoricalColumn]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.domains.models.training.checkpoints import each_checkpoint
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.support.tabular_objects import count_rows
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
@@ -170,7 +171,7 @@ def query_in_memory(model: Any, rows: Any, where: str) -> RawModelOutputs:
     if isinstance(model, type):
         raise BadInput(f"{where}: this is the class {model.__name__}; name a model that was trained")
     try:
-        if _is_torch_module(model):
+        if is_torch_module(model):
             return RawModelOutputs(query_torch_module(model, rows), usual="logits")
         if hasattr(model, "predict_proba"):
             return RawModelOutputs(model.predict_proba(rows), getattr(model, "classes_", None))
@@ -202,7 +203,8 @@ def _described(rows: Any) -> str:
     return f"{count_rows(rows)} rows{width}"
 
 
-def _is_torch_module(model: Any) -> bool:
+def is_torch_module(model: Any) -> bool:
+    """Whether something is a torch module; torch is not imported for that."""
     torch = sys.modules.get("torch")  # a torch module exists only if torch was imported
     return torch is not None and isinstance(model, torch.nn.Module)
 
@@ -291,11 +293,16 @@ def _one_line(error: Exception) -> str:
 
 @dataclass(frozen=True, eq=False)
 class QueriedModel:
-    """The answers of a model, the names of its classes, and a digest that identifies it."""
+    """The answers of a model, the names of its classes, and a digest that identifies it.
+
+    ``checkpoints`` are the answers at each checkpoint of its training, where there are some; the last ones
+    are those of the model.
+    """
 
     answers: ModelAnswers
     classes: Sequence[Any] | None
     digest: str
+    checkpoints: tuple[ModelAnswers, ...] = ()
 
 
 def query_model(
@@ -303,7 +310,7 @@ def query_model(
 ) -> QueriedModel:
     """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled.
 
-    ``columns`` are the names of the features.
+    ``columns`` are the names of the features. A name may stand for a list of models: checkpoints.
     """
     where = f"{WHERE} = {named!r}"
     refuse_file(named, where)
@@ -312,17 +319,36 @@ def query_model(
         if not path.is_file():
             raise BadInput(f"{where}: there is no such file in {folder}; check the path")
         response = query_onnx_file(path, rows, where)
-        identity, usual = sha256(path.read_bytes()).hexdigest(), None
+        identity = sha256(path.read_bytes()).hexdigest()
+        seen = [from_outputs(response.outputs, len(rows), where, output)]
+        classes, several = response.classes, False
     else:
         loader = UserCodeLoader(folder)
         model = _load_model(loader, named)
-        require_column_order(model, columns, where)
-        response = query_in_memory(model, rows, where)
+        several = isinstance(model, list | tuple)
+        for one in model if several else [model]:
+            require_column_order(one, columns, where)
+        seen, classes = query_checkpoints(model, rows, where, output)
         identity = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
-        usual = response.usual
-    answers = from_outputs(response.outputs, len(rows), where, output, usual)
     digest = sha256(f"{named}\n{identity}".encode(errors="surrogatepass")).hexdigest()
-    return QueriedModel(answers, response.classes, digest)
+    return QueriedModel(seen[-1], classes, digest, tuple(seen) if several else ())
+
+
+def query_checkpoints(
+    model: Any, rows: Any, where: str, output: OutputKind | None
+) -> tuple[list[ModelAnswers], Sequence[Any] | None]:
+    """The answers of a model, or of each model of a list; all of them must have the same classes."""
+    seen: list[ModelAnswers] = []
+    classes: Sequence[Any] | None = None
+    for one in each_checkpoint(model, where) or [model]:
+        response = query_in_memory(one, rows, where)
+        said = from_outputs(response.outputs, count_rows(rows), where, output, response.usual)
+        named = None if response.classes is None else list(response.classes)
+        if seen and (named, said.log_probabilities.shape) != (classes, seen[0].log_probabilities.shape):
+            raise BadInput(f"{where}: checkpoint {len(seen) + 1} has other classes than the one before it")
+        seen.append(said)
+        classes = named
+    return seen, classes
 
 
 def refuse_file(named: str, where: str) -> None:

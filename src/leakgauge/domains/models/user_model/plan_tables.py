@@ -98,7 +98,7 @@ class UserModelChallengerTable:
     says how shadow models are trained: the ``name`` of a trainer, which is a network unless it is given, and
     its parameters. The closer to the training of the model, the stronger the attack: ``train`` is the user's
     own training code, whose trainings are kept in a ``cache``. ``shadows`` is a file of predictions of models
-    that were trained elsewhere. ``accuracy_check`` refuses a model that is wrong about its own training rows.
+    that were trained elsewhere. ``accuracy_check`` refuses a model whose columns are in another order.
 
     ``targets`` are the records whose exposure is stated, by name (all unless they are given). With
     ``control``, members and others are pooled and split anew in each round, and a model is trained on the new

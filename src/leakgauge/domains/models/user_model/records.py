@@ -1,6 +1,6 @@
 """The records of an audit of the user's model: who is a member, the true classes, and the model's answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -26,10 +26,6 @@ RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
-MISREAD_BELOW, MANY_CLASSES = 0.2, 20  # share of right answers, up to so many classes
-DOUBTFUL_DEVIATIONS = 4.0  # by which others are answered better than members, if the two are interchanged
-FAR_BELOW = 4.0  # standard deviations below guesses, of a model that learned its rows but is misread
-LIKELY_ORDER = 0.5  # share of right answers from which another order of the classes explains the wrong ones
 MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
     ("1", "1.0", "true", "yes"),
     ("0", "0.0", "false", "no"),
@@ -119,20 +115,11 @@ class RecordsFile:
 
     def groups(self, names: Sequence[str]) -> dict[str, CategoricalColumn]:
         """Columns of texts or numbers as groups; a missing value is a group of its own."""
-        return {
-            name: categorical(text or "(missing)" for text in self.texts(name, "group")) for name in names
-        }
+        return {name: group_column(self.texts(name, "group")) for name in names}
 
     def names(self, name: str) -> tuple[str, ...]:
         """The names of the records, all of them different."""
-        texts = [text or "" for text in self.texts(name, "name")]
-        if len(set(texts)) < len(texts) or "" in texts:
-            raise BadInput(
-                f"data.name: {name!r} is empty in {texts.count('')} rows, and has {len(set(texts))} "
-                f"different values in {len(texts)} rows; name a column that identifies records, or leave it "
-                "out"
-            )
-        return tuple(texts)
+        return distinct_names(self.texts(name, "name"), f"data.name: {name!r}")
 
     def membership(self, name: str) -> FileMembership:
         """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
@@ -151,6 +138,22 @@ class RecordsFile:
                 f"data.member: {name!r} marks {n_in} members and {n_out} non-members; an audit needs both"
             )
         return FileMembership(members[~reference], reference)
+
+
+def distinct_names(values: Iterable[str | None], where: str) -> tuple[str, ...]:
+    """The names of records, each of them another one."""
+    texts = [text or "" for text in values]
+    if len(set(texts)) < len(texts) or "" in texts:
+        raise BadInput(
+            f"{where} is empty in {texts.count('')} rows, and has {len(set(texts))} different values in "
+            f"{len(texts)} rows; name a column that identifies records, or leave it out"
+        )
+    return tuple(texts)
+
+
+def group_column(values: Iterable[str | None]) -> CategoricalColumn:
+    """Texts as groups; a missing value is a group of its own."""
+    return categorical(text or "(missing)" for text in values)
 
 
 def _quoted(name: str) -> str:
@@ -245,12 +248,12 @@ def read_records(
             checkpoints = _checkpoints_in_file(columns, data)
             names: tuple[Any, ...] = ()
         else:
-            given, checkpoints = _feature_names(columns, data), ()
+            given = _feature_names(columns, data)
             rows = columns.matrix(given, "features")
             assert data.label is not None
             true = columns.labels(data.label)
             queried = model_query.query_model(challenger.model, challenger.output, rows, given, folder)
-            answers = queried.answers
+            answers, checkpoints = queried.answers, queried.checkpoints
             labels, names = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
         called = None if data.name is None else columns.names(data.name)
@@ -275,83 +278,6 @@ def read_records(
 def loss_kind(losses: Reals, stated: LossKind | None) -> LossKind:
     """The kind of some losses: a cross-entropy, unless it is stated otherwise or some are negative."""
     return stated or ("other" if (losses < 0).any() else "cross_entropy")
-
-
-def require_learned(records: UserModelRecords, where: str) -> None:
-    """Refuse a model that is wrong about most of the rows it is said to be trained on: it was misread.
-
-    The same answers in random order would be right about a share that follows from how often each class is
-    said and true. No training makes a model worse than this on its own rows, but classes or features in
-    another order do.
-    """
-    if not records.classes_known or not records.membership.members.any():
-        return
-    asked = ~records.membership.reference
-    logs, labels = records.answers.log_probabilities[asked], records.labels[asked]
-    members = records.membership.members
-    said, true = logs.argmax(axis=1)[members], labels[members]
-    right, usual = float(np.mean(said == true)), float(np.bincount(true).max() / true.size)
-    guesses = _right_by_guesses(said, true, logs.shape[1])
-    far_below = guesses - FAR_BELOW * np.sqrt(guesses * (1 - guesses) / true.size)
-    few_classes = logs.shape[1] <= MANY_CLASSES
-    if right >= max(usual / 2, MISREAD_BELOW if few_classes else 0.0, far_below):
-        return
-    raise BadInput(
-        f"{where}: the model is right about {right:.0%} of the rows it is said to be trained on, where the "
-        f"most frequent class alone is right about {usual:.0%} and its answers in random order about "
-        f"{guesses:.0%}; {_likely_cause(said, true, logs.shape[1])}; "
-        "if the model is as bad as that, say accuracy_check = false"
-    )
-
-
-def _right_by_guesses(said: Ints, true: Ints, n_classes: int) -> float:
-    """The share of right answers if they were given to the rows in random order."""
-    counts = [np.bincount(classes, minlength=n_classes) / true.size for classes in (said, true)]
-    return float(counts[0] @ counts[1])
-
-
-def doubtful_accuracy(records: UserModelRecords) -> str | None:
-    """Why a model that is not refused may still be misread; nothing where its accuracy is not known."""
-    if not records.classes_known or records.membership.members.all():
-        return None
-    asked, members = ~records.membership.reference, records.membership.members
-    labels = records.labels[asked]
-    right = records.answers.log_probabilities[asked].argmax(axis=1) == labels
-    usual = float(np.bincount(labels[members]).max() / members.sum())
-    own, other = float(right[members].mean()), float(right[~members].mean())
-    if own <= usual:
-        return (
-            f"beware: the model is right about {own:.1%} of the rows it is said to be trained on, no more "
-            f"than the most frequent class alone ({usual:.1%}); if it does better in use, its features are "
-            "in another order or encoding here, and no number of this audit is about it"
-        )
-    error = np.sqrt(own * (1 - own) / members.sum() + other * (1 - other) / (~members).sum())
-    if other - own > DOUBTFUL_DEVIATIONS * error:
-        return (
-            f"beware: the model is right about {own:.1%} of members and {other:.1%} of others; "
-            "check whether the two are interchanged"
-        )
-    return None
-
-
-def _likely_cause(said: Ints, true: Ints, n_classes: int) -> str:
-    """Why a model may look so bad: its classes in another order, or its features."""
-    from scipy.optimize import linear_sum_assignment
-
-    counts = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(counts, (said, true), 1)
-    columns, classes = linear_sum_assignment(-counts)
-    matched = counts[columns, classes].sum() / true.size
-    if matched >= LIKELY_ORDER:
-        return (
-            f"with its classes in another order it would be right about {matched:.0%}, so labels are "
-            "probably matched with the wrong columns: name the classes (classes_), or number labels in the "
-            "order of the columns"
-        )
-    return (
-        "probably the features are in another order, or encoded or scaled in another way, than in its "
-        "training: give them as it was given them (data.features sets their order)"
-    )
 
 
 def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[model_query.ModelAnswers, Ints]:

@@ -18,6 +18,7 @@ from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Real
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
 from leakgauge.domains.models.games.membership_game import RoundRows
 from leakgauge.domains.models.release import TrainingRound
+from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 
 NOTE = (
@@ -93,18 +94,26 @@ class ResplitChallenger(ChallengerDefaults):
 
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know."""
-        from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+        from leakgauge.domains.models.knowledge import (
+            BlackBoxKnowledge,
+            CheckpointsKnowledge,
+            TrainingLossKnowledge,
+        )
 
-        kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
+        kinds = {
+            "black_box": BlackBoxKnowledge,
+            "training_loss": TrainingLossKnowledge,
+            "checkpoints": CheckpointsKnowledge,
+        }
         if name not in kinds:
             raise BadInput(
                 f"knowledge {name!r} is not possible in the control without dependence, where members are "
-                f"drawn at random; use {' or '.join(kinds)}"
+                f"drawn at random; use {', '.join(kinds)}"
             )
         return kinds[name](
             reference=self.table.take(np.setdiff1d(np.arange(len(self.table)), self.asked)),
             n_members=self.n_members,
-            trainer=self.trainer,
+            trainer=checkpointed(self.trainer) if name == "checkpoints" else self.trainer,
             targets=self.table.take(self.asked),
             rows_are_numbered=self.rows_are_numbered,
             features=self.features,
