@@ -66,7 +66,8 @@ def test_what_a_model_memorises_stays_in_the_control():
         attacks=[ATTACK],
         control=True,
     )
-    assert found[0].metrics["auc"].low > 0.55
+    assert found[0].metrics["auc"].value > 0.6
+    assert "one simulated release, and others may differ" in found[0].metrics["auc"].reason
     assert "pooled and split anew at random" in found.notes[0]
     assert found[0].instrument["control"]["status"] == "not possible"
 
