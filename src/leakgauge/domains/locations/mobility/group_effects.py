@@ -77,17 +77,17 @@ class GroupEffectsModel:
         In single precision: the logs err by about 1e-6, far less than their standard deviations.
         """
         own, exponent = weights.own.astype(np.float32), np.float32(weights.exponent)
-        place_sums = (place_sums + weights.tabulated.sum(axis=1) / exponent).astype(np.float32)
-        epoch_sums = (epoch_sums + weights.tabulated.sum(axis=0) / exponent).astype(np.float32)
+        by_place = (place_sums + weights.tabulated.sum(axis=1) / exponent).astype(np.float32)
+        by_epoch = (epoch_sums + weights.tabulated.sum(axis=0) / exponent).astype(np.float32)
         space, time = self.space.astype(np.float32), self.time.astype(np.float32)
-        place, epoch = np.zeros_like(place_sums), np.zeros_like(epoch_sums)
+        place, epoch = np.zeros_like(by_place), np.zeros_like(by_epoch)
         busy_place, busy_epoch = np.ones_like(place), np.ones_like(epoch)
         for _ in range(_N_ITERATIONS):
             mean = busy_place * (busy_epoch @ own.T)
-            place += _step(place_sums - mean / exponent, mean, place, space)
+            place += _step(by_place - mean / exponent, mean, place, space)
             busy_place = np.exp(exponent * place)
             mean = busy_epoch * (busy_place @ own)
-            epoch += _step(epoch_sums - mean / exponent, mean, epoch, time)
+            epoch += _step(by_epoch - mean / exponent, mean, epoch, time)
             busy_epoch = np.exp(exponent * epoch)
         return GroupEffects(place.astype(np.float64), epoch.astype(np.float64))
 
