@@ -17,7 +17,7 @@ def test_likelihood_attack_is_never_behind(place, words):
     mechanism, _ = SETTINGS[words]
     outcome = Outcomes.of(_challenger(place, place.group_size), mechanism, place.group_size, RIVALS_TRIED)
     for name in RIVALS_TRIED:
-        lead, error = outcome.lead(name)
-        assert lead > -0.005 - 2 * error, name
+        lead = outcome.lead(name)
+        assert lead.difference > -0.005 - 2 * lead.error, name
     own, calibrated = outcome.accuracies()
     assert abs(own - calibrated) < 0.04

@@ -355,17 +355,29 @@ def test_interpolated_estimated_rates_are_accurate_to_a_thousandth(name):
     assert np.abs(found - exact).max() < 1e-3
 
 
+@pytest.mark.parametrize("most", [0.2, 0.03, 0.002])
 @pytest.mark.parametrize("name", TABLED_CHAINS)
-def test_interpolated_rates_are_accurate_to_a_thousandth(name):
+def test_interpolated_rates_are_accurate_to_a_thousandth(name, most):
+    """In small steps between large rates, and in larger ones between small rates."""
     chain, rng = TABLED_CHAINS[name], np.random.default_rng(2)
-    rates = np.exp(rng.uniform(np.log(1e-5), np.log(0.3), (N_ROUNDS, N_CELLS)))
+    rates = np.exp(rng.uniform(np.log(1e-5), np.log(1.5 * most), (N_ROUNDS, N_CELLS)))
     outputs, nobody = tabled_outputs(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
-    tables = precompute_ratios_between(chain, 399, 399, [RateRange(1e-4, 0.2)])  # some rates lie outside
+    tables = precompute_ratios_between(chain, 399, 399, [RateRange(1e-4, most)])  # some rates lie outside
     found = tables.log_ratios(outputs, 0, CountPrior(rates, 399, 399, nobody))
     exact = [
         log_ratios(chain, row[None], 0, CountPrior(p, 399, 399, nobody))[0] for row, p in zip(outputs, rates)
     ]
     assert np.abs(found - exact).max() < 1e-3
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["known", "weighed"])
+def test_tables_for_certain_cells_are_not_read_for_others(weights):
+    chain, rng = TABLED_CHAINS["laplace-round"], np.random.default_rng(6)
+    prior = CountPrior(np.geomspace(1e-4, 0.1, N_CELLS), 398, 399, np.zeros(N_CELLS, dtype=np.int64))
+    outputs = chain.sample(rng.binomial(399, prior.rates, (N_ROUNDS, N_CELLS)), rng)
+    tables = precompute_ratios_between(chain, 398, 399, [RateRange(1e-5, 0.2)], certain=True)
+    expected = log_ratios(chain, outputs, 0, prior, weights)
+    np.testing.assert_allclose(tables.log_ratios(outputs, 0, prior, weights), expected, atol=1e-3)
 
 
 def test_many_rates_share_rows():

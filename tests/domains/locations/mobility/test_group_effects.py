@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -5,6 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
 from domains.locations.small_town import traces
+from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.mobility.group_effects import GroupEffectsModel, group_effects_model
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import laplace
@@ -165,6 +168,24 @@ def test_releases_are_fitted_separately():
     some = releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 5)
     together, alone = fit_of(CHAIN, rates).factors(some), fit_of(CHAIN, rates).factors(some[2:3])
     np.testing.assert_allclose(together.place[2], alone.place[0], atol=5e-3)  # tables differ a little
+
+
+@pytest.mark.parametrize("extreme", [None, 180.0], ids=["usual", "extreme"])
+@pytest.mark.parametrize("chain", [RAW, CHAIN, SUPPRESSED], ids=["raw", "chain", "suppressed"])
+def test_compiled_loop_and_numpy_find_the_same_factors(chain, extreme, monkeypatch):
+    """Also where one count is far above those that the first table holds."""
+    if count_kernels.kernels() is None and not os.environ.get("CI"):
+        pytest.skip("numba is not installed (extra `fast`)")
+    rates = usual()
+    some = releases_of(chain, rates, np.full(6, 0.2), np.zeros(8), 5)
+    if extreme is not None:
+        some[3, 17] = extreme
+    compiled = fit_of(chain, rates).factors(some)
+    monkeypatch.setattr(count_kernels, "kernels", lambda: None)
+    numpy = fit_of(chain, rates).factors(some)
+    np.testing.assert_allclose(compiled.place, numpy.place, atol=1e-5)
+    np.testing.assert_allclose(compiled.epoch, numpy.epoch, atol=1e-5)
+    assert np.abs(numpy.place).max() > 0.05
 
 
 def test_group_variance_is_learned_from_people():

@@ -31,7 +31,7 @@ from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.per_target_scorer import TargetTask
-from leakgauge.domains.locations.shadows.simulator import PublicParameters
+from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowReleases
 from leakgauge.strategies.score_selection import choose_score
 from leakgauge.support.parallel import parallel_map
 
@@ -186,8 +186,13 @@ def precompute_for_targets(
     usual: Sequence[RateEstimate],
     n_known: int,
     factors: Sequence[Reals] | None = None,
+    *,
+    certain: bool = False,
 ) -> count_ratios.PrecomputedRatios:
-    """Build tables for all targets: for the ``usual`` rates, or for those within ``factors`` of them."""
+    """Build tables for all targets: for the ``usual`` rates, or for those within ``factors`` of them.
+
+    ``certain``: all targets are known to have visited their cells.
+    """
     rates, shapes = (np.concatenate(parts) for parts in zip(*usual))
     coins = np.concatenate([prior.coins for prior in priors])
     every = count_priors.CountPrior(rates, priors[0].n_in, priors[0].n_out, coins, shapes)
@@ -202,7 +207,9 @@ def precompute_for_targets(
         ends = np.array([(rates[own] / factor[own]).min(), (rates[own] * factor[own]).max()])
         low, high = cell_rates.clip_rates(ends).tolist()
         ranges.append(count_ratios.RateRange(low, high, coin, shape))
-    return count_ratios.precompute_ratios_between(law, every.n_in, every.n_out, ranges, most_known)
+    return count_ratios.precompute_ratios_between(
+        law, every.n_in, every.n_out, ranges, most_known, certain=certain
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +234,18 @@ class _ScoreShadows:
         prior = count_prior(
             self.knowledge.public, self.knowledge.sketches, task.target, rates, simulator.n_known
         )
-        prior = replace(prior, shapes=shapes)
-        ratios = value_ratios.log_ratios_of_trace(
-            self.log_ratios, shadows.outputs, shadows.known, prior, sketch
-        )
+        ratios = self._ratios(shadows, replace(prior, shapes=shapes), sketch)
         return ScoredShadows(count_ratios.total_log_ratio(ratios), shadows.members)
+
+    def _ratios(self, shadows: ShadowReleases, prior: count_priors.CountPrior, sketch: PartialTrace) -> Reals:
+        """Return the log-likelihood ratios; the same few whole outputs of a cell are computed once."""
+        outputs, chain = shadows.outputs, self.knowledge.public.chain
+        low, high = float(outputs.min()), float(outputs.max())
+        if not chain.whole or self.knowledge.simulator.n_known or high - low >= len(outputs):
+            return value_ratios.log_ratios_of_trace(self.log_ratios, outputs, shadows.known, prior, sketch)
+        listed = np.arange(low, high + 1)[:, None] + np.zeros(outputs.shape[1])
+        ratios = value_ratios.log_ratios_of_trace(self.log_ratios, listed, 0, prior, sketch)
+        return np.take_along_axis(ratios, (outputs - low).astype(np.intp), axis=0)
 
 
 def score_shadows(
@@ -334,7 +348,8 @@ def _scorer(
 ) -> LikelihoodRatioScorer:
     n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
     known = n_known * knowledge.public.map.max_value
-    ratios = precompute_for_targets(law, priors, usual, known, rates.factors)
+    certain = all(bool((sketch.weights == 1).all()) for sketch in knowledge.sketches)
+    ratios = precompute_for_targets(law, priors, usual, known, rates.factors, certain=certain)
     return LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
 
 

@@ -1,6 +1,7 @@
 """The attacker's prior distribution of the counts behind a release, and mixtures over it."""
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import sqrt
 
 import numpy as np
@@ -20,7 +21,24 @@ _SHAPE_STEP = 0.05  # shapes are rounded within 2.5 %
 _MAX_SHAPE = 1e5  # rates known better than this are taken as certain
 
 
-def log_mix(log_weights: Reals, log_law: Reals) -> Reals:
+@dataclass(frozen=True, eq=False)
+class LogWeights:
+    """Logs of weights, a row for each weighting; and the weights over the largest of their row."""
+
+    logs: Reals
+
+    @cached_property
+    def top(self) -> Reals:
+        """The largest log of each row."""
+        return _finite_max(self.logs, axis=1)
+
+    @cached_property
+    def scaled(self) -> Reals:
+        """The weights over the largest of their row."""
+        return np.asarray(np.exp(self.logs - self.top))
+
+
+def log_mix(log_weights: Reals | LogWeights, log_law: Reals) -> Reals:
     """Return log sum_c weights[t, c] law[c, x], given logs: one row per weighting t, one column per x.
 
     One matrix product of scaled numbers; sums that may have lost terms are recomputed term by term.
@@ -29,26 +47,30 @@ def log_mix(log_weights: Reals, log_law: Reals) -> Reals:
     [[-900.0]]
     """
     columns = _finite_max(log_law, axis=0)
-    return _log_mixture(log_weights, log_law, np.exp(log_law - columns), columns)
+    return _log_mixture(_weights(log_weights), log_law, np.exp(log_law - columns), columns)
 
 
-def log_convolve(log_weights: Reals, log_values: Reals) -> Reals:
+def log_convolve(log_weights: Reals | LogWeights, log_values: Reals) -> Reals:
     """Do the same for a distribution shifted by the count: law[c, x] = values[C - 1 - c + x] for C counts."""
-    n_counts, top = log_weights.shape[1], _finite_max(log_values, axis=0)
+    weights, top = _weights(log_weights), _finite_max(log_values, axis=0)
+    n_counts = weights.logs.shape[1]
     scaled = np.ascontiguousarray(shifted_rows(np.exp(log_values - top), n_counts))
-    return _log_mixture(log_weights, shifted_rows(log_values, n_counts), scaled, top)
+    return _log_mixture(weights, shifted_rows(log_values, n_counts), scaled, top)
 
 
-def _log_mixture(log_weights: Reals, log_law: Reals, scaled_law: Reals, columns: Reals) -> Reals:
-    rows = _finite_max(log_weights, axis=1)
-    sums = np.exp(log_weights - rows) @ scaled_law
+def _weights(weights: Reals | LogWeights) -> LogWeights:
+    return weights if isinstance(weights, LogWeights) else LogWeights(weights)
+
+
+def _log_mixture(weights: LogWeights, log_law: Reals, scaled_law: Reals, columns: Reals) -> Reals:
+    sums = weights.scaled @ scaled_law
     with np.errstate(divide="ignore"):
-        mixed = np.log(sums) + rows + columns
+        mixed = np.log(sums) + weights.top + columns
     again, places = np.nonzero(sums < _MIN_SUM)
-    block = max(1, _ENTRIES // log_weights.shape[1])
+    block = max(1, _ENTRIES // weights.logs.shape[1])
     for first in range(0, again.size, block):
         t, x = again[first : first + block], places[first : first + block]
-        mixed[t, x] = log_sum(log_weights[t] + log_law[:, x].T)
+        mixed[t, x] = log_sum(weights.logs[t] + log_law[:, x].T)
     return np.asarray(mixed)
 
 
@@ -65,10 +87,8 @@ def shifted_rows(values: Reals, n_rows: int) -> Reals:
     >>> shifted_rows(np.array([1.0, 2.0, 3.0]), 2).tolist()
     [[2.0, 3.0], [1.0, 2.0]]
     """
-    windows: npt.NDArray[np.float64] = np.lib.stride_tricks.sliding_window_view(
-        values, values.size - n_rows + 1
-    )
-    return windows[::-1]
+    (step,), last = values.strides, values[n_rows - 1 :]
+    return np.lib.stride_tricks.as_strided(last, (n_rows, last.size), (-step, step), writeable=False)
 
 
 def _finite_max(logs: Reals, axis: int) -> Reals:
@@ -212,10 +232,15 @@ def _rate_bulk(rate: float, shape: float, tail: float) -> tuple[float, float]:
     beta variable is less spread: Chernoff's bound of the gamma variable, e^(-shape (x - 1 - log x)) at x
     times its mean, holds for both.
     """
-    edge = -np.exp(-1 - tail / shape)
-    low = float(-lambertw(edge, 0).real)
-    high = float(-lambertw(edge, -1).real) if edge < 0 else 1 + 2 * tail / shape
+    low, high = _gamma_bulk(shape, tail)
     return rate * low, min(rate * high, 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _gamma_bulk(shape: float, tail: float) -> tuple[float, float]:
+    edge = -np.exp(-1 - tail / shape)
+    high = float(-lambertw(edge, -1).real) if edge < 0 else 1 + 2 * tail / shape
+    return float(-lambertw(edge, 0).real), high
 
 
 def _reach(variance: float, tail: float) -> float:

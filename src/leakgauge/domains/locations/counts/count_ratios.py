@@ -22,6 +22,10 @@ _ENTRIES = 2**20  # numbers held in memory at a time
 _MAX_TABLE_ENTRIES = 2**22
 _TAIL = 40.0  # outputs less likely than about e^-40 are summed one by one
 
+_MAX_COARSENESS = 5  # at least every fifth row of a table of many rates is computed, others interpolated
+_MAX_COARSE_STEP = 0.8  # in log-odds, over the standard deviation of counts
+_ROUNDING = 1e-6  # of a step between rows
+
 OutputRange: TypeAlias = tuple[float, float]
 
 _TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out; the first tail that fits
@@ -189,17 +193,25 @@ def table_strips(n_in: int, n_out: int, kinds: Sequence["KindRows"]) -> list[Tab
 
 
 def stacked_tables(
-    parts: Sequence[release_distribution.OutputPart], strips: list[TableStrip], most_known: int
+    parts: Sequence[release_distribution.OutputPart],
+    strips: list[TableStrip],
+    n_rows: int,
+    most_known: int,
+    certain: bool,
 ) -> tuple[ratio_tables.RatioTable, ...]:
-    """Return a table of likely outputs for each part of a distribution, or none if too large."""
-    n_rows = sum(strip.rows.size for strip in strips)
+    """Return a table of likely outputs for each part of a distribution, or none if ``n_rows`` are too many.
+
+    ``certain``: nobody will read it for cells that a target visited with a probability below 1.
+    """
     if any(isinstance(part.law.between, RoughDensity) for part in parts):
         return ()
     for tail in _TAILS:
         spread = ratio_tables.noise_reach(parts[0].law, tail)
         ends = [strip.cells.home(spread, tail) for strip in strips]
         if _columns(ends, parts[0].law).n * n_rows <= _MAX_TABLE_ENTRIES:
-            return tuple(_joined(part.law, strips, _within(ends, part, most_known)) for part in parts)
+            return tuple(
+                _joined(part.law, strips, _within(ends, part, most_known), certain) for part in parts
+            )
     return ()
 
 
@@ -223,7 +235,10 @@ def _columns(ends: list[OutputRange], law: release_distribution.ShiftDistributio
 
 
 def _joined(
-    law: release_distribution.ShiftDistribution, strips: list[TableStrip], ends: list[OutputRange]
+    law: release_distribution.ShiftDistribution,
+    strips: list[TableStrip],
+    ends: list[OutputRange],
+    certain: bool,
 ) -> ratio_tables.RatioTable:
     """Stack the tables of all strips into one; NaN where outputs are unlikely."""
     columns = _columns(ends, law)
@@ -232,7 +247,7 @@ def _joined(
         if low <= high:
             first = int((low - columns.first) / columns.step)
             last = min(int(np.ceil((high - columns.first) / columns.step)), columns.n - 1)
-            table = ratio_tables.tabulate_ratios(law, strip.cells, columns.part(first, last))
+            table = ratio_tables.tabulate_ratios(law, strip.cells, columns.part(first, last), certain)
             parts.append((strip.rows, first, table))
     n_rows = sum(strip.rows.size for strip in strips)
     present = _stacked([(rows, first, table.present) for rows, first, table in parts], n_rows, columns.n)
@@ -266,6 +281,11 @@ class KindRows:
     nodes: Reals  # rates in ascending order
     first: int = 0  # row
 
+    @property
+    def ends(self) -> tuple[float, float, int, int]:
+        """The lowest and the highest rate, the first row, and how many rows follow it."""
+        return float(self.nodes[0]), float(self.nodes[-1]), self.first, self.nodes.size - 1
+
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedRatios:
@@ -280,6 +300,7 @@ class PrecomputedRatios:
     kinds: tuple[KindRows, ...]
     step: float | None  # of the log-odds of rates, where ratios between them may be interpolated
     tables: tuple[ratio_tables.RatioTable, ...]  # one for each part of the law
+    certain: bool = False  # whether the tables are only for cells that a target visited with certainty
 
     @property
     def n_rows(self) -> int:
@@ -289,13 +310,14 @@ class PrecomputedRatios:
         self, outputs: npt.ArrayLike, known: npt.ArrayLike, prior: CountPrior, weights: Reals | None = None
     ) -> Reals:
         """Return the same as ``count_ratios.log_ratios`` with this distribution."""
+        weights = None if weights is None or (weights == 1).all() else weights
         other = prior.sure or (prior.n_in, prior.n_out) != (self.n_in, self.n_out)
+        other |= self.certain and weights is not None
         if other or not (self.tables and isinstance(self.law, release_distribution.PiecewiseShift)):
             return log_ratios(self.law, outputs, known, prior, weights)
         seen = np.asarray(outputs, dtype=np.float64)
         sure = np.broadcast_to(np.asarray(known, dtype=np.float64), seen.shape)
         ratios = np.zeros(seen.shape)
-        weights = None if weights is None or (weights == 1).all() else weights
         everything = ratio_tables.OutputElements.all_of(seen.shape, prior, weights)
         for part, table in zip(self.law.parts(seen), self.tables, strict=True):
             if part.places.size:
@@ -323,30 +345,44 @@ class PrecomputedRatios:
         """Return the row of each element, and whether there is one."""
         rates, cell_kinds = elements.by_kind
         numbers, distinct = cell_kinds.numbered()
-        rows, share = np.zeros(rates.shape, dtype=np.intp), np.zeros(rates.shape)
-        listed = np.zeros(rates.shape, dtype=bool)
         by_kind = {(kind.coins, kind.shape): kind for kind in self.kinds}
-        for number, (coins, shape) in enumerate(distinct):
-            kind = by_kind.get((coins, shape if self.n_out else np.inf))
-            if kind is not None and (own := np.flatnonzero(numbers == number)).size:
-                rows[own], share[own], listed[own] = self._nearest(kind, rates[own])
-        table_rows = ratio_tables.TableRows(rows, None if self.step is None else share)
+        kinds = [by_kind.get((coins, shape if self.n_out else np.inf)) for coins, shape in distinct]
+        rows, listed = (
+            self._exact(rates, numbers, kinds)
+            if self.step is None
+            else self._between(rates, numbers, kinds, self.step)
+        )
         if elements.own_rates is None:
-            return table_rows.only(elements.cells), listed[elements.cells]
-        return table_rows, listed
+            return rows.only(elements.cells), listed[elements.cells]
+        return rows, listed
 
-    def _nearest(self, kind: KindRows, rates: Reals) -> tuple[npt.NDArray[np.intp], Reals, Bits]:
-        """Return the rows at or below the rates, the position of the rates above them, and which exist."""
-        nodes, share = kind.nodes, np.zeros(rates.size)
-        if self.n_out == 0:
-            return np.full(rates.size, kind.first), share, np.ones(rates.size, dtype=bool)
-        if self.step is None:
-            rows = np.searchsorted(nodes, rates).clip(max=nodes.size - 1)
-            return kind.first + rows, share, nodes[rows] == rates
-        listed = (rates >= nodes[0]) & (rates < nodes[-1])
-        steps = (logit(np.where(listed, rates, nodes[0])) - logit(nodes[0])) / self.step
-        rows = np.floor(steps).astype(np.intp).clip(0, nodes.size - 2)
-        return kind.first + rows, steps - rows, listed
+    def _exact(
+        self, rates: Reals, numbers: ratio_tables.IndexArray, kinds: Sequence[KindRows | None]
+    ) -> tuple[ratio_tables.TableRows, Bits]:
+        """Return the rows of equal rates, given the number of each one's kind, and which exist."""
+        rows, listed = np.zeros(rates.shape, dtype=np.intp), np.zeros(rates.shape, dtype=bool)
+        for number, kind in enumerate(kinds):
+            if kind is None or not (own := np.flatnonzero(numbers == number)).size:
+                continue
+            if self.n_out == 0:
+                rows[own], listed[own] = kind.first, True
+            else:
+                nearest = np.searchsorted(kind.nodes, rates[own]).clip(max=kind.nodes.size - 1)
+                rows[own], listed[own] = kind.first + nearest, kind.nodes[nearest] == rates[own]
+        return ratio_tables.TableRows(rows), listed
+
+    @staticmethod
+    def _between(
+        rates: Reals, numbers: ratio_tables.IndexArray, kinds: Sequence[KindRows | None], step: float
+    ) -> tuple[ratio_tables.TableRows, Bits]:
+        """Return the rows below the rates, the position of the rates above them, and which exist."""
+        ends = [(0, 0, 0, 1) if kind is None else kind.ends for kind in kinds]
+        low, high, first, last = np.array(ends, dtype=np.float64)[numbers].T
+        listed = (rates >= low) & (rates < high)
+        steps = np.zeros(rates.shape)
+        steps[listed] = (logit(rates[listed]) - logit(low[listed])) / step
+        rows = np.clip(np.floor(steps), 0, last - 1)
+        return ratio_tables.TableRows((first + rows).astype(np.intp), steps - rows), listed
 
 
 class RateRange(NamedTuple):
@@ -384,8 +420,13 @@ def precompute_ratios_between(
     n_out: int,
     ranges: Sequence[RateRange],
     most_known: int = 0,
+    *,
+    certain: bool = False,
 ) -> PrecomputedRatios:
-    """Build tables for groups of one size and ranges of rates, for rates estimated in each release."""
+    """Build tables for groups of one size and ranges of rates, for rates estimated in each release.
+
+    ``certain``: only for cells that a target visited with certainty.
+    """
     for one in ranges:
         if not 0 < one.low <= one.high < 1:
             raise BadInput(
@@ -397,7 +438,7 @@ def precompute_ratios_between(
     for one in ranges:
         first, last = np.floor(logit(one.low) / step), np.floor(logit(one.high) / step) + 1
         nodes[one.coins, one.shape] = expit(step * np.arange(first, last + 1))
-    return _precomputed(law, n_in, n_out, nodes, step, most_known)
+    return _precomputed(law, n_in, n_out, nodes, step, most_known, certain)
 
 
 def _precomputed(
@@ -407,14 +448,54 @@ def _precomputed(
     nodes: Mapping[CellKind, Reals],
     step: float | None,
     most_known: int,
+    certain: bool = False,
 ) -> PrecomputedRatios:
     """Build the tables; ``nodes`` are the rates of each kind of cells."""
     parts = law.parts(np.empty((0, 1))) if isinstance(law, release_distribution.PiecewiseShift) else ()
-    kinds: list[KindRows] = []
-    n_rows = 0
-    for (coins, shape), rates in nodes.items():
-        kinds.append(KindRows(coins, shape, rates, n_rows))
-        n_rows += rates.size
-    strips = table_strips(n_in, n_out, kinds) if parts and n_rows else []
-    tables = stacked_tables(parts, strips, most_known) if strips else ()
-    return PrecomputedRatios(law, n_in, n_out, tuple(kinds), step, tables)
+    kinds = _stacked_kinds(nodes)
+    tables: tuple[ratio_tables.RatioTable, ...] = ()
+    if parts and kinds:
+        n_rows = kinds[-1].first + kinds[-1].nodes.size
+        if step is None:
+            tables = stacked_tables(parts, table_strips(n_in, n_out, kinds), n_rows, most_known, certain)
+        else:
+            steps = [step * _coarseness(n_out, kind.nodes, step) for kind in kinds]
+            coarse = _stacked_kinds(
+                {(kind.coins, kind.shape): _coarse(kind.nodes, own) for kind, own in zip(kinds, steps)}
+            )
+            strips, rows = table_strips(n_in, n_out, coarse), _between_coarse(kinds, coarse, steps)
+            tables = tuple(
+                table.rows_between(rows)
+                for table in stacked_tables(parts, strips, n_rows, most_known, certain)
+            )
+    return PrecomputedRatios(law, n_in, n_out, kinds, step, tables, certain)
+
+
+def _stacked_kinds(nodes: Mapping[CellKind, Reals]) -> tuple[KindRows, ...]:
+    starts = np.cumsum([0, *(rates.size for rates in nodes.values())]).tolist()
+    return tuple(KindRows(*kind, rates, first) for (kind, rates), first in zip(nodes.items(), starts))
+
+
+def _coarseness(n: int, rates: Reals, step: float) -> int:
+    """Return of how many rows one is computed; the less counts vary, the more slowly do ratios change."""
+    spread = float(np.sqrt(n * (rates * (1 - rates)).max()))
+    return int(np.clip(_MAX_COARSE_STEP / (step * max(spread, 1.0)), 1, _MAX_COARSENESS))
+
+
+def _coarse(nodes: Reals, step: float) -> Reals:
+    """Return rates in larger steps, with two beyond the nodes on either side."""
+    first, last = np.floor(logit(nodes[[0, -1]]) / step + _ROUNDING).tolist()
+    return expit(step * np.arange(first - 1, last + 3))
+
+
+def _between_coarse(
+    kinds: Sequence[KindRows], coarse: Sequence[KindRows], steps: Sequence[float]
+) -> ratio_tables.TableRows:
+    """Return where the rows of tables lie between those of coarse ones."""
+    first, share = [], []
+    for own, wide, step in zip(kinds, coarse, steps, strict=True):
+        places = (logit(own.nodes) - logit(wide.nodes[0])) / step
+        below = np.floor(places + _ROUNDING)
+        first.append(wide.first + below.astype(np.intp))
+        share.append(places - below)
+    return ratio_tables.TableRows(np.concatenate(first), np.concatenate(share))

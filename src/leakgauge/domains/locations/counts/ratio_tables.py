@@ -23,7 +23,7 @@ from leakgauge.mechanisms import _count_noise as count_noise
 MAX_LOG_RATIO = 1e6  # stands for certainty
 
 IndexArray: TypeAlias = npt.NDArray[np.intp]
-LogAverage: TypeAlias = Callable[[Reals], Reals]
+LogAverage: TypeAlias = Callable[[count_priors.LogWeights], Reals]
 
 _MAX_EXPONENT = 300.0  # e^300 is still far from the largest float
 _DISTANCES = np.ceil(1.1 ** np.arange(300))
@@ -113,6 +113,19 @@ class ColumnRatios:
     rise_in: Reals
     rise_out: Reals
 
+    def rows_between(self, rows: TableRows) -> "ColumnRatios":
+        """Return other rows, by cubic interpolation between these."""
+        if rows.share is None:
+            raise AssertionError("rows without a position between others")
+        share, first = rows.share[:, None], rows.first
+        tables = (self.at, self.rise_in, self.rise_out)
+        return ColumnRatios(
+            *(
+                _cubic(share, [table[first + i] for i in (-1, 0, 1, 2)]) if table.size else table
+                for table in tables
+            )
+        )
+
     @classmethod
     def of(cls, log_in: Reals, log_out: Reals, between: count_noise.DensityShape) -> "ColumnRatios":
         if isinstance(between, count_noise.PiecewiseExponential):
@@ -125,7 +138,7 @@ class RatioTable:
     """Log ratios for many rates and places.
 
     ``present`` is for a target who is in the cell if a member, ``absent`` for one elsewhere. ``absent`` is
-    None (all zero) if the number of others does not depend on the membership.
+    None if the number of others does not depend on the membership (then all zero), or if it is not needed.
     """
 
     columns: RatioGrid
@@ -139,6 +152,11 @@ class RatioTable:
             return present
         absent = np.zeros(()) if self.absent is None else self._read(self.absent, places, rows)
         return weighted_log_ratio(present, absent, weights)
+
+    def rows_between(self, rows: TableRows) -> "RatioTable":
+        """Return a table of other rows, by cubic interpolation between these rows; NaN next to NaN."""
+        absent = None if self.absent is None else self.absent.rows_between(rows)
+        return RatioTable(self.columns, self.present.rows_between(rows), absent)
 
     def _read(self, ratios: ColumnRatios, places: Reals, rows: TableRows) -> Reals:
         steps = (places - self.columns.first) / self.columns.step
@@ -232,42 +250,57 @@ class CellsByRate:
         ]
 
 
-def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
-    """Build the table of a distribution that shifts with the count; a row for each rate."""
+def tabulate_ratios(
+    law: ShiftDistribution, cells: CellsByRate, columns: RatioGrid, certain: bool = False
+) -> RatioTable:
+    """Build the table of a distribution that shifts with the count; a row for each rate.
+
+    ``certain``: only for cells that a target visited with certainty.
+    """
     counts = relevant_counts(law, cells, *columns.ends)
     if columns.step != 1:
         log_law = law.log_at(columns.places - np.arange(counts.start, counts.stop + 1)[:, None])
-        return averaged_ratio_table(log_law, counts, cells, columns)
+        return averaged_ratio_table(log_law, counts, cells, columns, certain)
     distances = columns.first - counts.stop + np.arange(columns.n + len(counts), dtype=np.float64)
     values = law.log_at(distances)
     there = partial(count_priors.log_convolve, log_values=values[:-1])
     away = partial(count_priors.log_convolve, log_values=values[1:])
-    return _ratio_table(there, away, counts, cells, columns)
+    return _ratio_table(there, away, counts, cells, columns, certain)
 
 
-def averaged_ratio_table(log_law: Reals, counts: range, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
+def averaged_ratio_table(
+    log_law: Reals, counts: range, cells: CellsByRate, columns: RatioGrid, certain: bool = False
+) -> RatioTable:
     """Build a table from the log probability of every column given every count of a range and one more."""
     there, away = (
         partial(count_priors.log_mix, log_law=log_law[1:]),
         partial(count_priors.log_mix, log_law=log_law[:-1]),
     )
-    return _ratio_table(there, away, counts, cells, columns)
+    return _ratio_table(there, away, counts, cells, columns, certain)
 
 
 def _ratio_table(
-    there: LogAverage, away: LogAverage, counts: range, cells: CellsByRate, columns: RatioGrid
+    there: LogAverage,
+    away: LogAverage,
+    counts: range,
+    cells: CellsByRate,
+    columns: RatioGrid,
+    certain: bool,
 ) -> RatioTable:
     """Build a table from averages over the counts, with the target in the cell and elsewhere."""
-    masses = cells.log_masses(counts)
+    masses = [count_priors.LogWeights(logs) for logs in cells.log_masses(counts)]
     without = away(masses[-1])
     present = ColumnRatios.of(there(masses[0]), without, columns.between)
-    absent = None if len(masses) == 1 else ColumnRatios.of(away(masses[0]), without, columns.between)
-    return RatioTable(columns, present, absent)
+    if certain or len(masses) == 1:
+        return RatioTable(columns, present, None)
+    return RatioTable(columns, present, ColumnRatios.of(away(masses[0]), without, columns.between))
 
 
 def relevant_counts(law: ShiftDistribution, cells: CellsByRate, low: float, high: float) -> range:
     """Return the relevant counts for places between two ends, given how steep the distribution is."""
     widest = cells.counts(low, high)
+    if float(np.min(cells.shape)) < np.inf:  # how steep it is does not matter then
+        return widest
     distances = np.arange(floor(low) - widest.stop, ceil(high) - widest.start + 1, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         tilt = float(np.abs(np.diff(law.log_at(distances))).max())

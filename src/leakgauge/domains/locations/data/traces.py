@@ -92,7 +92,7 @@ class CellMap:
 
     def epochs(self, cells: Ints) -> Ints:
         """The epoch of each cell."""
-        return cells % self.n_epochs
+        return cells - self.n_epochs * self.places(cells)  # much faster than the remainder
 
 
 @dataclass(frozen=True, eq=False)

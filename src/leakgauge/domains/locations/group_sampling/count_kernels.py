@@ -1,4 +1,4 @@
-"""Count the visits of groups of people: loops compiled by numba where it is installed, numpy otherwise."""
+"""Count the visits of groups, and read counts: loops compiled by numba where it is installed, or numpy."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,11 +19,12 @@ _MANY = 16  # groups of more than 1/16 of all people are counted in the order of
 
 
 class Kernels(NamedTuple):
-    """The compiled loops; each gives exactly the result of its numpy counterpart."""
+    """The compiled loops; each gives the result of its numpy counterpart, sums of scores but for rounding."""
 
     add_visits: Kernel
     tally: Kernel
     flip_members: Kernel
+    sum_scores: Callable[..., bool]
 
 
 @cache
@@ -38,10 +39,11 @@ def kernels() -> Kernels | None:
         return None
     if numba.config.DISABLE_JIT:
         return None
-    return Kernels(*(_compile(numba.njit, loop) for loop in (add_visits, tally, flip_members)))
+    loops = (add_visits, tally, flip_members, sum_scores)
+    return Kernels(*(_compile(numba.njit, loop) for loop in loops))
 
 
-def _compile(njit: Any, loop: Kernel) -> Kernel:
+def _compile(njit: Any, loop: Callable[..., Any]) -> Any:
     """Compile a loop, cached on disk for the next process where possible."""
     try:
         return njit(loop, cache=True)
@@ -111,6 +113,36 @@ def flip_members(
             for visit in range(starts[visitor], starts[visitor + 1]):
                 counts[round_, columns[visit]] += step
         need[round_] = left * step
+
+
+def sum_scores(
+    releases: Array,
+    scores: Array,
+    first: Array,
+    n_columns: np.uint64,
+    low: int,
+    places: Array,
+    epochs: Array,
+) -> bool:
+    """Sum the scores of all published counts by place and by epoch; False if one is not in the table.
+
+    Column 0 of a table of whole outputs is ``low``; the row of a cell starts at ``first`` in ``scores``.
+    """
+    n_epochs = epochs.shape[1]
+    for round_ in range(releases.shape[0]):
+        for place in range(places.shape[1]):
+            total = 0.0
+            cells = slice(place * n_epochs, (place + 1) * n_epochs)
+            outputs, rows, sums = releases[round_, cells], first[cells], epochs[round_]
+            for epoch in range(n_epochs):
+                column = np.uint64(np.int64(outputs[epoch]) - low)  # very large if it is negative
+                if column >= n_columns:
+                    return False
+                score = scores[rows[epoch] + column]
+                total += score
+                sums[epoch] += score
+            places[round_, place] = total
+    return True
 
 
 def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] = np.int32) -> Whole:

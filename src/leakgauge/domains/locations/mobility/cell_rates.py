@@ -23,6 +23,7 @@ _SHRINKAGES = (1.0, 3.0, 10.0)
 _FIFTHS = ((0, 1), (2, 3), (4,))  # of the reference: to estimate rates, to predict, and whose cells
 _TOLERANCE = 0.1  # of the squared error of predictions for held-out people
 _MIN_HELD_OUT = 20  # people of the last fifth
+_MAX_SPARSE = 32  # numbers are counted, and not sorted, if they are below so many times how many they are
 _N_POOLED_RELEASES = 50  # releases used to estimate how popular places and epochs are
 
 
@@ -95,19 +96,21 @@ def shrink_by_held_out(rates: ReferenceRates, reference: Traces, group_size: int
     errors of cells are relative to their counts in a group, plus one, and add up over the cells of a person.
     Nearly as well means a mean squared error that is larger by at most 10 %.
     """
-    parts = [reference.of(np.flatnonzero(np.isin(np.arange(reference.n_people) % 5, own))) for own in _FIFTHS]
-    if parts[2].n_people < _MIN_HELD_OUT:
+    fifths = np.arange(reference.n_people) % 5
+    parts = [np.isin(fifths, own) for own in _FIFTHS]
+    if parts[2].sum() < _MIN_HELD_OUT:
         return rates
     cells = reference.map
-    ours, theirs = (one.visitors() for one in parts[:2])
-    n_ours, n_theirs = (one.n_people * cells.max_value for one in parts[:2])
+    ours, theirs = (reference.visitors(chosen) for chosen in parts[:2])
+    n_ours, n_theirs = (int(chosen.sum()) * cells.max_value for chosen in parts[:2])
     own_base, base = _popularities(ours, n_ours, cells), _popularities(theirs, n_theirs, cells)
     errors = []
     for shrinkage in _SHRINKAGES:
         own = ReferenceRates(ours, n_ours, own_base, rates.shape, shrinkage)
         missed = theirs / n_theirs - base * own(np.arange(cells.n_cells)) / own_base
         errors.append(missed / (base + 1 / group_size))
-    squares = np.square(parts[2].visits @ np.column_stack(errors)).mean(axis=0)
+    held_out = reference.of(np.flatnonzero(parts[2]))
+    squares = np.square(held_out.visits @ np.column_stack(errors)).mean(axis=0)
     chosen = np.flatnonzero(squares <= (1 + _TOLERANCE) * squares.min())[-1]
     return replace(rates, shrinkage=_SHRINKAGES[chosen])
 
@@ -118,19 +121,30 @@ def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
 
     classes = np.round(np.log(base) / _BASE_STEP).astype(np.int64)
     lowest, n_kinds = classes.min(), int(visitors.max()) + 1
-    keys, times = np.unique((classes - lowest) * n_kinds + visitors, return_counts=True)
-    seen, means = keys % n_kinds, np.minimum(np.exp(_BASE_STEP * (keys // n_kinds + lowest)), _MAX_RATE)
+    keys, times = _distinct((classes - lowest) * n_kinds + visitors)
+    seen = keys % n_kinds
+    some, own = np.unique(keys // n_kinds, return_inverse=True)
+    odds = 1 / np.minimum(np.exp(_BASE_STEP * (some + lowest)), _MAX_RATE) - 1  # against a visit
 
     def cost(log_shape: float) -> float:
         """Minus the log-likelihood of beta-binomial counts, up to a constant."""
         shape = np.exp(log_shape)
-        rest = shape * (1 - means) / means
-        return float(-times @ (betaln(seen + shape, n_people - seen + rest) - betaln(shape, rest)))
+        rest = shape * odds
+        return float(-times @ (betaln(seen + shape, n_people - seen + rest[own]) - betaln(shape, rest)[own]))
 
     found = minimize_scalar(
         cost, bounds=_LOG_SHAPE_RANGE, method="bounded", options={"xatol": _LOG_SHAPE_ERROR}
     )
     return float(np.exp(found.x))
+
+
+def _distinct(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct numbers in rising order, none negative, and how often each occurs."""
+    if numbers.max() > _MAX_SPARSE * numbers.size:
+        return np.unique(numbers, return_counts=True)
+    times = np.bincount(numbers)
+    distinct = np.flatnonzero(times)
+    return distinct, times[distinct]
 
 
 def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tuple[tuple[Reals, Reals], ...]:

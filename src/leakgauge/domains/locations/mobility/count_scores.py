@@ -77,19 +77,23 @@ def _rows(log_rates: Reals) -> Ints:
     return np.round((log_rates - log(_LEAST)) / _STEP).astype(np.intp)
 
 
-def count_scores(outputs: Reals, law: ReleaseDistribution, group_size: int, most: float) -> CountScores:
-    """Return the scores of these outputs, for expected counts up to ``most``; tables are cached."""
-    low, high, lumps = output_range(outputs, law)
+def count_scores(
+    outputs: Reals | None, law: ReleaseDistribution, group_size: int, most: float
+) -> CountScores:
+    """Return the scores of these outputs, for expected counts up to ``most``; tables are cached.
+
+    Whole outputs that are not extreme have the table of ``None``: it does not depend on them.
+    """
+    low, high, lumps = (0, 0, ()) if outputs is None else output_range(outputs, law)
     key: Any = law
     variance, limit = noise_variance(law, group_size), table_size(law, group_size)
     n_rates = int(_rows(np.array(log(min(round_away(most), limit))))) + 2
     top = exp(log(_LEAST) + _STEP * n_rates)
-    seen = min(high, limit)
-    reach = max(seen, round_away(top + min(_DEVIATIONS * sqrt(top + variance), _WIDEST)))
+    reach = max(min(high, limit), round_away(top + min(_DEVIATIONS * sqrt(top + variance), _WIDEST)))
     negative = bool(np.isfinite(law.log_law(np.array([-1.0]), np.array([0.0])))[0])
     low = min(low, round_away(-min(_DEVIATIONS * sqrt(variance), _WIDEST)) if negative else 0)
     cut = high > reach or most > limit
-    return _tabulate(key, low, reach, lumps, n_rates, seen, cut, variance)
+    return _tabulate(key, low, reach, lumps, n_rates, cut, variance)
 
 
 @lru_cache(maxsize=16)  # a distribution is a value
@@ -99,7 +103,6 @@ def _tabulate(
     reach: int,
     lumps: tuple[float, ...],
     n_rates: int,
-    most_count: int,
     cut: bool,
     variance: float,
 ) -> CountScores:
@@ -107,7 +110,7 @@ def _tabulate(
     weights = np.where(np.isin(outputs, lumps), 1.0, width)
     rates = np.exp(log(_LEAST) + _STEP * np.arange(n_rates))
     top = float(rates[-1])
-    counts = np.arange(ceil(max(top + _DEVIATIONS * sqrt(top), most_count)) + 21, dtype=np.float64)
+    counts = np.arange(ceil(max(top + _DEVIATIONS * sqrt(top), reach)) + 21, dtype=np.float64)
     log_law = law.log_law(outputs[None, :], counts[:, None])
     peaks = log_law.max(axis=0)
     peaks = np.where(np.isfinite(peaks), peaks, 0.0)

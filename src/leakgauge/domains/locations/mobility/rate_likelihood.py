@@ -119,7 +119,13 @@ def table_size(law: ReleaseDistribution, group_size: int) -> int:
 
 
 def noise_variance(law: ReleaseDistribution, group_size: int) -> float:
-    """Return the variance of the outputs of a medium count."""
+    """Return the variance of the outputs of a medium count; it is cached."""
+    key: Any = law
+    return _noise_variance(key, group_size)
+
+
+@lru_cache(maxsize=64)  # a distribution is a value
+def _noise_variance(law: Any, group_size: int) -> float:
     middle, step, variance = group_size // 2, 1.0 if law.whole else 0.125, 0.0
     for _ in range(5):
         distances = step * np.arange(-_TABLE, _TABLE + 1, dtype=np.float64)
