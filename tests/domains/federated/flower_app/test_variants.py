@@ -21,6 +21,10 @@ from leakgauge.referee.intervals import rate_high, rate_low
 pytestmark = pytest.mark.nightly
 ERROR = 1e-3
 SURE = (
+    "norm behind",
+    "tanh behind",
+    "residual",
+    "transformer",
     "sgd",
     "momentum",
     "weight decay",

@@ -110,8 +110,9 @@ class AppRunner:
         whole = tuple((settings.partition, row) for row in range(counts[settings.partition]))
         game = ClientGame(arrays=probe, rows=whole, seed=0, protection="off")
         with recorder.watching():
-            self.play(game)
-        self._stack = find_linear_stack(recorder.calls, probe)
+            update = self.play(game).update
+        moved = {name for name, array in update.items() if np.any(array)}
+        self._stack = find_linear_stack(recorder.calls, probe, moved or None)
         channels = self._channels(replace(game, protection="on"))
         return AppDescription(
             sent=self._sent,
@@ -198,7 +199,7 @@ class AppRunner:
         try:
             with self._user_code("the client"), internals.opacus_switched(game.protection):
                 if game.features and self._stack is not None:
-                    recorder.layer = (self._stack.width, self._stack.features)
+                    recorder.stack = self._stack
                     with recorder.watching():
                         reply = self._client(message, context)
                 else:
@@ -271,6 +272,8 @@ def _is_ours(error: BaseException) -> bool:
 def _with_features(answer: ClientAnswer, recorder: ForwardRecorder, hook: DataHook) -> ClientAnswer:
     if hook.current is None or not recorder.inputs:
         raise BadInput("the first crafted layer saw no row while the client trained")
+    if len({inputs.shape[1:] for inputs in recorder.inputs}) > 1:
+        raise BadInput("rows have different numbers of inputs to the crafted layer; pad them to one length")
     features = np.concatenate(recorder.inputs)
     fetched = np.array(hook.current.fetched, np.int64)
     if len(features) != len(fetched):
