@@ -110,6 +110,26 @@ def opacus(noise):
     return make
 
 
+PARTS = """from opacus.utils.batch_memory_manager import BatchMemoryManager
+
+    with BatchMemoryManager(data_loader=trainloader, max_physical_batch_size=8, optimizer=optimizer) as parts:
+        loss = train_fn(net, parts, run["local-epochs"], optimizer)
+"""
+
+
+def opacus_poisson(folder):
+    project, config = opacus(0.5)(folder)
+    _replace(project / PACKAGE / "client_app.py", [("        poisson_sampling=False,\n", "")])
+    return project, config
+
+
+def opacus_in_parts(folder):
+    project, config = opacus(0.5)(folder)
+    whole = '    loss = train_fn(net, trainloader, run["local-epochs"], optimizer)\n'
+    _replace(project / PACKAGE / "client_app.py", [(whole, f"    {PARTS}")])
+    return project, config
+
+
 def noisy_update(noise):
     added = (
         "(net.state_dict())",
@@ -341,6 +361,8 @@ VARIANTS = {
     "adaptive clipping": clipping("adaptive"),
     "opacus .5": opacus(0.5),
     "opacus 2": opacus(2.0),
+    "opacus poisson": opacus_poisson,
+    "opacus in parts": opacus_in_parts,
     "legacy": legacy,
     "batch norm": batch_norm,
     "dropout": dropout,

@@ -32,6 +32,7 @@ from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.support.user_code import error_with_location
 
 _LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
+_RECORDED_RUNS = 8  # to see how often rows are read
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "", None)
 
 
@@ -126,14 +127,21 @@ class AppRunner:
         )
 
     def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
-        """Play a game with the app's protection, and return what is known of its noise."""
+        """Play games with the app's protection, and return what is known of its noise.
+
+        One game shows how often rows are read if all are read equally often, or the sampler states its rate.
+        """
         if not self._protections():
             return ()
-        record = internals.OpacusRecord()
-        with record.recording():
-            self.play(game)
-        fetched = Counter(self._hook.current.fetched if self._hook.current else ())
-        opacus = record.channel([fetched[row] for row in range(len(game.rows))])
+        record, runs = internals.OpacusRecord(), list[list[int]]()
+        for number in range(_RECORDED_RUNS):
+            with record.recording():
+                self.play(replace(game, seed=number))
+            fetched = Counter(self._hook.current.fetched if self._hook.current else ())
+            runs.append([fetched[row] for row in range(len(game.rows))])
+            if len(set(runs[0])) == 1 or record.sample_rates:
+                break
+        opacus = record.channel(runs)
         return (*self._mods.channels, *([opacus] if opacus else []))
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
