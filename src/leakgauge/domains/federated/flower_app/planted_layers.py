@@ -236,10 +236,11 @@ def best_detector(features: TargetFeatures, units: int, n_others: int, *, traina
     peak = peak_detector(features, pairs)
     if features.held_back is None or not trainable:
         return peak
+    own, others = features.held_back
     trained = trained_detector(features, units)
     return max(
         (peak, trained),
-        key=lambda one: features.best_cut(*map(one.scores, features.held_back), n_others)[1],
+        key=lambda one: features.best_cut(one.scores(own), one.scores(others), n_others)[1],
     )
 
 
@@ -291,22 +292,23 @@ def best_direction(features: TargetFeatures, n_others: int) -> tuple[Reals, Real
     Where a row has several inputs, its score is the largest of theirs, and the direction is that of the
     target's input that wins most games.
     """
-    target, others = (
-        rows[:, None] if rows.ndim == 2 else rows for rows in (features.target, features.others)
-    )
+    target, others = _by_input(features.target), _by_input(features.others)
+    checked = [_by_input(rows) for rows in features.held_back or (target, others)]
     flat_others = others.reshape(-1, others.shape[-1])
     away = np.linalg.norm(target.mean(axis=0) - flat_others.mean(axis=0), axis=1)
     tried = []
     for token in np.argsort(-away, kind="stable")[:_MOST_TOKENS]:
         weights = linear_discriminant(replace(features, target=target[:, token], others=flat_others))
-        checked = (target, others)
-        if features.held_back is not None:
-            checked = tuple(rows[:, None] if rows.ndim == 2 else rows for rows in features.held_back)
         own, rest = ((rows @ weights).max(axis=1) for rows in checked)
         cut, won = features.best_cut(own, rest, n_others)
         tried.append((won, weights, own, cut))
     _, weights, own, cut = max(tried, key=lambda one: one[0])
     return weights, own, cut
+
+
+def _by_input(rows: Reals) -> Reals:
+    """Rows x inputs x features."""
+    return rows[:, None] if rows.ndim == 2 else rows
 
 
 def linear_discriminant(features: TargetFeatures) -> Reals:
