@@ -47,13 +47,28 @@ class ClientTraining:
 
     def answer(self, network: PlantedNetwork, held: ClientRows) -> Reals:
         """Return what the server reads of one client's gradient on its newly perturbed rows."""
-        rng, rows = np.random.default_rng(held.seed), held.rows
-        if self.mechanism is not None:
-            rows = self.mechanism.sample(rows.astype(np.float64), rng).astype(np.float32)
+        rows, rng = self._perturbed(held)
         answer = whole_gradients.clipped_answer(network, rows, held.labels, self.noise)
         if self.noise is None or self.noise.added == "sum":
             return answer
         return answer + whole_gradients.draw_noise(network, answer, self.noise, self.batch, rng)
+
+    def whole_answer(self, network: PlantedNetwork, held: ClientRows) -> list[Floats]:
+        """Return a client's gradient of all weights and biases, in order, with the noise that it adds."""
+        rows, rng = self._perturbed(held)
+        layers = whole_gradients.whole_gradient(network, rows, held.labels, self.noise)
+        parts = [part for layer in layers for part in layer]
+        if self.noise is None or self.noise.added == "sum":
+            return parts
+        deviation = self.noise.deviation(self.batch)
+        return [(part + rng.normal(scale=deviation, size=part.shape)).astype(np.float32) for part in parts]
+
+    def _perturbed(self, held: ClientRows) -> tuple[Floats, np.random.Generator]:
+        """A client's rows with new noise, and the generator of what it draws next."""
+        rng, rows = np.random.default_rng(held.seed), held.rows
+        if self.mechanism is not None:
+            rows = self.mechanism.sample(rows.astype(np.float64), rng).astype(np.float32)
+        return rows, rng
 
     def sum_noise(self, network: PlantedNetwork, answer: Reals, seeds: Sequence[Sequence[int]]) -> Reals:
         """Return the noise on the sum of all clients as a part of the average over clients and iterations."""

@@ -148,15 +148,6 @@ def test_perturbed_rows_lower_the_share_that_is_filled():
     assert 0.6 < found <= scorer.reading.studied["channel_optimum"] + 3 * error
 
 
-def test_flower_returns_no_whole_gradient():
-    from leakgauge.domains.federated.flower.engine import FlowerClients
-
-    made, _, scorer = game(EIGHT)
-    block = made.release(np.zeros((1, 3), dtype=bool), np.random.default_rng(1))
-    with pytest.raises(BadInput, match="full_gradient reads whole noisy gradients"):
-        FlowerClients(block).train(scorer.score.networks)
-
-
 def test_noise_on_the_sum_is_refused_in_flower():
     with pytest.raises(BadInput, match='added = "client"'):
         game(EIGHT | {"added": "sum"}, engine="flower")

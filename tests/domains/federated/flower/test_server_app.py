@@ -63,6 +63,65 @@ def test_flower_gradients_match_in_process_game(tmp_path, training):
         assert not active.all()  # exactly zero there, as without Flower
 
 
+def aimed(n_targets=2):
+    """Networks whose answers are read in a direction of all weights, not of norm 1."""
+    rng = np.random.default_rng(13)
+    return [
+        replace(
+            network,
+            direction=tuple(
+                tuple(rng.normal(size=part.shape).astype(np.float32) for part in layer)
+                for layer in network.layers
+            ),
+        )
+        for network in networks(n_targets, bias=-3.0)
+    ]
+
+
+@pytest.mark.parametrize("clipped", ["example", "update"])
+def test_whole_gradients_are_read_in_their_direction(tmp_path, tmp_path_factory, clipped):
+    """Clients add noise to every weight; its projection is as large as that of the game without Flower."""
+    training = {"clients": 2, "iterations": 2}
+    noise = GradientNoise(sigma=1e-9, clip=0.5, clipped=clipped)
+    exact = block(n_rounds=12, **training, noise=noise)
+    answers, _ = ask(tmp_path, exact, aimed())
+    due = np.array(exact.train(aimed()))
+    np.testing.assert_allclose(np.array(answers), due, rtol=1e-4, atol=1e-6)
+    assert due.any()
+    noisy = block(n_rounds=60, **training, noise=replace(noise, sigma=2.0))
+    quiet = block(n_rounds=60, **training, noise=noise)
+    drawn = np.array(ask(tmp_path_factory.mktemp("noisy"), noisy, aimed())[0]) - np.array(
+        quiet.train(aimed())
+    )
+    scale = 2.0 * 0.5 / (4 if clipped == "example" else 1) / np.sqrt(4)  # two clients, two iterations
+    units = drawn[:, :, 0] / scale / [network.direction_norm for network in aimed()]
+    assert np.std(units) == pytest.approx(1, abs=4 / np.sqrt(2 * units.size))
+    assert abs(np.mean(units)) < 4 / np.sqrt(units.size)
+
+
+def test_whole_gradients_of_user_apps(tmp_path):
+    """An app that answers with all gradients is read; new weights, or a part of them, are refused."""
+
+    def answer(**records):
+        return own(lambda message, context: reply(message, **records))
+
+    clients, models = block(n_rounds=1, n_targets=1), aimed(1)
+    parts = [part for layer in models[0].layers for part in layer]
+    names = [f"{layer}.{part}" for layer in (0, 2, 4) for part in ("weight", "bias")]
+    ones = {name: np.ones(part.shape, np.float32) for name, part in zip(names, parts)}
+    file = tmp_path / "clients.pickle"
+    [[got]], _ = ask_with(file, clients, models, answer(gradients=records(ones)))
+    total = sum(float(part.sum(dtype=np.float64)) for layer in models[0].direction for part in layer)
+    assert got == pytest.approx(total, rel=1e-5)
+    for given, told in (
+        ({"arrays": records(ones)}, "answer with 'gradients' of all weights, or use another attack"),
+        ({"gradients": records({"2.weight": np.ones(3)})}, r"no '0.weight' of shape \(6, 8\)"),
+        ({"gradients": records(ones | {"4.bias": np.full(3, np.nan)})}, "not finite"),
+    ):
+        with pytest.raises(BadInput, match=told):
+            ask_with(file, clients, models, answer(**given))
+
+
 def test_gradients_of_group_are_averaged(tmp_path):
     clients = block(n_rounds=1, n_targets=1, clients=3)
     [network] = networks(n_targets=1)

@@ -133,6 +133,35 @@ def test_scores_and_verdicts_match_in_process_game(tmp_path, short, monkeypatch)
         assert one.metrics["epsilon"].low == pytest.approx(other.metrics["epsilon"].low, abs=1e-9)
 
 
+WHOLE = """
+seed = 3
+[[audit]]
+name = "here"
+domain = "federated"
+rounds = 40
+data = { rows = 600, features = 64, classes = 4 }
+challenger = { targets = 1, batch = 10, engine = "flower", gradient_noise = { sigma = 0.15 } }
+mechanism = { name = "none" }
+attacks = [{ name = "full_gradient", units = 32 }]
+"""
+
+
+@pytest.mark.nightly
+def test_whole_noisy_gradients_are_read_in_flower(tmp_path, short, monkeypatch):
+    """A separation of 1 / 0.15: an error has a chance of 4e-4 in a game."""
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
+    (tmp_path / "plan.toml").write_text(WHOLE)
+    plan = read_plan(tmp_path / "plan.toml")
+    game = catalog.prepare_audit(plan.audits[0], plan)
+    ((label, knowledge),) = game.knowledges.items()
+    scorer = game.attacks[label].study(knowledge, stream(3, Role.STUDY))
+    got = play(game.challenger, {label: Adversary(knowledge, scorer)}, 3, range(40), 0)[label]
+    assert np.mean((got.scores >= scorer.reading.threshold) == got.members) >= 0.95
+    assert 0.2 < np.mean(got.members) < 0.8
+    separation = got.scores[got.members].mean() - got.scores[~got.members].mean()
+    assert separation == pytest.approx((1 / 0.15) ** 2, rel=0.15)  # of log-likelihood ratios
+
+
 def test_user_app_runs_locally_and_leaves_no_process(tmp_path, short):
     (tmp_path / "mine.py").write_text(OWN)
     (tmp_path / "site").mkdir()

@@ -110,6 +110,26 @@ def opacus(noise):
     return make
 
 
+PARTS = """from opacus.utils.batch_memory_manager import BatchMemoryManager
+
+    with BatchMemoryManager(data_loader=trainloader, max_physical_batch_size=8, optimizer=optimizer) as parts:
+        loss = train_fn(net, parts, run["local-epochs"], optimizer)
+"""
+
+
+def opacus_poisson(folder):
+    project, config = opacus(0.5)(folder)
+    _replace(project / PACKAGE / "client_app.py", [("        poisson_sampling=False,\n", "")])
+    return project, config
+
+
+def opacus_in_parts(folder):
+    project, config = opacus(0.5)(folder)
+    whole = '    loss = train_fn(net, trainloader, run["local-epochs"], optimizer)\n'
+    _replace(project / PACKAGE / "client_app.py", [(whole, f"    {PARTS}")])
+    return project, config
+
+
 def noisy_update(noise):
     added = (
         "(net.state_dict())",
@@ -232,6 +252,79 @@ def gelu(folder):
     return copy_app(folder, task=smooth), {}
 
 
+def norm_behind(folder):
+    """A ReLU and a LayerNorm behind the second linear layer, so that no three of them are a stack."""
+    return copy_app(
+        folder,
+        task=[
+            ("        self.fc3 =", "        self.norm = nn.LayerNorm(32)\n        self.fc3 ="),
+            ("self.fc3(x)", "self.fc3(self.norm(x))"),
+        ],
+    ), {}
+
+
+def tanh_behind(folder):
+    return copy_app(folder, task=[("functional.relu(self.fc2(x))", "torch.tanh(self.fc2(x))")]), {}
+
+
+HIDDEN = "        x = functional.relu(self.fc1(x))\n        x = functional.relu(self.fc2(x))\n"
+RESIDUAL = """        x = self.fc1(x)
+        x = x + self.inner(functional.relu(self.outer(x)))
+        return self.fc3(x)
+"""
+
+
+def residual(folder):
+    """Two linear layers with a way around them, and one linear layer at the end."""
+    return copy_app(
+        folder,
+        task=[
+            ("self.fc2 = nn.Linear(64, 32)", "self.outer, self.inner = nn.Linear(64, 32), nn.Linear(32, 64)"),
+            ("nn.Linear(32, CLASSES)", "nn.Linear(64, CLASSES)"),
+            (
+                f"{HIDDEN}        return self.fc3(x)\n",
+                RESIDUAL,
+            ),
+        ],
+    ), {}
+
+
+TRANSFORMER = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patches = nn.Conv2d(1, 32, 4, 4)
+        self.first = nn.Parameter(torch.zeros(1, 1, 32))
+        self.positions = nn.Parameter(0.1 * torch.randn(1, 10, 32))
+        layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(layer, 2, nn.LayerNorm(32), enable_nested_tensor=False)
+        self.head = nn.Linear(32, CLASSES)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(len(x), -1, -1), x], 1) + self.positions
+        return self.head(self.blocks(x)[:, 0])
+
+
+def images("""
+
+
+def transformer(folder):
+    """A small vision transformer: linear layers in its blocks, and one at its end for the first token."""
+    return copy_app(folder, task=[("def images(", TRANSFORMER)]), {}
+
+
+def one_linear_layer(folder):
+    """Convolutions and one linear layer."""
+    return copy_app(
+        folder,
+        task=[
+            ("        self.fc1 = nn.Linear(8 * 3 * 3, 64)\n        self.fc2 = nn.Linear(64, 32)\n", ""),
+            ("nn.Linear(32, CLASSES)", "nn.Linear(72, CLASSES)"),
+            (HIDDEN, ""),
+        ],
+    ), {}
+
+
 def worker_processes(folder):
     return copy_app(
         folder, task=[("shuffle=True)", "shuffle=True, num_workers=2, persistent_workers=True)")]
@@ -268,11 +361,18 @@ VARIANTS = {
     "adaptive clipping": clipping("adaptive"),
     "opacus .5": opacus(0.5),
     "opacus 2": opacus(2.0),
+    "opacus poisson": opacus_poisson,
+    "opacus in parts": opacus_in_parts,
     "legacy": legacy,
     "batch norm": batch_norm,
     "dropout": dropout,
     "two layers": two_layers,
     "gelu": gelu,
+    "norm behind": norm_behind,
+    "tanh behind": tanh_behind,
+    "residual": residual,
+    "transformer": transformer,
+    "one linear layer": one_linear_layer,
     "worker processes": worker_processes,
     "client state": client_state,
     "noisy rows .3": noisy_rows(0.3),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from leakgauge.domains.federated.flower_app.flower_internals import with_reads
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
 N = 100_000
@@ -32,7 +33,7 @@ def test_accuracies_are_those_of_simulated_sums(steps, reads, multiplier):
 
 def test_random_batches_are_averaged_over_how_often_a_row_is_read():
     channel = NoisyChannel(
-        name="it", clipped="example", multiplier=0.5, steps=6, reads=2.0, random_reads=True
+        name="it", clipped="example", multiplier=0.5, steps=6, reads=2.0, reads_are="binomial"
     )
     rng = np.random.default_rng(5)
     reads = rng.binomial(6, 1 / 3, size=N)
@@ -64,7 +65,7 @@ def test_reads_of_different_iterations_are_independent(steps, share, multiplier,
         multiplier=multiplier,
         steps=steps,
         reads=steps * share,
-        random_reads=True,
+        reads_are="binomial",
     )
     rng = np.random.default_rng([steps, iterations])
     reads = rng.binomial(steps, share, size=(N, iterations))
@@ -77,3 +78,59 @@ def test_reads_of_different_iterations_are_independent(steps, share, multiplier,
     seen = np.where(members, 1, -1) * total + multiplier * np.sqrt(total) * rng.normal(size=N)
     says = np.where(total > 0, seen > 0, rng.random(N) < 0.5)
     assert channel.ceiling(iterations) == pytest.approx(np.mean(says == members), abs=0.006)
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_limits_hold_where_only_means_of_the_reads_are_known(iterations):
+    """A loader that drops its last rows: in each of two epochs a row is read with chance 40 / 48, once.
+
+    As a binomial number of four steps with the same mean it would be 0 too often, and the limits too low.
+    """
+    channel = NoisyChannel(name="it", clipped="example", multiplier=0.3, steps=4)
+    rng, epochs = np.random.default_rng(8), 2
+    runs = [
+        sum(np.isin(np.arange(48), rng.permutation(48)[:40]).astype(int) for _ in range(epochs)).tolist()
+        for _ in range(8)
+    ]
+    found = with_reads(channel, runs, ())
+    assert found.reads_are == "unknown"
+    assert found.reads == pytest.approx(2 * 40 / 48)  # exact: every run reads equally many rows in all
+    reads = rng.binomial(2, 40 / 48, size=(N, iterations))
+    members = rng.random(N) < 0.5
+    noise = 0.3 * 2 * rng.normal(size=reads.shape)
+    ratios = ((members[:, None] * reads + noise) * reads - reads**2 / 2).sum(axis=1)
+    truth = np.mean(np.where(reads.any(axis=1), ratios > 0, rng.random(N) < 0.5) == members)
+    assert found.optimum(iterations) >= truth - 0.006
+    assert found.optimum(iterations) <= truth + 0.05
+    total = reads.sum(axis=1)
+    seen = np.where(members, 1, -1) * total + 0.3 * np.sqrt(total) * rng.normal(size=N)
+    truth = np.mean(np.where(total > 0, seen > 0, rng.random(N) < 0.5) == members)
+    assert found.ceiling(iterations) >= truth - 0.006
+    if iterations == 1:
+        as_binomial = with_reads(channel, runs, (found.reads / 4,))
+        assert as_binomial.ceiling() < truth - 0.02  # what one recorded run was taken for
+
+
+def test_reads_follow_from_the_rate_of_the_sampler_and_not_from_one_run():
+    channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
+    rng, stated = np.random.default_rng(9), set()
+    for _ in range(20):
+        found = with_reads(channel, [rng.binomial(6, 1 / 3, size=16).tolist()], (1 / 3,))
+        stated.add((found.reads, found.reads_are))
+    assert stated == {(2.0, "binomial")}
+
+
+def test_equal_reads_are_fixed():
+    channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
+    found = with_reads(channel, [[2] * 48], ())
+    assert (found.reads, found.reads_are) == (2.0, "fixed")
+
+
+def test_uncertain_means_are_stated_with_their_error_on_top():
+    """Samplers whose share of rows changes from run to run: the limit covers the mean nearly always."""
+    channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
+    rng, above = np.random.default_rng(10), []
+    for _ in range(300):
+        runs = [rng.binomial(6, rng.uniform(0.2, 0.5), size=16).tolist() for _ in range(8)]
+        above.append(with_reads(channel, runs, ()).reads >= 6 * 0.35)
+    assert np.mean(above) > 0.98

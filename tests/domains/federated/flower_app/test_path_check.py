@@ -19,7 +19,21 @@ LEARN = "    loss = train_fn("
 @pytest.mark.parametrize(
     "name",
     others_at_night(
-        ["sgd", "legacy", "adamw", "weight decay", "fixed clipping", "client state"], "legacy", "weight decay"
+        [
+            "sgd",
+            "legacy",
+            "adamw",
+            "weight decay",
+            "fixed clipping",
+            "client state",
+            "norm behind",
+            "tanh behind",
+            "residual",
+            "transformer",
+        ],
+        "legacy",
+        "weight decay",
+        "transformer",
     ),
 )
 def test_sound_clients_pass(tmp_path, name):
@@ -27,6 +41,12 @@ def test_sound_clients_pass(tmp_path, name):
     path = checked_path(project, run_config=tuple(config.items()))
     assert path.own_noise is False
     assert len(path.labels) == 1
+
+
+def test_network_without_a_place_is_refused_by_name(tmp_path):
+    message = checked_path(VARIANTS["one linear layer"](tmp_path)[0])
+    assert message.startswith("the network has no place for crafted weights: it ends in Conv2d-Conv2d-Linear")
+    assert "\n" not in message
 
 
 OTHER_ROWS = """    from torch.utils.data import DataLoader

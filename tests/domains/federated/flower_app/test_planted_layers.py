@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,9 +10,12 @@ from leakgauge.domains.federated.flower_app.client_games import LinearStack
 from leakgauge.domains.federated.flower_app.planted_layers import (
     Plant,
     TargetFeatures,
+    best_detector,
     linear_discriminant,
+    peak_detector,
     separating_axes,
     silent_layers,
+    trained_detector,
 )
 
 N_FEATURES, CLASSES = 20, 4
@@ -86,6 +90,102 @@ def test_smooth_functions_leave_other_rows_as_good_as_inactive(widths, activatio
     without = planted.fired(update(net, honest | planted.arrays, others, labels))
     others[7], labels[7] = features.target[0], 2
     assert planted.fired(update(net, honest | planted.arrays, others, labels)) > 1e4 * without
+
+
+class Followed(torch.nn.Module):
+    """Two linear layers, and a way around them, or several inputs of each row, with other layers behind."""
+
+    def __init__(self, behind, around):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first, self.second = torch.nn.Linear(N_FEATURES, 40), torch.nn.Linear(40, N_FEATURES)
+        self.behind, self.around = behind, around
+        self.head = torch.nn.Linear(N_FEATURES, CLASSES)
+
+    def forward(self, x):
+        inner = self.second(torch.relu(self.first(x)))
+        x = self.behind(x + inner if self.around else inner)
+        return self.head(x if x.ndim == 2 else x.mean(1))
+
+
+@pytest.mark.parametrize("stealthy", [False, True])
+@pytest.mark.parametrize(
+    ("behind", "around", "gated", "tokens"),
+    [
+        (torch.nn.Tanh(), False, False, 1),
+        (torch.nn.ReLU(), False, True, 1),
+        (torch.nn.LayerNorm(N_FEATURES), True, False, 1),
+        (torch.nn.LayerNorm(N_FEATURES), True, False, 3),
+    ],
+    ids=["tanh behind", "ReLU behind", "a way around", "several inputs"],
+)
+def test_pairs_in_the_middle_move_for_the_target_alone(behind, around, gated, tokens, stealthy):
+    net = Followed(behind, around)
+    honest = {name: value.numpy().copy() for name, value in net.state_dict().items()}
+    stack = LinearStack(
+        weights=("first.weight", "second.weight"),
+        biases=("first.bias", "second.bias"),
+        dropout=False,
+        features=N_FEATURES,
+        width=40,
+        ends=False,
+        gated=gated,
+        tokens=None if tokens == 1 else tuple(range(tokens)),
+    )
+    shape = (N_FEATURES,) if tokens == 1 else (tokens, N_FEATURES)
+    target, others = rng(21).normal(size=shape), rng(22).normal(size=(400, *shape))
+    features = TargetFeatures(np.tile(target, (6, *[1] * len(shape))), others, 2)
+    planted = Plant(stealthy=stealthy).craft(honest, stack, features, 30)
+    rows, labels = others[:30].copy(), rng(4).integers(CLASSES, size=30)
+    assert planted.fired(update(net, honest | planted.arrays, rows, labels, weight_decay=0.1)) == 0
+    rows[7] = target
+    assert planted.fired(update(net, honest | planted.arrays, rows, labels, weight_decay=0.1)) > 0
+
+
+def noisy_features(key, n, noise=1.2):
+    """Draws of a target in much noise, and of other rows, each drawn anew."""
+    target = rng(31).normal(size=N_FEATURES) * 2
+    own, others = rng(key, 1).normal(size=(n, N_FEATURES)), rng(key, 2).normal(size=(8 * n, N_FEATURES))
+    return target + noise * own, others * np.hypot(1.0, noise), target
+
+
+def test_trained_detector_approaches_the_best_test_of_a_noisy_target():
+    """Normal distributions, whose likelihood ratio is known and wins most; the peak wins far less."""
+    noise, n_others = 1.2, 20
+    own, others, target = noisy_features(1, 1_000)
+    features = TargetFeatures(own, others, 0, held_back=noisy_features(2, 500)[:2])
+    fresh = noisy_features(3, 5_000)[:2]
+
+    def ratio(rows):
+        return (rows**2).sum(1) / (1 + noise**2) - ((rows - target) ** 2).sum(1) / noise**2
+
+    def won(score):
+        return features.best_cut(score(fresh[0]), score(fresh[1]), n_others)[1]
+
+    best, trained = won(ratio), won(trained_detector(features, 40).scores)
+    peak = won(peak_detector(features, 20).scores)
+    assert trained <= best + 0.01
+    assert trained >= best - 0.03
+    chosen = won(best_detector(features, 40, n_others, trainable=True).scores)
+    assert chosen >= max(trained, peak) - 0.01
+    assert won(best_detector(features, 40, n_others, trainable=False).scores) == peak
+
+
+def test_loud_rows_need_the_output_and_its_bias():
+    _, _, stack = network(40, 16)
+    loud = Plant(loud=True)
+    assert loud.fits(stack)
+    assert not loud.fits(replace(stack, biases=(*stack.biases[:2], None)))
+    assert not loud.fits(replace(stack, ends=False))
+    assert Plant().fits(replace(stack, ends=False))
+
+
+def test_one_of_several_reads_is_enough():
+    own = np.array([0.0, 3.0, 3.0, 0.0, 0.0, 3.0])  # each pair of reads has one above all others
+    features = TargetFeatures(np.zeros((6, 2)), np.zeros((4, 2)), 0, passes=2)
+    cut, won = features.best_cut(own, np.array([1.0, 2.0]), 5)
+    assert won == 1
+    assert 2 < cut < 3
 
 
 def test_shape_and_type_are_kept():

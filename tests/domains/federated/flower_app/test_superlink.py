@@ -78,9 +78,9 @@ def superlink_games(folder, used, games):
             )
             wait_for_port(port)
             subprocess.run(
-                [PROGRAMS / "flwr", "run", apps, "audit"], stdout=log, stderr=log, env=env, timeout=120
+                [PROGRAMS / "flwr", "run", apps, "audit"], stdout=log, stderr=log, env=env, timeout=300
             )
-            end = time.monotonic() + 120
+            end = time.monotonic() + 300
             while not (folder / transport_apps.ANSWERS_FILE).exists() and time.monotonic() < end:
                 time.sleep(0.5)
         finally:
@@ -98,7 +98,7 @@ def stop(process):
         process.wait()
 
 
-def wait_for_port(port, seconds=60):
+def wait_for_port(port, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as one:

@@ -15,12 +15,16 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
 from leakgauge.domains.federated.attacks.planted_layers import Attack
+from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.transport_apps import simulate_games
 from leakgauge.referee.intervals import rate_high, rate_low
 
 pytestmark = pytest.mark.nightly
 ERROR = 1e-3
 SURE = (
+    "norm behind",
+    "tanh behind",
+    "residual",
     "sgd",
     "momentum",
     "weight decay",
@@ -52,6 +56,11 @@ def test_clients_without_noise_are_read_nearly_always(tmp_path, name):
     assert rate_low(won(build(tmp_path, name), Attack()), 100, ERROR) > 0.85
 
 
+def test_blocks_of_a_small_transformer_are_read_more_often_than_not(tmp_path):
+    """One direction in 32 features: other rows pass the threshold now and then."""
+    assert rate_low(won(build(tmp_path, "transformer"), Attack()), 100, ERROR) > 0.5
+
+
 @pytest.mark.parametrize("name", ["sgd", "two layers"])
 def test_stealthy_weights_are_as_good(tmp_path, name):
     assert rate_low(won(build(tmp_path, name), Attack(stealthy=True)), 100, ERROR) > 0.8
@@ -77,6 +86,33 @@ def test_noise_of_opacus_is_read_nearly_as_well_as_it_allows(tmp_path, iteration
     right, error = won(owner, Attack()) / 100, np.sqrt(optimum * (1 - optimum) / 100)
     assert right <= optimum + 3 * error
     assert right >= optimum - 0.03 - 3 * error
+
+
+@pytest.mark.parametrize("name", ["opacus poisson", "opacus in parts"])
+def test_steps_and_reads_of_opacus_are_its_own(tmp_path, name):
+    """48 rows in batches of 16 on average, twice; batches that are computed in parts get noise once."""
+    (channel,) = build(tmp_path, name).description.channels
+    assert channel.steps == 6
+    assert channel.reads == pytest.approx(2.0)
+    assert channel.reads_are == ("binomial" if name == "opacus poisson" else "fixed")
+
+
+def test_noisy_rows_are_recognised_by_a_trained_detector(tmp_path):
+    assert rate_low(won(build(tmp_path, "noisy rows .5"), Attack()), 100, ERROR) > 0.7
+
+
+def test_games_do_not_depend_on_the_games_before_them(tmp_path):
+    """Noise of Opacus in each game by its own seed alone: in any order, the same answers."""
+    owner = build(tmp_path, "opacus .5")
+    block = owner.release(np.array([[True], [False], [True], [False]]), np.random.default_rng(5))
+    games = [block.games(row, 0, {})[0] for row in range(4)]
+    assert len({game.seed for game in games}) == 4
+    process = client_process(owner.settings)
+    first, later = list(process.play(games)), list(process.play(games[::-1]))[::-1]
+    for one, other in zip(first, later):
+        for name, array in one.update.items():
+            np.testing.assert_array_equal(array, other.update[name])
+    assert not np.array_equal(first[0].update["fc2.weight"], first[2].update["fc2.weight"])
 
 
 def test_control_leaves_out_local_noise(tmp_path):

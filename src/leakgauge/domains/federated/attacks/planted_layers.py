@@ -1,4 +1,4 @@
-"""Crafted weights in the last layers of the user's own network, which only the target's row moves."""
+"""Crafted weights in linear layers of the user's own network, which only the target's row moves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.federated.flower_app.challenger import AppView
-from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
+from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection, RowKey
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge
 from leakgauge.domains.federated.flower_app.planted_layers import (
     Plant,
@@ -31,7 +31,9 @@ LARGER_PLANTS = (  # tried where noise hides the plain plant
 _SEPARATED = 0.9  # share of calibration games that make the change of watched weights good enough
 _LEAST_SHARE = 4.0  # a member may move weights this many times less than in any calibration game
 _MOST_FEATURE_ROWS = 1_000
-_FEW_DRAWS = 100  # of the target's features, where noise or dropout varies them
+_DRAWS, _HELD_BACK_DRAWS = 1_000, 500  # of the target's features, where noise or dropout varies them
+_COPIES = 8  # the target is then one row in this many
+_HELD_BACK = 4  # one of the attacker's rows in this many
 _VARIES = 1e-2  # of the largest feature
 
 
@@ -103,7 +105,8 @@ class Attack:
         simple, right = _calibrated(PlantedTarget(layers, None, 0.0, 1.0), knowledge, target, self.games, rng)
         if right >= _SEPARATED:
             return simple
-        plants = (Plant(),) if self.stealthy else (Plant(), *LARGER_PLANTS)
+        plants = [plant for plant in (Plant(), *LARGER_PLANTS) if plant.fits(knowledge.stack)]
+        plants = plants[:1] if self.stealthy else plants
         crafted = [self._craft(knowledge, features, plant) for plant in plants]
         filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
@@ -207,7 +210,7 @@ def target_features(knowledge: AppServerKnowledge, target: int, rng: Generator) 
     """What enters the crafted layers for the target and for the attacker's own rows, while the client trains.
 
     The layers are silent meanwhile, so that the layers before them do not change. Where the target's features
-    vary, by noise or dropout, more of them are drawn.
+    vary, by noise or dropout, more of them are drawn, and some held back for the threshold.
     """
     wanted = min(len(knowledge.rows.reference), _MOST_FEATURE_ROWS)
     runs = max(4, -(-wanted // knowledge.rows.per_client))
@@ -216,19 +219,33 @@ def target_features(knowledge: AppServerKnowledge, target: int, rng: Generator) 
         raise BadInput("challenger.app: the client never read the target's row in its games")
     passes = max(1, round(len(own) / runs))
     size = float(np.abs(own).max())
-    if len(own) < _FEW_DRAWS and float(np.ptp(own, axis=0).max()) > _VARIES * size:
-        more = _watched_features(knowledge, target, -(-(_FEW_DRAWS - len(own)) // passes), rng)
-        own, others = np.concatenate([own, more[0]]), np.concatenate([others, more[1]])
-    return TargetFeatures(own, others, knowledge.labels[target], passes)
+    if not float(np.ptp(own, axis=0).max()) > _VARIES * size:
+        return TargetFeatures(own, others, knowledge.labels[target], passes)
+    reference = knowledge.rows.reference
+    n_held_back = max(1, len(reference) // _HELD_BACK)
+    copies = max(1, knowledge.rows.per_client // _COPIES)
+    drawn = [
+        _watched_features(knowledge, target, -(-draws // (passes * copies)), rng, rows=rows, copies=copies)
+        for rows, draws in ((reference[n_held_back:], _DRAWS), (reference[:n_held_back], _HELD_BACK_DRAWS))
+    ]
+    return TargetFeatures(*drawn[0], knowledge.labels[target], passes, held_back=drawn[1])
 
 
 def _watched_features(
-    knowledge: AppServerKnowledge, target: int, runs: int, rng: Generator
+    knowledge: AppServerKnowledge,
+    target: int,
+    runs: int,
+    rng: Generator,
+    *,
+    rows: Sequence[RowKey] | None = None,
+    copies: int = 1,
 ) -> tuple[Reals, Reals]:
     """The features of the target and of other rows in some runs of a client with silent layers."""
     silent = silent_layers(knowledge.sent, knowledge.stack)
     own, others = [], []
-    for answer, places in knowledge.simulate(silent, target, [True] * runs, rng, features=True):
+    for answer, places in knowledge.simulate(
+        silent, target, [True] * runs, rng, features=True, rows=rows, copies=copies
+    ):
         assert answer.features is not None
         assert answer.positions is not None
         is_target = np.isin(answer.positions, places)

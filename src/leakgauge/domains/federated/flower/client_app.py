@@ -53,11 +53,13 @@ def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "
     from flwr.app import Message, RecordDict
 
     content = message.content
-    chosen = content.config_records[messages.CONFIG]["chosen"]
-    gradient = training.answer(messages.network_in(content.array_records[messages.ARRAYS], chosen), held)
-    return Message(
-        content=RecordDict({messages.GRADIENTS: messages.gradient_record(gradient)}), reply_to=message
-    )
+    config = content.config_records[messages.CONFIG]
+    network = messages.network_in(content.array_records[messages.ARRAYS], config["chosen"])
+    if config["whole"]:
+        record = messages.whole_gradient_record(training.whole_answer(network, held))
+    else:
+        record = messages.gradient_record(training.answer(network, held))
+    return Message(content=RecordDict({messages.GRADIENTS: record}), reply_to=message)
 
 
 def _user_app_answer(message: "Message", context: "Context", held: ClientRows, app: FlowerApp) -> "Message":

@@ -50,11 +50,6 @@ class FlowerClients:
         return self.clients.n_rounds
 
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        if any(network.direction is not None for network in networks):
-            raise BadInput(
-                'attack full_gradient reads whole noisy gradients, and challenger.engine = "flower" returns '
-                "those of the chosen neurons; leave out engine, or use another attack"
-            )
         return self._simulation.train(networks)
 
     @cached_property

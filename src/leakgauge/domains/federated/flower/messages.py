@@ -1,5 +1,6 @@
 """Conversion between networks or gradients and the records of Flower messages."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,11 +44,19 @@ def gradient_record(gradient: Reals) -> "ArrayRecord":
     return array_record(dict(zip(CHOSEN_NAMES, (gradient[:, :-1], gradient[:, -1]))))
 
 
+def whole_gradient_record(parts: Sequence[npt.NDArray[Any]]) -> "ArrayRecord":
+    """Return the gradient of all weights and biases, named as they are."""
+    return array_record(dict(zip(WEIGHT_NAMES, parts)))
+
+
 def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
     """Return the gradient in an answer, or old minus new weights: chosen neurons x (units + 1).
 
-    New weights of a neuron that have only decayed count as no change.
+    New weights of a neuron that have only decayed count as no change. Of a network with a direction, it is
+    one number: the whole gradient in that direction.
     """
+    if network.direction is not None:
+        return _projected_gradient(content, network)
     decayed = False
     if GRADIENTS in content.array_records:
         weights, biases = _chosen_arrays(content.array_records[GRADIENTS], GRADIENTS)
@@ -65,6 +74,27 @@ def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
     if not np.isfinite(gradient).all():
         raise BadInput("the answer holds a number that is not finite; the client must send finite numbers")
     return without_decay(gradient, network) if decayed else gradient
+
+
+def _projected_gradient(content: "RecordDict", network: PlantedNetwork) -> Reals:
+    assert network.direction is not None
+    if GRADIENTS not in content.array_records:
+        raise BadInput(
+            f"the answer holds {sorted(content)}, and full_gradient compares gradients with the clipping "
+            f"bound: answer with {GRADIENTS!r} of all weights, or use another attack"
+        )
+    got, total = content.array_records[GRADIENTS], 0.0
+    parts = [part for layer in network.direction for part in layer]
+    for name, direction in zip(WEIGHT_NAMES, parts):
+        if name not in got or got[name].numpy().shape != direction.shape:
+            raise BadInput(
+                f"{GRADIENTS!r} of the answer has no {name!r} of shape {direction.shape}, and full_gradient "
+                "reads all weights; keep the names and shapes that were sent"
+            )
+        total += float(np.vdot(got[name].numpy().astype(np.float64), direction))
+    if not np.isfinite(total):
+        raise BadInput("the answer holds a number that is not finite; the client must send finite numbers")
+    return np.array([total])
 
 
 def without_decay(change: Reals, network: PlantedNetwork) -> Reals:

@@ -91,7 +91,13 @@ def _ask(
                 content=RecordDict(
                     {
                         ARRAYS: records[request.target],
-                        CONFIG: ConfigRecord({**asdict(request), "chosen": networks[request.target].chosen}),
+                        CONFIG: ConfigRecord(
+                            {
+                                **asdict(request),
+                                "chosen": networks[request.target].chosen,
+                                "whole": networks[request.target].direction is not None,
+                            }
+                        ),
                     }
                 ),
                 message_type="train",

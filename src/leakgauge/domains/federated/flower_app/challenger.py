@@ -35,12 +35,16 @@ class AppRows:
     pool: tuple[RowKey, ...]
     per_client: int
 
-    def draw(self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator) -> tuple[RowKey, ...]:
-        """Draw the rows of one client; a target takes the place of one of them."""
-        drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=False)]
+    def draw(
+        self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator, *, copies: int = 1
+    ) -> tuple[RowKey, ...]:
+        """Draw the rows of one client; a target takes the place of one of them, or of several."""
+        again = len(rows) < self.per_client
+        drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=again)]
         place = int(rng.integers(len(drawn)))  # drawn always, so that only the target differs
         if target is not None:
-            drawn[place] = target
+            for copy in range(copies):
+                drawn[(place + copy) % len(drawn)] = target
         return tuple(drawn)
 
 
@@ -246,6 +250,7 @@ def _row_number(name: str | int, count: int) -> int:
 
 def _notes(about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable) -> list[str]:
     layers = " and ".join(name.removesuffix(".weight") for name in about.stack.weights)
+    layers += "" if about.stack.ends else ", which other layers follow"
     notes = [
         f"the app's own client trains on {rows.per_client} rows; crafted weights are in {layers}",
         f"{len(rows.reference):,} rows are the attacker's own, {len(rows.pool):,} those of clients",

@@ -56,10 +56,14 @@ class ClientAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearStack:
-    """Consecutive linear layers at the end of the user's network: names of their weights and biases.
+    """Consecutive linear layers of the user's network: names of their weights and biases.
 
     Two layers with a ReLU between them, or three with two; ``smooth`` says that it is a GELU or SiLU, which
-    are the same for large numbers. ``dropout`` says whether values are dropped between them.
+    are the same for large numbers. ``dropout`` says whether values are dropped between them. The last of them
+    ``ends`` the network, or other layers follow; ``gated`` says that a ReLU follows the second then.
+
+    ``place`` counts earlier layers of the same shape. Where a row has several inputs, such as the patches of
+    an image, ``tokens`` are the positions through which gradients flow, and ``row_axis`` is that of rows.
     """
 
     weights: tuple[str, ...]
@@ -68,6 +72,16 @@ class LinearStack:
     features: int  # that enter the first of them
     width: int  # outputs of the first layer
     smooth: bool = False
+    ends: bool = True
+    gated: bool = False
+    place: int = 0
+    tokens: tuple[int, ...] | None = None
+    row_axis: int = 0
+
+    @property
+    def in_second(self) -> bool:
+        """Whether the crafted neuron is in the second layer; otherwise it is in the first."""
+        return self.gated or len(self.weights) == 3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,7 @@ from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.support.user_code import error_with_location
 
 _LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
+_RECORDED_RUNS = 8  # to see how often rows are read
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "", None)
 
 
@@ -110,8 +111,9 @@ class AppRunner:
         whole = tuple((settings.partition, row) for row in range(counts[settings.partition]))
         game = ClientGame(arrays=probe, rows=whole, seed=0, protection="off")
         with recorder.watching():
-            self.play(game)
-        self._stack = find_linear_stack(recorder.calls, probe)
+            update = self.play(game).update
+        moved = {name for name, array in update.items() if np.any(array)}
+        self._stack = find_linear_stack(recorder.calls, probe, moved or None)
         channels = self._channels(replace(game, protection="on"))
         return AppDescription(
             sent=self._sent,
@@ -125,14 +127,21 @@ class AppRunner:
         )
 
     def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
-        """Play a game with the app's protection, and return what is known of its noise."""
+        """Play games with the app's protection, and return what is known of its noise.
+
+        One game shows how often rows are read if all are read equally often, or the sampler states its rate.
+        """
         if not self._protections():
             return ()
-        record = internals.OpacusRecord()
-        with record.recording():
-            self.play(game)
-        fetched = Counter(self._hook.current.fetched if self._hook.current else ())
-        opacus = record.channel([fetched[row] for row in range(len(game.rows))])
+        record, runs = internals.OpacusRecord(), list[list[int]]()
+        for number in range(_RECORDED_RUNS):
+            with record.recording():
+                self.play(replace(game, seed=number))
+            fetched = Counter(self._hook.current.fetched if self._hook.current else ())
+            runs.append([fetched[row] for row in range(len(game.rows))])
+            if len(set(runs[0])) == 1 or record.sample_rates:
+                break
+        opacus = record.channel(runs)
         return (*self._mods.channels, *([opacus] if opacus else []))
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
@@ -198,7 +207,7 @@ class AppRunner:
         try:
             with self._user_code("the client"), internals.opacus_switched(game.protection):
                 if game.features and self._stack is not None:
-                    recorder.layer = (self._stack.width, self._stack.features)
+                    recorder.stack = self._stack
                     with recorder.watching():
                         reply = self._client(message, context)
                 else:
@@ -271,6 +280,8 @@ def _is_ours(error: BaseException) -> bool:
 def _with_features(answer: ClientAnswer, recorder: ForwardRecorder, hook: DataHook) -> ClientAnswer:
     if hook.current is None or not recorder.inputs:
         raise BadInput("the first crafted layer saw no row while the client trained")
+    if len({inputs.shape[1:] for inputs in recorder.inputs}) > 1:
+        raise BadInput("rows have different numbers of inputs to the crafted layer; pad them to one length")
     features = np.concatenate(recorder.inputs)
     fetched = np.array(hook.current.fetched, np.int64)
     if len(features) != len(fetched):

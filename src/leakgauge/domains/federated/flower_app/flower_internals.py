@@ -1,8 +1,9 @@
 """All that is used of Flower beyond its public functions; checked with the version that is pinned below."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -321,10 +322,14 @@ def opacus_switched(protection: Protection) -> Iterator[None]:
 
 
 class OpacusRecord:
-    """Records the steps of optimisers of Opacus within its context, if the app has loaded it."""
+    """Records the steps of optimisers of Opacus within its context, if the app has loaded it.
+
+    ``sample_rates`` are those of its samplers that draw every row independently.
+    """
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, float, bool]] = []  # noise multiplier, learning rate, plain SGD
+        self.sample_rates: set[float] = set()
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -335,33 +340,68 @@ class OpacusRecord:
             yield
             return
         from opacus.optimizers import DPOptimizer
+        from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
-        original, steps = DPOptimizer.step, self._steps
+        step, draw, steps, rates = (
+            DPOptimizer.step,
+            UniformWithReplacementSampler.__iter__,
+            self._steps,
+            self.sample_rates,
+        )
 
         def recorded(optimizer: Any, *arguments: Any, **said: Any) -> Any:
-            steps.append(_step_parameters(optimizer))
-            return original(optimizer, *arguments, **said)
+            parameters = _step_parameters(optimizer)
+            answer = step(optimizer, *arguments, **said)
+            skipped = optimizer._is_last_step_skipped  # noqa: SLF001, a part of a batch, without noise yet
+            if not skipped:
+                steps.append(parameters)
+            return answer
 
-        DPOptimizer.step = recorded
+        def drawn(sampler: Any) -> Any:
+            rates.add(float(sampler.sample_rate))
+            return draw(sampler)
+
+        DPOptimizer.step, UniformWithReplacementSampler.__iter__ = recorded, drawn
         try:
             yield
         finally:
-            DPOptimizer.step = original
+            DPOptimizer.step, UniformWithReplacementSampler.__iter__ = step, draw
 
-    def channel(self, reads: list[int]) -> NoisyChannel | None:
-        """Return what the recorded noise allows, where rows were read so many times each."""
+    def channel(self, runs: Sequence[Sequence[int]]) -> NoisyChannel | None:
+        """Return what the recorded noise allows, where rows were read so many times each, in some runs."""
         noises, rates, plain = (set(part) for part in zip(*self._steps)) if self._steps else ((), (), ())
         if len(noises) != 1 or not (noise := next(iter(noises))) > 0:
             return None
-        return NoisyChannel(
+        channel = NoisyChannel(
             name="Opacus",
             clipped="example",
             multiplier=noise,
-            steps=len(self._steps),
-            reads=min(float(np.mean(reads)), len(self._steps)),
-            random_reads=len(set(reads)) > 1,
+            steps=len(self._steps) // len(runs),
             sums=plain == {True} and len(rates) == 1,
         )
+        return with_reads(channel, runs, self.sample_rates)
+
+
+def with_reads(
+    channel: NoisyChannel, runs: Sequence[Sequence[int]], sample_rates: Collection[float]
+) -> NoisyChannel:
+    """Say how often a row is read: by the sampler's own rate, or by what was recorded in some runs.
+
+    Where rows were read differently often, and not by a rate that is known, no distribution is assumed: the
+    means over runs are stated with five standard errors on top.
+    """
+    if len(sample_rates) == 1:
+        rate = next(iter(sample_rates))
+        return replace(channel, reads=rate * channel.steps, reads_are="binomial")
+    counts = np.minimum(np.array(runs, np.float64), channel.steps)
+    if np.ptp(counts) == 0:
+        return replace(channel, reads=float(counts[0, 0]))
+    limits = []
+    for means in (counts.mean(axis=1), (counts**2).mean(axis=1)):
+        error = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else np.inf
+        limits.append(float(means.mean()) + 5 * error)
+    reads, square = min(limits[0], channel.steps), min(limits[1], channel.steps**2)
+    return replace(channel, reads=reads, mean_square=square, reads_are="unknown")
 
 
 def _step_parameters(optimizer: Any) -> tuple[float, float, bool]:

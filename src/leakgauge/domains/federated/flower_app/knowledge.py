@@ -20,6 +20,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     ClientGame,
     LinearStack,
     Protection,
+    RowKey,
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
@@ -58,17 +59,21 @@ class AppServerKnowledge:
         *,
         protection: Protection | None = None,
         features: bool = False,
+        rows: Sequence[RowKey] | None = None,
+        copies: int = 1,
     ) -> list[tuple[ClientAnswer, Sequence[int]]]:
         """Run the app's client on rows of the server's own, with the target or without.
 
         With each answer come the positions of the target among the rows. Its update is the mean of those of
-        all iterations.
+        all iterations. ``rows`` are those to draw from, all of the server's own unless told; a member can be
+        among them in several ``copies``.
         """
         process = client_process(self.settings)
         answers: list[tuple[ClientAnswer, Sequence[int]]] = []
         for member in members:
             key = self.rows.targets[target]
-            drawn = self.rows.draw(self.rows.reference, key if member else None, rng)
+            own = self.rows.reference if rows is None else rows
+            drawn = self.rows.draw(own, key if member else None, rng, copies=copies)
             games = [
                 ClientGame(
                     arrays=arrays,

@@ -15,8 +15,10 @@ class NoisyChannel:
     """Gaussian noise that an app adds, and what it clips: every "example", or a whole "update".
 
     ``multiplier`` is the standard deviation in units of the clipping bound. The noise is added in each of
-    ``steps``, of which a row is in ``reads``; where batches are drawn at random, that is a mean. ``sums``
-    says whether the update is the sum of all steps with equal weights (SGD without momentum, at one rate).
+    ``steps``, of which a row is in ``reads``. That number is "fixed"; or "binomial" with this mean, where
+    each step draws every row independently; or "unknown", and then this is a limit of its mean, as
+    ``mean_square`` is of the mean of its square. ``sums`` says whether the update is the sum of all steps
+    with equal weights (SGD without momentum, at one rate).
     """
 
     name: str
@@ -24,7 +26,8 @@ class NoisyChannel:
     multiplier: float
     steps: int = 1
     reads: float = 1.0
-    random_reads: bool = False
+    reads_are: Literal["fixed", "binomial", "unknown"] = "fixed"
+    mean_square: float = 1.0
     sums: bool = True
 
     def optimum(self, iterations: int = 1) -> float | None:
@@ -33,13 +36,17 @@ class NoisyChannel:
         The target fills the bound in each step that reads it. What the server sees is the sum of all steps:
         Phi(reads / (2 multiplier sqrt(steps))). Several iterations add up the squares of their reads. Where
         reads are random, it is averaged over their numbers, which the attacker may even know; those of
-        different iterations are independent.
+        different iterations are independent. Where only means are known, it is the accuracy at the mean,
+        which no average exceeds: it is concave in the reads, and in the sum of their squares (Jensen 1906).
         """
         if not self.sums:
             return None
         scale = 1 / (self.multiplier * sqrt(self.steps))
-        if not self.random_reads:
-            return self._at_reads(scale * sqrt(iterations) * np.arange(self.steps + 1))
+        if self.reads_are == "fixed":
+            return gdp.max_accuracy(scale * sqrt(iterations) * self.reads)
+        if self.reads_are == "unknown":
+            root = self.reads if iterations == 1 else sqrt(iterations * self.mean_square)
+            return gdp.max_accuracy(scale * root)
         reads = np.arange(self.steps + 1)
         squares = np.bincount(reads**2, binom.pmf(reads, self.steps, self.reads / self.steps))
         size = iterations * self.steps**2 + 1
@@ -52,16 +59,11 @@ class NoisyChannel:
         One row can turn what it moves from one side of the bound to the other.
         """
         scale = 2 / self.multiplier
-        if not self.random_reads:
-            return self._at_reads(scale * np.sqrt(iterations * np.arange(self.steps + 1)))
+        if self.reads_are != "binomial":
+            return gdp.max_accuracy(scale * sqrt(iterations * self.reads))
         reads = np.arange(iterations * self.steps + 1)
         chances = binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
         return _averaged(chances, scale * np.sqrt(reads))
-
-    def _at_reads(self, separations: np.ndarray) -> float:
-        """The accuracy for the number of reads, which may be a mean, from the separation of each number."""
-        accuracies = [gdp.max_accuracy(float(one)) for one in separations]
-        return float(np.interp(self.reads, np.arange(self.steps + 1), accuracies))
 
     def note(self, iterations: int) -> str:
         """Say what the noise allows, in one sentence."""
@@ -69,7 +71,8 @@ class NoisyChannel:
         said = f"{self.name}: noise of {self.multiplier:.3g} clipping bounds"
         if self.clipped == "update":
             return f"{said} on the whole update; no attacker is right more than {ceiling:.1%} of the time"
-        said += f" in each of {self.steps} steps, {self.reads:.3g} of which read a given record"
+        often = {"fixed": "", "binomial": " on average", "unknown": " at most on average"}[self.reads_are]
+        said += f" in each of {self.steps} steps, {self.reads:.3g} of which{often} read a given record"
         if optimum is not None:
             said += (
                 f"; an attacker who makes all other records send nothing is right at most {optimum:.1%} of "

@@ -94,6 +94,8 @@ class _Check:
         """The label of a row as the client uses it: the output that training on this row alone raises."""
         about, bias = self.process.description, self.process.description.stack.biases[-1]
         stated = about.labels.get(key)
+        if not about.stack.ends:
+            return stated or 0  # the crafted layers do without it
         outputs = about.sent[about.stack.weights[-1]].shape[0]
         if bias is None or outputs == 1 or (own_noise and stated is not None):
             if stated is None:
@@ -154,7 +156,7 @@ def _varies(first: ClientAnswer, other: ClientAnswer) -> bool:
         return True
     if float(np.abs(first.features - other.features).max()) > _SAME_FEATURES * largest:
         return True
-    between = np.abs(np.diff(first.features, axis=0)).max(axis=1, initial=0.0)
+    between = np.abs(np.diff(first.features.reshape(len(first.features), -1), axis=0)).max(1, initial=0.0)
     return bool(np.median(between) > _FEATURES_APART * largest) if between.size else False
 
 

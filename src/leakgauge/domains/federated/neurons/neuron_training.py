@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batch_rates, best_batch_threshold
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 from leakgauge.support.work_count import TRAINING, count_work
+
+if TYPE_CHECKING:
+    from leakgauge.domains.federated.knowledge import ServerKnowledge
 
 HELD_BACK = 4  # one row in this many
 ENOUGH = 8_000  # perturbed rows that are held back
@@ -90,14 +93,14 @@ class TrainedNeuron:
 class NeuronTrainer:
     """Trains the neuron of a target on one part of the attacker's rows, and tests it on the other."""
 
-    knowledge: ServerKnowledge
+    knowledge: "ServerKnowledge"
     options: NeuronTrainingOptions
     rows: Floats
     held_back: Floats  # perturbed
 
     @classmethod
     def of(
-        cls, knowledge: ServerKnowledge, options: NeuronTrainingOptions, rng: Generator
+        cls, knowledge: "ServerKnowledge", options: NeuronTrainingOptions, rng: Generator
     ) -> "NeuronTrainer":
         """Divide the attacker's rows at random, and perturb those that are held back."""
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
