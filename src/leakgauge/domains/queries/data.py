@@ -18,7 +18,7 @@ from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.frame_source import FrameSource, find_frame, open_frame
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import read_dataclass
-from leakgauge.support.tabular import Connection, open_table_file
+from leakgauge.support.tabular import Connection, TextFormat, open_table_file
 
 # Blocks of the data stream, independent of one another.
 TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
@@ -88,7 +88,7 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
-    with open_table_file(path) as (connection, kinds):
+    with open_table_file(path, text=table.text_format) as (connection, kinds):
         columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
         return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())
@@ -121,6 +121,8 @@ def _as_records(
 ) -> OracleRecords:
     """The records of the columns of ``name``; ``content`` is a digest of all values."""
     identity = f"{content}\n{table.id}"
+    if table.text_format != TextFormat():
+        identity = f"{identity}\n{table.text_format}"
     if table.person is not None and table.rows_per_person is not None:
         require_columns({"person": table.person}, list(types), name, "data.person")
         kept = _first_rows(columns[table.person], table.rows_per_person)
