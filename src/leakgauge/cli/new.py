@@ -155,7 +155,7 @@ def _print_file(file: "FileDescription", matches: "Sequence[Match]") -> None:
     from leakgauge.report.number_format import times
 
     size = f": {times(file.n_rows, 'row')}, {times(len(file.columns), 'column')}" if file.columns else ""
-    form = [f"separated by {_DELIMITERS[file.delimiter]}"] if file.delimiter not in (None, ",") else []
+    form = [f"divided by {_DELIMITERS[file.delimiter]}"] if file.delimiter not in (None, ",") else []
     form += ["decimal commas"] if file.text.decimal == "," else []
     form += [f"in {file.text.encoding}"] if file.text.encoding != "utf-8" else []
     print(f"{file.path}{size}{''.join(f', {words}' for words in form)}")

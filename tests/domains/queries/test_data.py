@@ -65,6 +65,14 @@ def test_a_file_with_decimal_commas_holds_the_same_records(tmp_path):
     assert texts.digest != commas.digest
 
 
+def test_numbers_of_four_bytes_in_parquet_are_those_of_a_text_file(tmp_path):
+    import duckdb
+
+    path = tmp_path / "a.parquet"
+    duckdb.execute(f"COPY (SELECT i AS id, (i / 10)::FLOAT AS w FROM range(5) t(i)) TO '{path}'")
+    assert load_records({"source": "a.parquet"}, tmp_path, 1).columns["w"].tolist() == [0, 0.1, 0.2, 0.3, 0.4]
+
+
 def test_digest_covers_file_but_not_location(tmp_path):
     (tmp_path / "below").mkdir()
     first = load_records(write(tmp_path), tmp_path, 1).digest

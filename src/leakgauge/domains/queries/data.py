@@ -106,10 +106,16 @@ def _typed_columns(
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, ColumnType]]:
     types = {name: _type(kind) for name, kind in kinds.items()}
     typed = ", ".join(
-        f"CAST({quote_identifier(name)} AS {kind}) AS {quote_identifier(name)}"
+        f"CAST({_written(name, kinds[name])} AS {kind}) AS {quote_identifier(name)}"
         for name, kind in types.items()
     )
     return connection.execute(f"SELECT {typed} FROM given").fetchnumpy(), types
+
+
+def _written(name: str, kind: str) -> str:
+    """SQL for a value as a text file would give it: of four bytes, 0.3 and not 0.30000001192092896."""
+    column = quote_identifier(name)
+    return f"CAST({column} AS VARCHAR)" if kind == "FLOAT" else column
 
 
 def _as_records(
