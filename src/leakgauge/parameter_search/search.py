@@ -61,7 +61,7 @@ class ParameterSearch:
 
     def untried(self) -> list[tuple[Setting, str]]:
         """The combinations of the lists of which no setting could be assessed, each with the reason."""
-        found = []
+        found: list[tuple[Setting, str]] = []
         for values in self._lists():
             if values and not any(_holds(one.setting, values) for one in self.tried.values()):
                 reasons = [why for setting, why in self.impossible.values() if _holds(setting, values)]

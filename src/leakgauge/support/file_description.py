@@ -249,7 +249,8 @@ def _with_formats(
 ) -> ColumnDescription:
     """The column with those formats that fit all its values, and its ends by the first of them."""
     written = f"nullif(trim({_quoted(column.name)}), '')"
-    fitting, ends = [], (None, None)
+    fitting: list[str] = []
+    ends: tuple[float | None, float | None] = (None, None)
     for form in formats:
         parsed = f"try_strptime({written}, '{form}')"
         good = f"coalesce(year({parsed}) {_YEARS}, false)"
