@@ -27,7 +27,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
+def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
@@ -44,6 +44,8 @@ def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
     right = {verdict["attack"]: verdict["metrics"]["accuracy_own"]["value"] for verdict in found}
     assert right["refusal"] == 1.0
     assert right["split_likelihood"] < 1.0
+    shown, _ = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert " ".join(shown.split()) in " ".join(capsys.readouterr().out.split())
 
 
 def test_user_service_on_page_is_read():

@@ -1,5 +1,6 @@
 """The public functions ``run``, ``expose``, ``expose_log``, ``bundle`` and ``verify``, and their reports."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from leakgauge import catalog
 from leakgauge.core.domain import Domain, FrameAudit
 from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 from leakgauge.exposure import (
@@ -22,10 +24,11 @@ from leakgauge.exposure import (
     refuse_other_run,
     refuse_run,
     save_exposure,
+    summarise,
 )
 from leakgauge.limits import Limits, read_limits
 from leakgauge.plan import Plan, plan_of, read_plan
-from leakgauge.runner import bundle_zip, run_bundle
+from leakgauge.runner import bundle_zip, manifest, run_bundle
 from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import NAME as MANIFEST
@@ -35,6 +38,7 @@ from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, without_charts
 from leakgauge.runner.run_verdicts import (
     CONFORMANCE_FILE,
+    EXPOSURE_FILE,
     VERDICTS_FILE,
     gate_folder,
     judge_folder,
@@ -322,6 +326,9 @@ def _zip_path(folder: Path) -> Path:
     return (folder if folder.name else resolved).with_name(f"{resolved.name or 'run'}.zip")
 
 
+NOT_RECOMPUTED = "not recomputed"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verification:
     """What a check of a bundle found.
@@ -338,6 +345,8 @@ class Verification:
         transcripts: Whether some results rest on transcripts that are not in it.
         report_compared: Whether the report was written again and compared; not so with other versions, or
             where the verdicts differ.
+        exposure: Whether the summary of exposed people was computed again and compared: "recomputed", "not
+            recomputed" where that needs data or code that the bundle does not hold, or "none".
     """
 
     files: int
@@ -350,6 +359,7 @@ class Verification:
     code: tuple[str, ...]
     transcripts: bool
     report_compared: bool
+    exposure: str = "none"
 
     @property
     def exit_code(self) -> int:
@@ -357,7 +367,7 @@ class Verification:
         if self.obstacle is not None:
             return 3
         if not self.differences:
-            return 0 if self.report_compared else 3
+            return 0 if self.report_compared and self.exposure != NOT_RECOMPUTED else 3
         return 3 if self.other_versions else 1
 
 
@@ -382,9 +392,12 @@ def verify(path: str | Path) -> Verification:
             run_bundle.unpack(members, copy)
             about = run_bundle.read_about(copy)
             verdicts, differences, compared = _check_unpacked(copy, about)
+            exposed, others = _expose_again(copy)
+            differences += others
             obstacle = None
         except IncompleteRun as error:
             about, verdicts, differences, compared, obstacle = {}, 0, [], False, str(error)
+            exposed = NOT_RECOMPUTED if EXPOSURE_FILE in members else "none"
         except _DAMAGE as error:
             problem = f"a file in it is damaged ({type(error).__name__})"
             raise BadInput(f"{path}: {problem}; ask for the bundle again") from error
@@ -401,6 +414,7 @@ def verify(path: str | Path) -> Verification:
         code=tuple(map(str, about.get("code", ()))),
         transcripts=CONFORMANCE_FILE in members,
         report_compared=compared,
+        exposure=exposed,
     )
 
 
@@ -420,6 +434,24 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
     return len(found["verdicts"]), [*stated, *differences], comparable
+
+
+def _expose_again(copy: Path) -> tuple[str, list[Difference]]:
+    """Compute the summary of exposed people again, where that needs no data and no code of the owner."""
+    stated = read_exposure_summary(copy)
+    if stated is None:
+        return "none", []
+    run = manifest.from_json(manifest.load(copy), copy)
+    specs = [catalog.get_domain(audit.domain).exposure for audit in run.plan.audits]
+    if run.user_code or any(spec is None or spec.computed is None for spec in specs):
+        return NOT_RECOMPUTED, []
+    try:
+        found = summarise(expose_plan(run.plan, EngineOptions()))
+    except BadInput:  # the files of its owner are not in it
+        return NOT_RECOMPUTED, []
+    found = json.loads(json.dumps(found, default=str))
+    stated.pop("plan", None)
+    return "recomputed", run_bundle.differences_of(EXPOSURE_FILE, stated, found)
 
 
 def _noon(date: str) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,7 +77,7 @@ class PreparedAudit:
     challenger: "Challenger[Any]"
     knowledges: "Mapping[str, Knowledge[Any, Any]]"
     attacks: "Mapping[str, Attack[Any, Any]]"
-    digest: str  # of the data behind the challenger
+    digest: str  # of the data behind the challenger, and of attacks of the user's own
 
 
 def module_names(package: str) -> list[str]:
@@ -242,9 +243,14 @@ def accepted_knowledge(domain: str, attack: str) -> tuple[str, ...]:
     return import_module(f"{attacks_package(domain)}.{attack}").Attack.accepts
 
 
-def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
+def refuse_knowledge(domain: str, attack: str, knowledge: str, folder: Path = Path()) -> None:
     """Refuse knowledge that an attack cannot use."""
-    accepts = accepted_knowledge(domain, attack)
+    from leakgauge.support.user_attack import is_user_attack
+
+    if is_user_attack(attack):
+        accepts = _load_user_attack(domain, attack, folder)[0].accepts
+    else:
+        accepts = accepted_knowledge(domain, attack)
     if knowledge not in accepts:
         raise BadInput(
             f"{attack} cannot use knowledge {knowledge!r}; it needs {' or '.join(map(repr, accepts))}"
@@ -264,19 +270,29 @@ def build(package: str, role: str, name: str, parameters: Mapping[str, Any], whe
     )
 
 
+def _load_user_attack(domain: str, attack: str, folder: Path) -> tuple[Any, str]:
+    from leakgauge.support.user_attack import load_user_attack
+
+    return load_user_attack(attack, list(get_domain(domain).knowledge_terms), folder)
+
+
 def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
     """Prepare an audit: load its data, build challenger, knowledge and attacks."""
     with audit_error_context(audit, plan):
         for contender in audit.contenders:
-            refuse_knowledge(audit.domain, contender.attack, contender.knowledge)
+            refuse_knowledge(audit.domain, contender.attack, contender.knowledge, plan.folder)
         challenger = build_challenger(audit, plan, audit.contenders)
-        return prepare_contenders(audit.domain, challenger, audit.contenders, plan.seed)
+        return prepare_contenders(audit.domain, challenger, audit.contenders, plan.seed, plan.folder)
 
 
 def prepare_contenders(
-    domain: str, challenger: "Challenger[Any]", contenders: Sequence[ContenderLike], seed: int
+    domain: str,
+    challenger: "Challenger[Any]",
+    contenders: Sequence[ContenderLike],
+    seed: int,
+    folder: Path = Path(),
 ) -> PreparedAudit:
-    """Build what contenders know of a challenger, and their attacks."""
+    """Build what contenders know of a challenger, and their attacks; ``folder`` holds those of the user."""
     build_knowledge = get_domain(domain).build_knowledge
     knowledges = {
         contender.label: build_knowledge(
@@ -284,13 +300,20 @@ def prepare_contenders(
         )
         for contender in contenders
     }
-    attacks = {
-        contender.label: build(
-            attacks_package(domain), "Attack", contender.attack, contender.attack_parameters
-        )
-        for contender in contenders
-    }
-    return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
+    from leakgauge.support.user_attack import UserAttack, is_user_attack
+
+    attacks: dict[str, Any] = {}
+    digest = challenger.digest
+    for contender in contenders:
+        name, parameters = contender.attack, contender.attack_parameters
+        if is_user_attack(name):
+            kind, code = _load_user_attack(domain, name, folder)
+            own = read_dataclass(kind, parameters, f"attack {name!r}")
+            attacks[contender.label] = UserAttack(own, name, kind.accepts)
+            digest = sha256(f"{digest} {code}".encode()).hexdigest()
+        else:
+            attacks[contender.label] = build(attacks_package(domain), "Attack", name, parameters)
+    return PreparedAudit(challenger, knowledges, attacks, digest)
 
 
 def build_challenger(

@@ -5,7 +5,7 @@ Each domain says what it recognises, asks and writes (``Domain.drafts``).
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -78,14 +78,22 @@ def match_kinds(file: FileDescription) -> list[Match]:
 
 
 def is_clear(matches: Sequence[Match]) -> bool:
-    """Whether the best kind is the only one that fits well."""
+    """Whether the best kind is sure, and the only one that fits well."""
+    if not matches[0].found.sure:
+        return False
     return len(matches) < 2 or matches[0].found.score - matches[1].found.score >= _CLEAR_LEAD
 
 
-def choose_kind(file: FileDescription, matches: Sequence[Match]) -> str:
-    """Return the kind that fits best; refuse a file that no kind fits."""
-    if matches:
+def choose_kind(file: FileDescription, matches: Sequence[Match], *, ask: bool = False) -> str:
+    """Return the kind that fits best; refuse a file that no kind fits, or none surely and nobody is asked."""
+    if matches and (ask or matches[0].found.sure):
         return matches[0].kind
+    if matches:
+        may_be = "; or ".join(f"{match.kind} ({match.found.because})" for match in matches)
+        raise BadInput(
+            f"{file.path}: what it is is not clear from its columns. It may be {may_be}. Say it with --kind "
+            "(leakgauge show kinds explains them)"
+        )
     known = ", ".join(draft_kinds())
     columns = ", ".join(file.names[:20]) or "no columns that can be read"
     raise BadInput(
@@ -119,7 +127,7 @@ def answer_questions(
     for key in given:
         require_known(key, [question.key for question in questions], "no question about this kind of file")
     answers: dict[str, object] = {}
-    for question in questions:
+    for question in (question.after(answers) for question in questions):
         asked = question.asked(answers)
         if question.key in given:
             answers[question.key] = _flag_value(question, given[question.key])
@@ -136,10 +144,17 @@ def answer_questions(
 
 
 def assumed_answers(
-    questions: Sequence[Question], given: Mapping[str, str], answers: Mapping[str, object]
+    questions: Sequence[Question], given: Collection[str], answers: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the questions that were answered by their defaults, because nobody was asked."""
-    open_ones = [question for question in questions if question.key not in given and question.asked(answers)]
+    """Return the questions that were answered by their defaults, because nobody was asked.
+
+    ``given`` are those that a flag or the user answered.
+    """
+    open_ones = [
+        question.after(answers)
+        for question in questions
+        if question.key not in given and question.asked(answers)
+    ]
     return {question.key: question.default for question in open_ones if question.default is not None}
 
 

@@ -420,18 +420,27 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
             f"{where}: 'name' is missing; add name = \"...\" (leakgauge show attacks --domain {domain})"
         )
     name = convert_value(str, parameters.pop("name"), f"{where}.name")
-    require_known(
-        name, catalog.module_names(catalog.attacks_package(domain)), f"{where}.name: no attack on {domain}"
-    )
     known = list(catalog.get_domain(domain).knowledge_terms)
-    knowledge = parameters.pop("knowledge", catalog.accepted_knowledge(domain, name)[0])
+    if ":" in name:  # of the user's own: it is loaded when the audit is prepared, not when a plan is read
+        if "knowledge" not in parameters:
+            raise BadInput(
+                f"{where}: 'knowledge' is missing; an attack of your own states what it knows: knowledge = "
+                f'"{known[0]}", one of {", ".join(known)}'
+            )
+    else:
+        names = catalog.module_names(catalog.attacks_package(domain))
+        require_known(name, names, f"{where}.name: no attack on {domain}")
+        parameters.setdefault("knowledge", catalog.accepted_knowledge(domain, name)[0])
+    knowledge = parameters.pop("knowledge")
     knowledge = convert_value(dict[str, Any] | str, knowledge, f"{where}.knowledge")
     knows = {"name": knowledge} if isinstance(knowledge, str) else dict(knowledge)
     if "name" not in knows:
         raise BadInput(f"{where}.knowledge: 'name' is missing; one of {', '.join(known)}")
     knowledge = convert_value(str, knows.pop("name"), f"{where}.knowledge.name")
     require_known(knowledge, known, f"{where}.knowledge: no knowledge of {domain}")
-    label = convert_value(str, parameters.pop("label", f"{name}-{knowledge}"), f"{where}.label")
+    label = convert_value(
+        str, parameters.pop("label", f"{name.rpartition(':')[2]}-{knowledge}"), f"{where}.label"
+    )
     _refuse_unsafe(label, f"{where}.label")
     return Contender(
         attack=name,

@@ -31,6 +31,7 @@ from leakgauge.support.plan_forms import (
 from leakgauge.support.target_choice import TargetChoice
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML understand
+_REFERENCE = r"^[^\W\d][\w.]*:[^\W\d][\w.]*$"  # "module:name"
 TABLES = ("data", "challenger", "mechanism")
 _SIMPLE: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
@@ -210,6 +211,15 @@ def _attacks_schema(domain: Domain, forms: PlanForms) -> dict[str, Any]:
             "label": {"type": "string", "description": "The name of this attacker in results."},
         }
         tables.append({**table, "required": ["name"]})
+    own = {
+        "name": {
+            "type": "string",
+            "pattern": _REFERENCE,
+            "description": 'An attack of your own: "file:Class".',
+        },
+        "knowledge": {"allOf": [knowledge], "description": "What the attacker knows before the release."},
+    }
+    tables.append({"type": "object", "properties": own, "required": ["name", "knowledge"]})
     names = catalog.module_names(domain.attacks_package)
     return {"anyOf": [{"enum": names}, *tables]}
 

@@ -153,3 +153,23 @@ def test_a_shell_that_completes_is_ignored_where_argcomplete_is_missing(monkeypa
     monkeypatch.setenv("_ARGCOMPLETE", "1")
     assert cli.main(["show", "domains"]) == 0
     assert "blackbox" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("leakgauge r", ["report", "reproduce", "run"]),
+        ("leakgauge run --wor", ["--workers"]),
+        ("leakgauge new --exa", ["--example"]),
+        ("leakgauge tune --va", ["--vary"]),
+    ],
+)
+def test_a_shell_gets_commands_and_flags_from_argcomplete(tmp_path, line, expected):
+    """What bash asks and reads, by the protocol of argcomplete."""
+    pytest.importorskip("argcomplete", reason="argcomplete is not installed")
+    answer = tmp_path / "answer"
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line))}
+    code = "import sys; sys.argv = ['leakgauge']; from leakgauge.cli.main import main; main()"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, check=True)
+    assert [word.strip() for word in answer.read_text().split("\n") if word.strip()] == expected

@@ -316,3 +316,111 @@ def test_with_few_releases_the_bound_for_any_attacker_is_all_that_can_be_confirm
     (only,) = found.ladder
     assert truth(only.setting) == pytest.approx(LIMIT - 0.02, abs=1e-3)
     assert found.largest.setting["mechanism.epsilon"] == pytest.approx(LARGEST, rel=0.01)
+
+
+def visit_plan(folder, **challenger):
+    """A plan about visits of 40 people in two weeks, with the noise of one visit."""
+    rng = np.random.default_rng(4)
+    times = np.datetime64("2024-05-06T00:00") + rng.integers(14 * 24 * 60, size=600).astype("timedelta64[m]")
+    rows = [f"p{rng.integers(40)},{time},stop {rng.integers(6)}" for time in times.astype(str)]
+    (folder / "visits.csv").write_text("user,time,place\n" + "\n".join(rows) + "\n")
+    audit = {
+        "name": "stops",
+        "domain": "locations",
+        "rounds": 200,
+        "data": {"source": str(folder / "visits.csv"), "timezone": "UTC", "epoch": "6h"},
+        "mechanism": {"name": "laplace", "epsilon": 1.0, "unit": "event"},
+        "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+        "challenger": {"group_size": "everyone", "targets": {"n": 3, "min_visits": 5}, **challenger},
+    }
+    return {"seed": 3, "audit": [audit]}
+
+
+def test_the_unit_that_epsilon_protects_is_varied_and_scales_it(tmp_path):
+    """Noise for at most 4 visits a day and 12 in all is the same at epsilon, 4 epsilon and 12 epsilon."""
+    plan = visit_plan(tmp_path, per_day=4, per_user=12)
+    keys = ["mechanism.epsilon", "mechanism.unit"]
+    result = leakgauge.tune(plan, limits={"accuracy": 0.7}, vary=keys, out=tmp_path / "out")
+    found = {one.setting["mechanism.unit"]: one.setting["mechanism.epsilon"] for one in result.alternatives}
+    assert found["user-day"] == pytest.approx(4 * found["event"], rel=0.01)
+    assert found["user"] == pytest.approx(12 * found["event"], rel=0.01)
+    assert result.exit_code == 0
+    assert result.untried == ()
+
+
+def test_a_unit_that_needs_a_cap_is_said_not_to_be_tried(tmp_path):
+    result = leakgauge.tune(
+        visit_plan(tmp_path),
+        limits={"accuracy": 0.7},
+        vary=["mechanism.epsilon", "mechanism.unit"],
+        out=tmp_path / "out",
+    )
+    assert result.setting["mechanism.unit"] == "event"
+    assert [setting["mechanism.unit"] for setting, _ in result.untried] == ["user-day", "user"]
+    (line,) = (line for line in result.lines if 'unit = "user",' in line)
+    assert line.startswith("Not tried: ")
+    assert "add challenger.per_user" in line
+
+
+@pytest.mark.nightly
+def test_longer_periods_are_varied(tmp_path):
+    keys = ["mechanism.epsilon", "data.epoch"]
+    result = leakgauge.tune(visit_plan(tmp_path), limits={"accuracy": 0.7}, vary=keys, out=tmp_path / "out")
+    assert result.exit_code == 0
+    epochs = {one.setting["data.epoch"] for one in result.alternatives}
+    assert epochs == {"6h", "8h", "12h", "1d", "2d", "7d"}
+    assert (
+        tomllib.loads((tmp_path / "out" / "tuned-plan.toml").read_text())["audit"][0]["data"]["epoch"]
+        in epochs
+    )
+
+
+@pytest.mark.nightly
+def test_a_model_whose_members_depend_on_one_another_is_tuned_by_simulation(tmp_path):
+    """No promise covers such members, so no optimum is known; a fresh run of the tuned plan stays below."""
+    audit = {
+        "name": "mixture",
+        "domain": "models",
+        "rounds": 200,
+        "block": 20,
+        "attacks": ["loss_threshold"],
+        "data": {"source": "synthetic", "rows": 400, "features": 10},
+        "mechanism": {"name": "dp_sgd", "epsilon": 4.0, "delta": 1e-3, "relation": "replace_one"},
+        "challenger": {
+            "game": "mixture",
+            "dependence": {"name": "clusters"},
+            "members": 20,
+            "targets": 10,
+            "epochs": 20,
+            "batch": 20,
+            "hidden": [32],
+            "rate": 0.5,
+        },
+    }
+    result = leakgauge.tune({"seed": 5, "audit": [audit]}, limits={"accuracy": 0.6}, out=tmp_path / "out")
+    assert all(one.basis == SIMULATED for one in result.tried)
+    assert result.exit_code == 0
+    assert 0.05 < result.setting["mechanism.epsilon"] < 20
+    assert "by the strongest attacker tried" in result.lines[1]
+    fresh = leakgauge.run(replace(result.plan, seed=91), out=tmp_path / "fresh")
+    assert fresh.summary.risk.value < 0.6
+
+
+@pytest.mark.nightly
+def test_clients_whose_nominal_epsilon_is_broken_are_not_confirmed(tmp_path):
+    """BitRand has no optimum by a curve: it is simulated, within the limit, and breaks its own promise."""
+    audit = {
+        "name": "clients",
+        "domain": "federated",
+        "rounds": 200,
+        "block": 50,
+        "attacks": ["likelihood_neuron"],
+        "data": {"source": "synthetic"},
+        "mechanism": {"name": "bitrand", "epsilon": 3.0},
+        "challenger": {"targets": 4, "batch": 16},
+    }
+    result = leakgauge.tune({"seed": 5, "audit": [audit]}, limits={"accuracy": 0.97}, out=tmp_path / "out")
+    assert all(one.basis == SIMULATED for one in result.tried)
+    assert result.exit_code == 3
+    assert result.plan is None
+    assert "Its run is within the limit, but: the promise is violated." in result.lines[1]

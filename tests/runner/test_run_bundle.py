@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from leakgauge import api
+from leakgauge.cli.main import main
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner import manifest
 from leakgauge.runner.block_store import BlockStore, RoundBlock
@@ -112,7 +113,38 @@ def test_bundle_of_a_run_with_names_shows_no_person_and_no_path(city):
     assert written.hidden == ("2 names or values of people", "1 file path or address")
     assert any("exposure.csv" in text for text in written.left_out)
     found = api.verify(written.path)
-    assert (found.exit_code, found.differences) == (0, ())
+    assert (found.exit_code, found.differences) == (3, ())  # the visits behind exposure.json are not in it
+    assert (found.exposure, found.report_compared) == ("not recomputed", True)
+
+
+def test_exposure_of_generated_people_is_computed_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    audit = {
+        "name": "made",
+        "domain": "locations",
+        "rounds": 40,
+        "data": {"source": "synthetic", "users": 60, "sites": 6, "epochs": 24},
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+        "challenger": {"group_size": 20, "targets": 2},
+    }
+    plan = {"seed": 3, "limits": {"recognised": 0.9}, "audit": [audit]}
+    api.run(plan, out="run")
+    api.expose(plan, out="run")
+    written = api.bundle("run")
+    found = api.verify(written.path)
+    assert (found.exit_code, found.exposure, found.differences) == (0, "recomputed", ())
+    members = read_zip(written.path)
+    table = json.loads(members["exposure.json"])
+    del table["checksum"]
+    table["audits"][0]["people"] += 1
+    table["checksum"] = json_digest(table)
+    write_zip({**members, "exposure.json": json.dumps(table).encode()}, tmp_path / "x.zip")
+    changed = api.verify(tmp_path / "x.zip")
+    assert changed.exit_code == 1
+    assert any(one.where == "exposure.json" for one in changed.differences)
+    assert main(["verify", str(written.path)]) == 0
+    assert "Computed again: how many people are exposed (exposure.json)" in capsys.readouterr().out
 
 
 def test_limits_on_people_are_judged_again_from_the_summary_of_the_exposure(city):

@@ -92,3 +92,65 @@ def test_times_with_a_zone_are_described(tmp_path):
     (time,) = (column for column in describe_file(file).columns if column.name == "time")
     assert time.zoned
     assert time.high - time.low == 3600
+
+
+def described(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode(encoding))
+    return describe_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "kind"),
+    [
+        ("a;b\n48,15;x\n47,1;y\n", ",", "real"),
+        ("a;b\n48,150;x\n47,100;y\n", ",", "real"),  # semicolons: no thousands
+        ("a\tb\n1,234\tx\n2,345\ty\n", ".", "text"),  # may be thousands
+        ("a\tb\n1,234\tx\n0,345\ty\n", ",", "real"),
+        ('a,b\n"48,15",x\n"47,1",y\n', ",", "real"),
+        ("a;b\n48,15;x\nfive;y\n", ".", "text"),
+        ("a;b\n48.15;1,2 and 3\n47.1;4\n", ".", "real"),
+    ],
+)
+def test_decimal_commas_are_seen_where_they_cannot_be_thousands(tmp_path, text, decimal, kind):
+    file = described(tmp_path, text)
+    assert file.text.decimal == decimal
+    assert file.column("a").kind == kind
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_letters_are_read_in_the_encoding_of_the_file(tmp_path, encoding):
+    file = described(tmp_path, "Stra\u00dfe;Ort\n1;K\u00f6ln\n2;M\u00fcnchen\n", encoding)
+    assert file.names == ["Stra\u00dfe", "Ort"]
+    assert file.text.encoding == {"utf-8-sig": "utf-8"}.get(encoding, encoding)
+
+
+def test_a_letter_far_below_decides_the_encoding(tmp_path):
+    rows = "".join(f"{i};abc\n" for i in range(20_000))
+    assert described(tmp_path, f"a;b\n{rows}1;\u00e9\n", "latin-1").text.encoding == "latin-1"
+
+
+@pytest.mark.parametrize(
+    ("values", "formats"),
+    [
+        (["31.05.2024", "01.06.2024"], ("%d.%m.%Y",)),
+        (["31/05/24 10:00", "01/06/24 11:30"], ("%d/%m/%y %H:%M",)),
+        (["05/31/2024", "06/01/2024"], ("%m/%d/%Y",)),
+        (["05/06/2024", "06/01/2024"], ("%d/%m/%Y", "%m/%d/%Y")),
+        (["2024-05-31", "2024-06-01"], ()),
+        (["1.5", "2.5"], ()),
+        (["20240531", "20240601"], ("%Y%m%d",)),
+        (["20249931", "20240601"], ()),
+    ],
+)
+def test_the_forms_of_dates_are_found(tmp_path, values, formats):
+    file = described(tmp_path, "a;b\n" + "".join(f"{value};{i}\n" for i, value in enumerate(values)))
+    assert file.column("a").time_formats == formats
+
+
+def test_the_first_line_must_name_the_columns(tmp_path):
+    with pytest.raises(BadInput, match="the first line holds values, not names of columns"):
+        described(tmp_path, "3,2024-05-01,48.1\n4,2024-05-02,48.2\n")
+    with pytest.raises(BadInput, match="the first line names 1 of 4 columns; delete the lines above"):
+        described(tmp_path, "Export;;;\na;b;c;d\n1;2;3;4\n")
+    assert described(tmp_path, ",0,1\n5,6,7\n").n_rows == 1  # numbers of columns are names

@@ -127,3 +127,12 @@ def test_repeated_names_and_lazy_frames_are_refused():
         frames.frame_source(pandas.DataFrame([[1, 2]], columns=["a", "a"]), "frame")
     with pytest.raises(BadInput, match=r"this frame is lazy; give frame.collect\(\)"):
         frames.frame_source(polars.LazyFrame({"a": [1]}), "frame")
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_short_numbers_are_those_that_a_text_file_would_hold(kind):
+    """WHERE w = 0.3 must select the same rows of a frame and of the file it would be saved as."""
+    values = np.array([0.3, 0.1, 1e-7, np.nan, -2.5, 65504], dtype=kind)
+    (column,) = frames.frame_source({"w": values}, "frame").columns.values()
+    texts = [str(value) for value in values]  # what a CSV file holds
+    np.testing.assert_array_equal(column, np.array(texts, dtype=np.float64))

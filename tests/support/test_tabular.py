@@ -6,7 +6,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support import tabular
-from leakgauge.support.tabular import open_database, open_table_file
+from leakgauge.support.tabular import TextFormat, open_database, open_table_file
 
 
 def rows(path):
@@ -39,8 +39,8 @@ def test_incomplete_row_is_rejected(tmp_path, text):
     [
         ("a.xls", b"", "unknown ending; known: .csv"),
         ("a.csv", b"\xff\xfe\x00", "is in UTF-16, not in UTF-8; save it as CSV in UTF-8"),
-        ("a.csv", b"a,b\n\xff,1\n", "cannot be read"),
-        ("a.csv.gz", b"not packed", "it must be a text file in UTF-8"),
+        ("a.csv", b"a,b\n\xff,1\n", "is not in UTF-8; write encoding"),
+        ("a.csv.gz", b"not packed", "cannot be read: Not a gzipped file"),
         ("a.parquet", b"PAR1", "cannot be read"),
     ],
 )
@@ -84,3 +84,27 @@ def test_the_setting_is_left_alone_where_it_is_off():
             return [(False,)]
 
     tabular._turn_progress_bar_off(Notebook())
+
+
+def test_decimal_commas_and_other_encodings_are_read_as_the_plan_says(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("id;Gr\u00f6\u00dfe;Ort\n1;1,5;K\u00f6ln\n2;-0,25;Ulm\n".encode("latin-1"))
+    with open_table_file(path, text=TextFormat(encoding="latin-1", decimal=",")) as (connection, types):
+        assert types["Gr\u00f6\u00dfe"] == "DOUBLE"
+        found = connection.execute("SELECT * FROM given").fetchall()
+    assert found == [(1, 1.5, "K\u00f6ln"), (2, -0.25, "Ulm")]
+
+
+def test_the_text_format_of_a_file_that_is_no_text_is_refused(tmp_path):
+    with (
+        pytest.raises(BadInput, match="encoding and decimal are for text files"),
+        open_table_file(tmp_path / "a.parquet", text=TextFormat(decimal=",")),
+    ):
+        pass
+
+
+def test_a_letter_that_is_not_utf8_far_below_the_first_line_is_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 20_000 + b"2,\xe9\n")
+    with pytest.raises(BadInput, match='is not in UTF-8; write encoding = "latin-1"'):
+        rows(path)

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from leakgauge.draft import Match, Preview
     from leakgauge.plan import Plan
     from leakgauge.support.file_description import FileDescription
-    from leakgauge.support.plan_draft import DraftedPlan, Question
+    from leakgauge.support.plan_draft import ColumnRole, DraftedPlan, Question
 
 _PREFIX = "answer_"  # of the names of flags that answer questions
+_MOST_NAMES = 8  # of columns with the same meaning that are printed
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -99,17 +101,24 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
     kind, most = _kind(file, arguments.kind, interactive=interactive)
     folder = arguments.out or draft.draft_folder(kind, arguments.file)
     questions = draft.draft_kinds()[kind].questions(file)
+    answered = set(given)
+
+    def prompt(question: "Question") -> str:
+        answered.add(question.key)
+        return _prompt(question)
+
     answers = draft.answer_questions(
         questions,
         given,
-        _prompt if interactive else None,
+        prompt if interactive else None,
         most=most,
         complain=lambda line: print(f"  {line}"),
     )
     drafted = draft.draft_plan(kind, file, answers, folder)
     path = draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
-    if not interactive:
-        _print_assumed(draft.assumed_answers(questions, given, answers))
+    if file is not None:
+        _print_columns(file, drafted.roles)
+    _print_assumed(draft.assumed_answers(questions, answered, answers))
     if drafted.command:
         return _run_command(drafted.command)
     print(f"Wrote {path}")
@@ -127,7 +136,7 @@ def _kind(file: "FileDescription | None", named: str | None, *, interactive: boo
         assert named is not None
         return named, MOST_QUESTIONS
     matches = draft.match_kinds(file)
-    kind = draft.choose_kind(file, matches)
+    kind = draft.choose_kind(file, matches, ask=interactive)
     _print_file(file, matches)
     if draft.is_clear(matches) or not interactive:
         return kind, MOST_QUESTIONS
@@ -146,11 +155,31 @@ def _print_file(file: "FileDescription", matches: "Sequence[Match]") -> None:
     from leakgauge.report.number_format import times
 
     size = f": {times(file.n_rows, 'row')}, {times(len(file.columns), 'column')}" if file.columns else ""
-    print(f"{file.path}{size}")
+    form = [f"divided by {_DELIMITERS[file.delimiter]}"] if file.delimiter not in (None, ",") else []
+    form += ["decimal commas"] if file.text.decimal == "," else []
+    form += [f"in {file.text.encoding}"] if file.text.encoding != "utf-8" else []
+    print(f"{file.path}{size}{''.join(f', {words}' for words in form)}")
     best = matches[0]
     print(f"Looks like {best.kind}: {best.found.because}.")
     if others := [match.kind for match in matches[1:]]:
         print(f"It could also be {' or '.join(others)}; choose with --kind.")
+
+
+def _print_columns(file: "FileDescription", roles: "Sequence[ColumnRole]") -> None:
+    """What each column was taken for, and the flag that changes it."""
+    if not roles:
+        return
+    from leakgauge.support.plan_draft import ColumnRole
+
+    taken = {name for role in roles for name in role.columns}
+    unused = tuple(name for name in file.names if name not in taken)
+    print("Columns:")
+    for role in [*roles, *([ColumnRole("not used", unused)] if unused else [])]:
+        flag = f" (--{role.flag})" if role.flag else ""
+        shown = ", ".join(role.columns[:_MOST_NAMES])
+        more = len(role.columns) - _MOST_NAMES
+        between = f" ({role.range})" if role.range else ""
+        print(f"  {role.meaning}{flag}: {shown}{f' and {more} more' if more > 0 else ''}{between}")
 
 
 def _print_assumed(answers: Mapping[str, str]) -> None:

@@ -52,14 +52,23 @@ def _print(found: "Verification", path: Path) -> None:
         print(
             "Not judged again: how the answers compare with the stated noise; the transcripts are not in it."
         )
+    if found.exposure == "recomputed":
+        print("Computed again: how many people are exposed (exposure.json)")
+    elif found.exposure != "none":
+        print(
+            "Not checked: how many people are exposed (exposure.json). Computing it again needs data or code "
+            "of its owner that are not in the bundle."
+        )
     if found.left_out:
         print(f"Left out by its owner: {'; '.join(found.left_out)}")
     print(
         "This shows that the verdicts follow from the trials in the bundle, not that the trials are those of "
         "the release: compare the SHA-256 with the one its owner published."
     )
-    everything = found.report_compared or found.differences
-    meaning = _MEANINGS[found.exit_code] if everything else "the report was not compared; the rest agrees"
+    meaning = _MEANINGS[found.exit_code]
+    if found.exit_code == 3 and not found.differences:
+        what = "the report was not compared" if not found.report_compared else "exposure.json was not checked"
+        meaning = f"{what}; the rest agrees"
     print(f"Exit code {found.exit_code}: {meaning}.")
 
 

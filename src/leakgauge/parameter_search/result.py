@@ -100,6 +100,7 @@ class TuneResult:
         alternatives: The most useful setting below the limits for each combination of the lists that were
             varied, by the search; the most useful first. Only the one above was confirmed.
         tried: All settings that the search assessed, the most useful first.
+        untried: Values of the lists that the plan does not allow, each with the reason.
         is_monotone: Whether risk never rose on the way to the safe end of a key.
         plan: The plan to publish with; None where nothing was confirmed.
         folder: Where the files are.
@@ -119,6 +120,7 @@ class TuneResult:
     closest: Assessment | None
     alternatives: tuple[Assessment, ...]
     tried: tuple[Assessment, ...]
+    untried: tuple[tuple[Setting, str], ...]
     is_monotone: bool
     plan: Plan | None
     folder: Path
@@ -166,6 +168,7 @@ class TuneResult:
             "closest": None if self.closest is None else asdict(self.closest),
             "alternatives": [asdict(one) for one in self.alternatives],
             "tried": [asdict(one) for one in self.tried],
+            "untried": [{"setting": dict(setting), "reason": why} for setting, why in self.untried],
             "monotone": self.is_monotone,
             "lines": list(self.lines),
         }
@@ -289,10 +292,12 @@ def _why_not(one: Confirmation) -> str:
 def _remarks(result: TuneResult) -> list[str]:
     lines, confirmed = [], result.confirmed
     if result.planned_confirmations > 1:
+        n_tried = len(result.confirmations)
         lines.append(
             f"Up to {result.planned_confirmations} settings were to be tried with new random numbers "
-            f"({len(result.confirmations)} were), each at {_percent(result.confirmations[0].level)}, so that "
-            f"the answer holds with {_percent(result.confidence)}."
+            f"({n_tried} {'was' if n_tried == 1 else 'were'}), each at "
+            f"{_percent(result.confirmations[0].level)}, so that the answer holds with "
+            f"{_percent(result.confidence)}."
         )
     largest = result.largest
     if confirmed is not None and largest is not None and largest.setting != dict(confirmed.setting):
@@ -304,6 +309,7 @@ def _remarks(result: TuneResult) -> list[str]:
     if len(result.alternatives) > 1:
         each = "; ".join(_alternative(one, result) for one in result.alternatives)
         lines.append(f"Under the limit by the search, of which only the setting above was confirmed: {each}.")
+    lines += [f"Not tried: {setting_text(setting)}, because {why}." for setting, why in result.untried]
     if confirmed is not None and _at_useful_end(result, confirmed.setting):
         lines.append(
             "This is the end of the range that was tried: values beyond it may be under your limit too."

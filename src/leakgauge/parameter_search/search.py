@@ -45,7 +45,7 @@ class ParameterSearch:
     prefer: Callable[[Assessment], Any]
     effort: Effort
     tried: dict[str, Assessment] = field(default_factory=dict)
-    impossible: dict[str, str] = field(default_factory=dict)
+    impossible: dict[str, tuple[Setting, str]] = field(default_factory=dict)  # with the reasons
 
     def best(self, margin: float = 0.0) -> Assessment | None:
         """The most useful setting whose risk is below the limits by a margin; nothing where none is."""
@@ -59,6 +59,15 @@ class ParameterSearch:
         """The setting that was tried and comes closest to the limits."""
         return min(self.tried.values(), key=lambda one: one.excess, default=None)
 
+    def untried(self) -> list[tuple[Setting, str]]:
+        """The combinations of the lists of which no setting could be assessed, each with the reason."""
+        found: list[tuple[Setting, str]] = []
+        for values in self._lists():
+            if values and not any(_holds(one.setting, values) for one in self.tried.values()):
+                reasons = [why for setting, why in self.impossible.values() if _holds(setting, values)]
+                found.append((dict(values), next(iter(reasons), "not known")))
+        return found
+
     def try_setting(self, setting: Setting) -> Assessment | None:
         """Assess a setting, or return what was found before; nothing where the plan does not allow it."""
         key = repr(sorted(setting.items()))
@@ -68,10 +77,10 @@ class ParameterSearch:
             try:
                 found = self.assess(setting)
             except BadInput as error:
-                self.impossible[key] = str(error)
+                self.impossible[key] = (dict(setting), str(error))
                 return None
             if found is None:
-                self.impossible[key] = "not known"
+                self.impossible[key] = (dict(setting), "not known")
                 return None
             self.tried[key] = found
         return self.tried[key]
@@ -169,6 +178,10 @@ class ParameterSearch:
             else:
                 break
         return safe
+
+
+def _holds(setting: Setting, values: Setting) -> bool:
+    return all(setting[key] == value for key, value in values.items())
 
 
 def is_below(one: Assessment, margin: float) -> bool:

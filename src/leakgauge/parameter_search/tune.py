@@ -245,7 +245,8 @@ def _simulated_search(search: ParameterSearch, dimensions: tuple[Dimension, ...]
     """Search by simulated releases; then steps to safer settings, should the first not be confirmed."""
     best, found.shown = search.best(), search
     if not search.tried:
-        raise BadInput(f"no setting can be tried: {next(iter(search.impossible.values()), 'none is left')}")
+        reasons = (why for _, why in search.impossible.values())
+        raise BadInput(f"no setting can be tried: {next(reasons, 'none is left')}")
     if best is None:
         return found
     found.ladder.append(best)
@@ -346,6 +347,7 @@ def _result(
         closest=shown.closest(),
         alternatives=tuple(sorted(found.alternatives, key=shown.prefer, reverse=True)),
         tried=tuple(sorted(shown.tried.values(), key=shown.prefer, reverse=True)),
+        untried=tuple(shown.untried()),
         is_monotone=shown.is_monotone,
         plan=tuned,
         folder=folder,

@@ -241,7 +241,7 @@ def _control_cost(
     }
     labels = [label for label, key in keys.items() if key not in known_controls]
     known_controls.update(keys.values())
-    seed, prepare = control_seed(plan.seed), control_preparation(audit, control, plan.seed)
+    seed, prepare = control_seed(plan.seed), control_preparation(audit, control, plan)
     with counting_work() as study_work:
         study_seconds, (adversaries, obstacles) = _timed(
             lambda: study_control(control, prepare, labels, seed, InProcessEngine())

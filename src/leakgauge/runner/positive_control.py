@@ -11,7 +11,7 @@ from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.plan import Audit, Contender
+from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.instrument_check import needed_accuracy, no_positive_control, positive_control
 from leakgauge.runner.block_store import BlockStore, RoundBlock, split_rounds
 from leakgauge.runner.early_stop import BlockSequence
@@ -238,17 +238,18 @@ def play_missing_controls(
     control = prepared.challenger.control()
     if isinstance(control, NoControl) or not (labels := missing_controls(stores)):
         return
-    seed, prepare = run.plan.seed, control_preparation(audit, control, run.plan.seed)
+    seed, prepare = run.plan.seed, control_preparation(audit, control, run.plan)
     # a service holds the rounds of one block at a time
     block = ROUNDS_PER_BLOCK if control.request_limits is None else min(ROUNDS_PER_BLOCK, audit.block)
     for label, played in play_control(control, prepare, labels, seed, engine, show_message, block).items():
         stores[label].save(played)
 
 
-def control_preparation(audit: Audit, control: Challenger[Any], seed: int) -> Callable[[str], PreparedAudit]:
+def control_preparation(audit: Audit, control: Challenger[Any], plan: Plan) -> Callable[[str], PreparedAudit]:
     """A function that prepares the control for one attack of an audit, by its label."""
     contenders = {contender.label: contender for contender in audit.contenders}
-    return lambda label: prepare_contenders(audit.domain, control, [contenders[label]], control_seed(seed))
+    seed = control_seed(plan.seed)
+    return lambda label: prepare_contenders(audit.domain, control, [contenders[label]], seed, plan.folder)
 
 
 def stored_control(

@@ -283,6 +283,11 @@ def unpacked_differences(copy: Path) -> list[Difference]:
     return differences
 
 
+def differences_of(where: str, stated: Mapping[str, Any], found: Mapping[str, Any]) -> list[Difference]:
+    """List where the values of a file differ from those that were computed again."""
+    return list(_differences(where, "", stated, found))
+
+
 def _differences(where: str, field: str, stated: Any, found: Any) -> Iterator[Difference]:
     """Yield where two nested values differ; numbers may differ in their last digits."""
     if isinstance(stated, Mapping) and isinstance(found, Mapping):

@@ -3,17 +3,29 @@
 A description holds names of columns and ranges of numbers and times. No other value of the file is in it.
 """
 
+import csv
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.tabular import DELIMITED, PARQUET, Connection, open_table_file
+from leakgauge.support.tabular import (
+    DELIMITED,
+    PARQUET,
+    Connection,
+    TextFormat,
+    find_delimiter,
+    open_table_file,
+    open_text_file,
+)
+from leakgauge.support.text_encoding import find_encoding
 
-ColumnKind: TypeAlias = Literal["whole", "real", "text", "time", "truth", "other"]
+ColumnKind: TypeAlias = Literal["whole", "real", "text", "time", "clock", "truth", "other"]
 
 ARRAYS = (".npz",)
 CODE = (".py",)
@@ -24,8 +36,17 @@ _KINDS: dict[str, ColumnKind] = {
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "DATE", "TIMESTAMP_NS", "TIMESTAMP_S"), "time"),
+    "TIME": "clock",
     "BOOLEAN": "truth",
 }
+_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
+_DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # of times that are written without marks
+_YEARS = "BETWEEN 1970 AND 2100"
+_FEW = 200  # rows on which formats are tried before all rows are
+_COMMA = r"[+-]?\d+(,\d+)?"
+_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})*"  # 1,234 may be a thousand
+_VALUE_NOT_NAME = re.compile(r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +61,8 @@ class ColumnDescription:
     high: float | None = None
     middle: float | None = None  # the median of numbers, about
     zoned: bool = False  # a time that states its distance from UTC
+    has_seconds: bool = True  # of times of day in a text file
+    time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
     @property
     def is_number(self) -> bool:
@@ -48,11 +71,16 @@ class ColumnDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class FileDescription:
-    """A file or folder; ``columns`` is empty where it is no table."""
+    """A file or folder; ``columns`` is empty where it is no table.
+
+    ``delimiter`` and ``text`` are those of a text file.
+    """
 
     path: Path
     n_rows: int = 0
     columns: tuple[ColumnDescription, ...] = ()
+    delimiter: str | None = None
+    text: TextFormat = field(default_factory=TextFormat)
 
     @property
     def suffix(self) -> str:
@@ -89,11 +117,14 @@ class FileDescription:
 
 
 def name_parts(name: str) -> list[str]:
-    """The words of a column's name, in lower case.
+    """The words of a column's name, in lower case and without accents.
 
-    >>> name_parts("userId"), name_parts("Home-User 2"), name_parts("LAT")
-    (['user', 'id'], ['home', 'user', '2'], ['lat'])
+    >>> name_parts("userId"), name_parts("Home-User 2"), name_parts("LAT"), name_parts("L\u00e4nge")
+    (['user', 'id'], ['home', 'user', '2'], ['lat'], ['lange'])
     """
+    name = "".join(
+        letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter)
+    )
     return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
@@ -105,12 +136,135 @@ def describe_file(path: Path) -> FileDescription:
         return FileDescription(path=path)
     if path.stat().st_size == 0:
         raise BadInput(f"{path}: is empty; a table has column names and at least one row")
-    with open_table_file(path, str(path), (*ARRAYS, *CODE, *MODELS)) as (connection, types):
+    delimiter, text = None, TextFormat()
+    if path.name.lower().endswith(DELIMITED):
+        text = TextFormat(encoding=find_encoding(path))
+        delimiter = find_delimiter(path, str(path), text.encoding)
+        _require_names(path, delimiter, text)
+        if _has_decimal_commas(path, delimiter, text):
+            text = TextFormat(encoding=text.encoding, decimal=",")
+    with _open(path, text) as (connection, types):
         (n_rows,) = connection.execute("SELECT count(*) FROM given").fetchone()
         if not n_rows:
             raise BadInput(f"{path}: has column names and no row; a table has at least one row")
         columns = tuple(_describe_column(connection, name, kind) for name, kind in types.items())
-    return FileDescription(path=path, n_rows=n_rows, columns=columns)
+    if delimiter is not None:
+        columns = _describe_written_times(path, delimiter, text, columns)
+    return FileDescription(path=path, n_rows=n_rows, columns=columns, delimiter=delimiter, text=text)
+
+
+@contextmanager
+def _open(
+    path: Path, text: TextFormat, *, only_text: bool = False
+) -> Iterator[tuple[Connection, dict[str, str]]]:
+    others = (*ARRAYS, *CODE, *MODELS)
+    with open_table_file(path, str(path), others, text, only_text=only_text) as opened:
+        yield opened
+
+
+def _first_rows(path: Path, delimiter: str, text: TextFormat, n_rows: int) -> list[list[str]]:
+    with open_text_file(path, text.encoding) as lines:
+        try:
+            return [row for row, _ in zip(csv.reader(lines, delimiter=delimiter), range(n_rows))]
+        except csv.Error:  # DuckDB's message follows
+            return []
+
+
+def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
+    """Refuse a file whose first line does not name the columns: a title, or values."""
+    names = next(iter(_first_rows(path, delimiter, text, 1)), [])
+    if any(_VALUE_NOT_NAME.fullmatch(name.strip()) for name in names):
+        raise BadInput(
+            f"{path}: the first line holds values, not names of columns; add a line of names above it"
+        )
+    n_named = sum(bool(name.strip()) for name in names)
+    if 2 * n_named < len(names):
+        raise BadInput(
+            f"{path}: the first line names {n_named} of {len(names)} columns; delete the lines above the one "
+            "with the names"
+        )
+
+
+def _has_decimal_commas(path: Path, delimiter: str, text: TextFormat) -> bool:
+    """Whether some column holds numbers with a comma before their decimals, such as 48,15.
+
+    Groups of three digits after a comma may be thousands, unless semicolons separate the columns.
+    """
+    rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    for values in zip(*rows, strict=False):
+        given = [value.strip() for value in values if value.strip()]
+        with_comma = [value for value in given if "," in value]
+        numbers = bool(with_comma) and all(re.fullmatch(_COMMA, value) for value in given)
+        if numbers and (delimiter == ";" or not all(re.fullmatch(_THOUSANDS, value) for value in with_comma)):
+            return True
+    return False
+
+
+def _describe_written_times(
+    path: Path, delimiter: str, text: TextFormat, columns: tuple[ColumnDescription, ...]
+) -> tuple[ColumnDescription, ...]:
+    """Find the formats of columns whose values are dates in another form than 2024-05-31.
+
+    DuckDB reads some of them and chooses between day and month by itself; here both are kept.
+    """
+    rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    able, short = {}, set()
+    for i, column in enumerate(columns):
+        few = [row[i].strip() for row in rows if len(row) > i and row[i].strip()]
+        if column.kind == "clock" and all(value.count(":") == 1 for value in few):
+            short.add(column.name)
+        if column.kind in ("text", "time", "whole") and (formats := _fitting_formats(few)):
+            able[column.name] = formats
+    columns = tuple(replace(column, has_seconds=column.name not in short) for column in columns)
+    if not able:
+        return columns
+    with _open(path, text, only_text=True) as (connection, _):
+        return tuple(
+            _with_formats(connection, column, able[column.name]) if column.name in able else column
+            for column in columns
+        )
+
+
+def _fitting_formats(values: Sequence[str]) -> list[str]:
+    """The formats of dates that fit all of a few values."""
+    if not values:
+        return []
+    if all(value.isdigit() for value in values):
+        lengths = {len(value) for value in values}
+        formats = [_DIGITS[min(lengths)]] if len(lengths) == 1 and min(lengths) in _DIGITS else []
+    else:
+        formats = [f"{day}{clock}" for day in _DATES for clock in _CLOCKS]
+    return [form for form in formats if all(_fits(value, form) for value in values)]
+
+
+def _fits(value: str, form: str) -> bool:
+    try:
+        return 1970 <= datetime.strptime(value, form).replace(tzinfo=UTC).year <= 2100
+    except ValueError:
+        return False
+
+
+def _with_formats(
+    connection: Connection, column: ColumnDescription, formats: Sequence[str]
+) -> ColumnDescription:
+    """The column with those formats that fit all its values, and its ends by the first of them."""
+    written = f"nullif(trim({_quoted(column.name)}), '')"
+    fitting: list[str] = []
+    ends: tuple[float | None, float | None] = (None, None)
+    for form in formats:
+        parsed = f"try_strptime({written}, '{form}')"
+        good = f"coalesce(year({parsed}) {_YEARS}, false)"
+        (n_bad, low, high) = connection.execute(
+            f"SELECT count(*) FILTER (WHERE {written} IS NOT NULL AND NOT {good}), "
+            f"min({parsed}), max({parsed}) FROM given"
+        ).fetchone()
+        if not n_bad:
+            ends = ends if fitting else (_number(low), _number(high))
+            fitting.append(form)
+    if not fitting:
+        return column
+    kind: ColumnKind = column.kind if column.kind == "whole" else "time"
+    return replace(column, kind=kind, time_formats=tuple(fitting), low=ends[0], high=ends[1], middle=None)
 
 
 def is_table(path: Path) -> bool:
@@ -120,7 +274,7 @@ def is_table(path: Path) -> bool:
 
 def _describe_column(connection: Connection, name: str, duckdb_type: str) -> ColumnDescription:
     kind = _KINDS.get(duckdb_type.partition("(")[0], "other")
-    quoted = '"' + name.replace('"', '""') + '"'
+    quoted = _quoted(name)
     zoned = duckdb_type == "TIMESTAMP WITH TIME ZONE"
     given = f"epoch({quoted})" if zoned else quoted  # Python would need a library for zones to read it
     ends = f"min({given}), max({given})" if kind in ("whole", "real", "time") else "NULL, NULL"
@@ -141,10 +295,12 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
     )
 
 
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _number(value: Any) -> float | None:
     """A number, or seconds since 1970 of a time; a time without a zone counts as UTC."""
-    from datetime import UTC
-
     if value is None:
         return None
     if isinstance(value, datetime):

@@ -187,7 +187,9 @@ def _objects(values: list[Any]) -> npt.NDArray[Any]:
 
 
 def _wide(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers as a file would give them, whatever space the frame saves."""
+    """Numbers as a file would give them, whatever space the frame saves: a float32 of 0.3 becomes 0.3."""
+    if array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(np.float64).itemsize:
+        return array.astype(str).astype(np.float64)
     whole = array.dtype.kind == "i" or (array.dtype.kind == "u" and (array <= _LARGEST).all())
     return array.astype(np.int64 if whole else np.float64)
 

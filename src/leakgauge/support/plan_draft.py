@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.file_description import FileDescription
+from leakgauge.support.file_description import ColumnDescription, FileDescription
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import TextFormat
 from leakgauge.support.toml_values import toml_text
 
 Answers: TypeAlias = Mapping[str, Any]  # by the key of the question
 MOST_QUESTIONS = 6
 NONE = "none"
+TEXT_COMMENTS = {"encoding": "of the file", "decimal": "the mark before decimals in the file"}
 FOLDER = "{folder}"  # in a command: where the files of a draft are written
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -22,7 +25,8 @@ class Question:
     """One question: also a flag of the command, ``--key``.
 
     ``asked`` says, from the answers so far, whether the question is asked; one that is not has its default,
-    and can be answered by its flag only. ``read`` checks an answer and returns its value.
+    and can be answered by its flag only. ``derive`` gives a default that depends on the answers so far.
+    ``read`` checks an answer and returns its value.
     """
 
     key: str
@@ -31,6 +35,11 @@ class Question:
     choices: Mapping[str, str] = field(default_factory=dict)  # words that can be typed, and their meanings
     read: Callable[[str], Any] = str
     asked: Callable[[Answers], bool] = lambda _: True
+    derive: Callable[[Answers], str | None] | None = None
+
+    def after(self, answers: Answers) -> "Question":
+        """The question with its default, after these answers."""
+        return self if self.derive is None else replace(self, default=self.derive(answers), derive=None)
 
     @property
     def sentence(self) -> str:
@@ -47,10 +56,24 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """That a file looks like one of a kind: how well, from 0 to 1, and by what."""
+    """That a file looks like one of a kind: how well, from 0 to 1, and by what.
+
+    It is ``sure`` where names of columns say so; else the user is asked, or must name the kind.
+    """
 
     score: float
     because: str
+    sure: bool = True
+
+
+@dataclass(frozen=True)
+class ColumnRole:
+    """What some columns of a file were taken for, the flag that names another one, and their range."""
+
+    meaning: str
+    columns: tuple[str, ...]
+    flag: str = ""
+    range: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +84,7 @@ class DraftedPlan:
     files: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was assumed, for the terminal
+    roles: tuple[ColumnRole, ...] = ()  # of the columns of the file; the others are not used
     exposes: bool = False  # whether leakgauge expose works on the plan as it is
     obstacle: str = ""  # why there can be no preview before the user has done something
 
@@ -76,6 +100,15 @@ class DraftContext:
 
     def __getitem__(self, key: str) -> Any:
         return self.answers[key]
+
+    @property
+    def text_keys(self) -> dict[str, str | None]:
+        """The keys of the `data` table for a text file that is not in UTF-8 or has decimal commas."""
+        text = TextFormat() if self.file is None else self.file.text
+        return {
+            "encoding": text.encoding if text.encoding != TextFormat.encoding else None,
+            "decimal": text.decimal if text.decimal != TextFormat.decimal else None,
+        }
 
 
 def _recognise_nothing(_: FileDescription) -> Recognised | None:
@@ -147,6 +180,18 @@ def column_question(
     """Return a question about a column; where one was found it is asked only if ``asked`` is set."""
     is_asked = asked or found is None
     return Question(key=key, text=text, default=found, read=read_column(file), asked=lambda _: is_asked)
+
+
+def range_text(column: ColumnDescription, seconds: float | None = None) -> str:
+    """The range of a column of numbers or of times; numbers that count ``seconds`` since 1970 are times."""
+    if column.low is None or column.high is None:
+        return ""
+    if column.kind == "time" or column.time_formats:
+        seconds = 1.0
+    if seconds is None:
+        return f"{column.low:.10g} to {column.high:.10g}"
+    days = (datetime.fromtimestamp(end * seconds, tz=UTC).date() for end in (column.low, column.high))
+    return " to ".join(map(str, days))
 
 
 def limit_question(person: str = "a person is in the data") -> Question:

@@ -5,11 +5,12 @@ import gzip
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.text_encoding import refuse_other_encoding
+from leakgauge.support.text_encoding import Encoding, refuse_other_encoding
 
 Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when it is needed
 
@@ -64,52 +65,97 @@ def lock_database(connection: Connection) -> Connection:
     return connection
 
 
+@dataclass(frozen=True, kw_only=True)
+class TextFormat:
+    """How a text file is encoded, and which mark its numbers have before decimals.
+
+    These are keys of every `data` table that reads a table from a file.
+    """
+
+    encoding: Encoding = "utf-8"  # of a text file
+    decimal: Literal[".", ","] = "."  # the mark before the decimals of numbers in a text file
+
+    @property
+    def text_format(self) -> "TextFormat":
+        """These two keys alone."""
+        return TextFormat(encoding=self.encoding, decimal=self.decimal)
+
+
 @contextmanager
 def open_table_file(
-    path: Path, where: str = "data.source", others: Sequence[str] = ()
+    path: Path,
+    where: str = "data.source",
+    others: Sequence[str] = (),
+    text: TextFormat | None = None,
+    *,
+    only_text: bool = False,
 ) -> Iterator[tuple[Connection, dict[str, str]]]:
     """Yield a database with the file as its table ``given``, and the DuckDB types of its columns.
 
     ``others`` are file endings that the caller reads itself; the message about an unknown ending lists them.
+    With ``only_text`` the columns of a text file are read as texts.
     """
     import duckdb
 
-    reader = _reader(path, where, others)
+    reader = _reader(path, where, others, text or TextFormat(), only_text=only_text)
     with open_database() as connection:
         try:
             # a prepared path never becomes SQL, but * and ? in it would match files
             connection.execute(f"CREATE TABLE given AS SELECT * FROM {reader}", [glob.escape(str(path))])
         except duckdb.Error as error:
+            if "unicode" in str(error).lower() or "not utf-8" in str(error).lower():
+                raise _other_encoding(path, where) from None
             raise BadInput(f"{where}: {path.name} cannot be read: {_read_error(error)}") from None
         types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
         yield connection, types
 
 
-def _reader(path: Path, where: str, others: Sequence[str]) -> str:
+def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, only_text: bool) -> str:
     """What follows FROM; in a text file only the types of columns are guessed, from all their values."""
     if path.name.lower().endswith(PARQUET):
+        if text != TextFormat():
+            raise BadInput(
+                f"{where}: encoding and decimal are for text files; leave them out, {path.name} is Parquet"
+            )
         return "read_parquet(?)"
     if path.name.lower().endswith(DELIMITED):
         form = "header = true, skip = 0, quote = '\"', escape = '\"', comment = '', sample_size = -1"
-        return f"read_csv(?, delim = '{_delimiter(path, where)}', {form})"
+        form += f", encoding = '{text.encoding}', decimal_separator = '{text.decimal}'"
+        form += ", all_varchar = true" if only_text else ""
+        return f"read_csv(?, delim = '{find_delimiter(path, where, text.encoding)}', {form})"
     known = ", ".join([*others, *DELIMITED, *PARQUET])
     raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}")
 
 
-def _delimiter(path: Path, where: str) -> str:
+def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:
     """The delimiter of the first line, which names the columns."""
-    refuse_other_encoding(path, where)
-    unpacked = gzip.open if path.name.lower().endswith(".gz") else open
+    if encoding != "utf-16":
+        refuse_other_encoding(path, where)
     try:
-        with unpacked(path, "rt", encoding="utf-8-sig") as file:
+        with open_text_file(path, encoding) as file:
             first = file.readline()
-    except (OSError, UnicodeError, EOFError) as error:
-        raise BadInput(
-            f"{where}: {path.name} cannot be read: {error}; it must be a text file in UTF-8"
-        ) from None
+    except UnicodeError:
+        raise _other_encoding(path, where) from None
+    except (OSError, EOFError) as error:
+        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is the file whole?") from None
     if not first.strip():
         raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
     return max(DELIMITERS, key=first.count)
+
+
+def _other_encoding(path: Path, where: str) -> BadInput:
+    return BadInput(
+        f'{where}: {path.name} is not in UTF-8; write encoding = "latin-1" in the data table of the plan, or '
+        "save the file in UTF-8"
+    )
+
+
+def open_text_file(path: Path, encoding: Encoding = "utf-8") -> TextIO:
+    """Open a text file that may be compressed and may begin with a mark of its encoding."""
+    name = "utf-8-sig" if encoding == "utf-8" else encoding
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding=name, newline="")
+    return path.open(encoding=name, newline="")
 
 
 def _read_error(error: Exception) -> str:

@@ -1,8 +1,14 @@
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pytest
 
-from domains.drafted import drafted_plan, drafted_table, recognised
+from domains.drafted import drafted, drafted_plan, drafted_table, recognised
+from leakgauge import draft
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.data_loader import load_visits
 
 
 @pytest.fixture
@@ -105,3 +111,156 @@ def test_people_and_cells_without_times_become_a_plan_that_can_be_run(tmp_path):
     assert recognised(path) == "cells"
     (audit,) = drafted_plan(path, "cells", tmp_path / "audit").audits
     assert audit.data["columns"] == {"user": "customer", "cell": "product"}
+
+
+N_VISITS = 400
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """Visits of 40 people near Munich in ten days, on a wall clock there."""
+    rng = np.random.default_rng(3)
+    people = rng.integers(40, size=N_VISITS)
+    minutes = rng.integers(10 * 24 * 60, size=N_VISITS)
+    times = [datetime(2024, 5, 6, tzinfo=UTC) + timedelta(minutes=int(minute)) for minute in minutes]
+    points = [48.15, 11.55] + 0.05 * rng.standard_normal((N_VISITS, 2))
+    return people, times, points.round(5)
+
+
+def written(form, people, times, points):
+    """The names, columns and file format of the same visits, as they are exported in five languages."""
+    dots = [[f"{value:.5f}" for value in values] for values in points.T.tolist()]
+    commas = [[text.replace(".", ",") for text in texts] for texts in dots]
+    iso = [f"{time:%Y-%m-%d %H:%M:%S}" for time in times]
+    german = [f"{time:%d.%m.%Y %H:%M}" for time in times]
+    slashes = [f"{time:%d/%m/%Y %H:%M}" for time in times]
+    zeros = [f"{person:06d}" for person in people]
+    english = ["user", "time", "lat", "lon"]
+    match form:
+        case "english":
+            return english, [people, iso, *dots], {}
+        case "german, semicolons, decimal commas":
+            return ["Benutzer", "Zeit", "Breite", "Laenge"], [people, german, *commas], {"delimiter": ";"}
+        case "german, Latin-1, leading zeros":
+            names = ["Nutzer-ID", "Zeitpunkt", "Breitengrad", "L\u00e4ngengrad"]
+            return names, [zeros, german, *commas], {"delimiter": ";", "encoding": "latin-1"}
+        case "french, quoted, with the mark of UTF-8":
+            how = {"delimiter": ";", "encoding": "utf-8-sig", "quoting": csv.QUOTE_ALL}
+            return ["utilisateur", "horodatage", "latitude", "longitude"], [people, slashes, *commas], how
+        case "spanish, a date and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%d/%m/%Y", "%H:%M"))
+            return ["usuario", "fecha", "hora", "latitud", "longitud"], [people, days, clocks, *dots], {}
+        case "spanish, tabs":
+            return ["usuario", "fecha_hora", "latitud", "longitud"], [people, iso, *dots], {"delimiter": "\t"}
+        case "italian, UTF-16":
+            how = {"delimiter": ";", "encoding": "utf-16"}
+            return ["utente", "data_ora", "lat", "lng"], [people, iso, *commas], how
+        case "american":
+            return english, [people, [f"{time:%m/%d/%Y %I:%M %p}" for time in times], *dots], {}
+        case "digits":
+            return english, [people, [f"{time:%Y%m%d%H%M}" for time in times], *dots], {}
+    raise AssertionError(form)
+
+
+def write_table(path, names, columns, how):
+    """Write a text file of these columns."""
+    text = io.StringIO()
+    how = {"delimiter": ",", "encoding": "utf-8", "quoting": csv.QUOTE_MINIMAL, **how}
+    writer = csv.writer(text, delimiter=how["delimiter"], quoting=how["quoting"])
+    writer.writerows([names, *zip(*columns, strict=True)])
+    path.write_bytes(text.getvalue().encode(how["encoding"]))
+
+
+def drafted_visits(path, folder):
+    """The visits that a drafted plan counts."""
+    assert recognised(path) == "visits"
+    return load_visits(drafted_table(path, "visits", folder, grid="4x4")["data"], folder, 0)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "german, semicolons, decimal commas",
+        "german, Latin-1, leading zeros",
+        "french, quoted, with the mark of UTF-8",
+        "spanish, a date and a time of day",
+        "spanish, tabs",
+        "italian, UTF-16",
+        "american",
+        "digits",
+    ],
+)
+def test_the_same_visits_are_counted_in_whatever_form_they_are_written(form, visits, tmp_path):
+    path = tmp_path / "visits.csv"
+    write_table(path, *written("english", *visits))
+    plain = drafted_visits(path, tmp_path)
+    write_table(path, *written(form, *visits))
+    other = drafted_visits(path, tmp_path)
+    assert other.tally == plain.tally
+    assert plain.tally.kept > 0.9 * N_VISITS  # the box leaves out the outermost points
+    assert other.first == plain.first
+    ours, theirs = (
+        {int(name): row for name, row in zip(data.traces.names, data.traces.visits.toarray())}
+        for data in (plain, other)
+    )
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_an_hour_is_that_of_the_time_of_day(tmp_path):
+    """Two visits at 7 and 19 o'clock of a day are in different hours."""
+    rows = [f"u{i % 5},07/05/2024,{7 if i % 2 else 19}:30,a" for i in range(40)]
+    (tmp_path / "t.csv").write_text("user,date,time,place\n" + "\n".join(rows) + "\n")
+    data = drafted_table(tmp_path / "t.csv", "visits", tmp_path, dates="day-first")["data"]
+    assert data["columns"] == {"user": "user", "time": "time", "date": "date", "place": "place"}
+    visits = load_visits(data, tmp_path, 0).traces.visits
+    assert np.unique(visits.nonzero()[1]).size == 2
+
+
+def test_dates_that_can_be_read_in_two_ways_are_asked_for(tmp_path):
+    rows = [f"u{i % 5},0{1 + i % 9}/0{1 + i % 4}/2024 10:00,p{i % 3}" for i in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("user,time,place\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadInput, match=r"can be read in two ways.*answer with --dates"):
+        drafted_table(path, "visits", tmp_path)
+    for answer, form in (("day-first", "%d/%m/%Y %H:%M"), ("month-first", "%m/%d/%Y %H:%M")):
+        assert drafted_table(path, "visits", tmp_path, dates=answer)["data"]["time_format"] == form
+
+
+def test_columns_without_a_known_name_are_asked_for(tmp_path):
+    rows = [f"u{i % 5},2024-05-0{1 + i % 9} 10:00,{48 + i / 100},{11 + i / 90}" for i in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("wer,wann,a1,a2\n" + "\n".join(rows) + "\n")
+    file = draft.open_file(path, None)
+    matches = draft.match_kinds(file)
+    assert matches[0].kind == "visits"
+    assert not draft.is_clear(matches)
+    with pytest.raises(
+        BadInput, match=r"what it is is not clear from its columns\. It may be visits .*--kind"
+    ):
+        draft.choose_kind(file, matches)
+    with pytest.raises(BadInput, match=r"Which column says who it was.*answer with --person"):
+        drafted_table(path, "visits", tmp_path)
+    data = drafted_table(path, "visits", tmp_path, person="wer", lat="a1", lon="a2")["data"]
+    assert data["columns"] == {"user": "wer", "time": "wann", "lat": "a1", "lon": "a2"}
+
+
+def test_another_latitude_moves_the_longitude_and_the_time_zone(trips, tmp_path):
+    data = drafted_table(trips, "visits", tmp_path, lat="longitude")["data"]
+    assert data["columns"]["lat"] == "longitude"
+    assert data["columns"]["lon"] == "latitude"
+    assert data["timezone"] != "Europe/Rome"
+
+
+def test_a_column_has_one_meaning(trips, tmp_path):
+    with pytest.raises(BadInput, match="'latitude' was given two meanings"):
+        drafted_table(trips, "visits", tmp_path, lat="latitude", lon="latitude")
+
+
+def test_each_column_is_listed_with_what_it_was_taken_for(trips, tmp_path):
+    roles = {role.meaning: role for role in drafted(trips, "visits", tmp_path).roles}
+    assert roles["people"].columns == ("person_id",)
+    assert roles["people"].range == ""  # names of people are not shown
+    assert roles["times"].flag == "time"
+    assert roles["times"].range == "2024-05-06 to 2024-05-12"
+    assert roles["latitude"].range.startswith("41.7")

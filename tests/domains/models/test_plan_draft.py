@@ -92,3 +92,28 @@ def test_own_training_code_without_rows_is_trained_on_generated_ones(tmp_path):
 def test_own_training_code_gets_an_example_that_can_be_run(patients, tmp_path):
     plan = drafted_plan(patients, "training", tmp_path / "audit")
     assert plan.audits[0].challenger["train"] == "training:fit"
+
+
+def test_german_and_french_files_with_decimal_commas_become_plans_that_can_be_run(losses, patients, tmp_path):
+    german = tmp_path / "verluste.csv"
+    text = (
+        losses.read_text().replace(",", ";").replace(".", ",").replace("is_member;loss", "Mitglied;Verlust")
+    )
+    german.write_text(text)
+    assert recognised(german) == "losses"
+    data = drafted_plan(german, "losses", tmp_path / "audit").audits[0].data
+    assert data == {
+        "source": "../verluste.csv",
+        "decimal": ",",
+        "member": "Mitglied",
+        "loss": "Verlust",
+    }
+    french = tmp_path / "malades.csv"
+    names = "numéro;âge;poids;service;résultat"
+    text = patients.read_text().replace(",", ";").replace(".", ",")
+    french.write_bytes("\n".join([names, *text.splitlines()[1:]]).encode("latin-1"))
+    assert recognised(french) == "rows"
+    data = drafted_plan(french, "rows", tmp_path / "audit").audits[0].data
+    assert (data["label"], data["encoding"], data["decimal"]) == ("résultat", "latin-1", ",")
+    roles = {role.meaning: role.columns for role in drafted(french, "rows", tmp_path).roles}
+    assert roles == {"predicted": ("résultat",), "features": ("âge", "poids", "service")}

@@ -55,6 +55,24 @@ def test_id_column_is_configurable(tmp_path):
     assert table.ids == ("north", "it's")
 
 
+def test_a_file_with_decimal_commas_holds_the_same_records(tmp_path):
+    (tmp_path / "a.csv").write_text("id,pay\n1,10.5\n2,11\n")
+    (tmp_path / "b.csv").write_text("id;pay\n1;10,5\n2;11\n")
+    plain = load_records({"source": "a.csv"}, tmp_path, 1)
+    commas = load_records({"source": "b.csv", "decimal": ","}, tmp_path, 1)
+    texts = load_records({"source": "b.csv"}, tmp_path, 1)
+    assert plain.columns["pay"].tolist() == commas.columns["pay"].tolist() == [10.5, 11.0]
+    assert texts.digest != commas.digest
+
+
+def test_numbers_of_four_bytes_in_parquet_are_those_of_a_text_file(tmp_path):
+    import duckdb
+
+    path = tmp_path / "a.parquet"
+    duckdb.execute(f"COPY (SELECT i AS id, (i / 10)::FLOAT AS w FROM range(5) t(i)) TO '{path}'")
+    assert load_records({"source": "a.parquet"}, tmp_path, 1).columns["w"].tolist() == [0, 0.1, 0.2, 0.3, 0.4]
+
+
 def test_digest_covers_file_but_not_location(tmp_path):
     (tmp_path / "below").mkdir()
     first = load_records(write(tmp_path), tmp_path, 1).digest
@@ -78,7 +96,7 @@ def test_digest_covers_file_but_not_location(tmp_path):
         ({"source": "records.csv", "id": ""}, "records.csv has no column ''"),
         ({"source": "longer.csv"}, "more or fewer values than the first line"),
         ({"source": "shorter.csv"}, "more or fewer values than the first line"),
-        ({"source": "latin.csv"}, "it must be a text file in UTF-8"),
+        ({"source": "latin.csv"}, 'is not in UTF-8; write encoding = "latin-1" in the data table'),
         ({"people": 3}, "people"),
     ],
 )

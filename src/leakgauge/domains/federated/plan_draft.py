@@ -9,6 +9,8 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import ARRAYS, FileDescription
 from leakgauge.support.plan_draft import (
+    TEXT_COMMENTS,
+    ColumnRole,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -87,7 +89,7 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
 
 def _draft_features(context: DraftContext) -> DraftedPlan:
     label = context["label"]
-    data: dict[str, Any] = {"source": context.source}
+    data: dict[str, Any] = {"source": context.source, **context.text_keys}
     if label != "label":
         data["keys"] = {"labels": label}
     if context.file is not None and context.file.columns:
@@ -110,7 +112,8 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
         "[audit.data]",
         table_lines(
             data,
-            {
+            TEXT_COMMENTS
+            | {
                 "source": "the rows; a relative path starts in this folder",
                 "keys": "what the column of classes is called",
             },
@@ -129,7 +132,9 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
         ),
     ]
     text = "\n".join(lines).rstrip("\n") + "\n" + limits_text(context["limit"])
-    return DraftedPlan(text=text)
+    features = tuple(data.get("features", ()))
+    roles = (ColumnRole("classes", (label,), "label"), ColumnRole("features", features)) if features else ()
+    return DraftedPlan(text=text, roles=roles)
 
 
 def _features_besides(file: FileDescription, label: str) -> list[str]:

@@ -18,6 +18,7 @@ from leakgauge.mechanisms._additive import adds_noise, adds_real_noise
 from leakgauge.mechanisms._feature_noise import DEFAULT_BOUND, FeatureNoise, row_sensitivity
 from leakgauge.mechanisms._local_reports import reports_categories
 from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.tabular import TextFormat
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 from leakgauge.theory.stated_promise import StatedPromise
 
@@ -37,7 +38,7 @@ class FileKeys:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FederatedFileTable:
+class FederatedFileTable(TextFormat):
     """A file of embeddings or images: which of its columns are features, or how features are computed.
 
     ``features`` is a list of columns, or one of ``FEATURE_METHODS``; ``size`` is the longest side of images.

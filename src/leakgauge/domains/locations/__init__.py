@@ -99,7 +99,7 @@ DOMAIN = Domain(
             key="mechanism.unit",
             title="unit",
             safer="later",
-            values=("event", "user_day", "user"),
+            values=("event", "user-day", "user"),
             by_default=False,
             fixed_by=("mechanism.name=own",),
         ),

@@ -1,14 +1,17 @@
 """Draft a plan for counts of people: from a file of visits, or from a table of people and cells."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, nearest_time_zone
-from leakgauge.support.file_description import ColumnDescription, FileDescription
+from leakgauge.support.file_description import ColumnDescription, FileDescription, name_parts
 from leakgauge.support.plan_draft import (
+    TEXT_COMMENTS,
     Answers,
+    ColumnRole,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -18,69 +21,128 @@ from leakgauge.support.plan_draft import (
     epsilon_question,
     limit_question,
     limits_text,
+    range_text,
+    read_column,
     read_whole,
     table_lines,
 )
 
+# words for columns in English, German, French, Spanish and Italian, without accents; the first that fits wins
 _PERSON = (
-    "user",
-    "person",
-    "uid",
-    "userid",
-    "device",
-    "imei",
-    "msisdn",
-    "subscriber",
-    "cab",
-    "taxi",
-    "vehicle",
+    *("user", "person", "uid", "userid", "device", "imei", "msisdn", "subscriber", "cab", "taxi", "vehicle"),
+    *("benutzer", "nutzer", "gerat", "geraet", "fahrzeug", "teilnehmer", "utilisateur", "usager", "appareil"),
+    *("personne", "vehicule", "abonne", "usuario", "dispositivo", "vehiculo", "abonado", "utente", "veicolo"),
 )
-_PERSON_TOO = ("rider", "customer", "patient", "card", "participant", "sample", "individual", "id")
-_TIME = ("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour")
-_LAT = ("lat", "latitude", "y")
-_LON = ("lon", "lng", "long", "longitude", "x")
+_PERSON_TOO = (
+    *("rider", "customer", "patient", "card", "participant", "sample", "individual", "id"),
+    *(
+        "kunde",
+        "kundennummer",
+        "kundin",
+        "karte",
+        "kartennummer",
+        "fahrgast",
+        "patientennummer",
+        "personennummer",
+    ),
+    *(
+        "client",
+        "carte",
+        "identifiant",
+        "cliente",
+        "tarjeta",
+        "paciente",
+        "identificador",
+        "carta",
+        "tessera",
+    ),
+    *("paziente", "identificativo"),
+)
+_TIME = (
+    *("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour", "ms"),
+    *(
+        "zeit",
+        "zeitpunkt",
+        "zeitstempel",
+        "datum",
+        "beginn",
+        "horodatage",
+        "heure",
+        "debut",
+        "fecha",
+        "momento",
+    ),
+    *("inicio", "marca_de_tiempo", "data", "ora", "orario", "inizio"),
+)
+_CLOCK = ("time", "clock", "uhrzeit", "zeit", "heure", "hora", "ora", "orario")
+_LAT = ("lat", "latitude", "y", "breite", "breitengrad", "latitud", "latitudine")
+_LON = (
+    *("lon", "lng", "long", "longitude", "x", "laenge", "lange", "laengengrad", "langengrad", "longitud"),
+    "longitudine",
+)
+_PLAIN = ("y", "x")  # names that say which axis it is only on maps that are drawn so
 _PLACE = (
-    "place",
-    "venue",
-    "poi",
-    "zone",
-    "cell",
-    "region",
-    "station",
-    "tower",
-    "antenna",
-    "site",
-    "location",
+    *("place", "venue", "poi", "zone", "cell", "region", "station", "tower", "antenna", "site", "location"),
+    *(
+        "stop",
+        "ort",
+        "gebiet",
+        "bezirk",
+        "haltestelle",
+        "bahnhof",
+        "zelle",
+        "standort",
+        "lieu",
+        "commune",
+        "arret",
+    ),
+    *("quartier", "antenne", "lugar", "zona", "parada", "estacion", "celda", "antena", "municipio", "luogo"),
+    *("fermata", "stazione", "cella", "comune", "quartiere"),
 )
 _CELL = (
-    "cell",
-    "snp",
-    "variant",
-    "allele",
-    "item",
-    "product",
-    "category",
-    "code",
-    "diagnosis",
-    "origin",
-    "place",
+    *(
+        "cell",
+        "snp",
+        "variant",
+        "allele",
+        "item",
+        "product",
+        "category",
+        "code",
+        "diagnosis",
+        "origin",
+        "place",
+    ),
+    *("produkt", "artikel", "kategorie", "diagnose", "produit", "article", "categorie", "diagnostic"),
+    *(
+        "producto",
+        "articulo",
+        "categoria",
+        "diagnostico",
+        "codigo",
+        "prodotto",
+        "articolo",
+        "diagnosi",
+        "codice",
+    ),
 )
-_VALUE = ("value", "alleles", "genotype", "dosage")
+_VALUE = ("value", "alleles", "genotype", "dosage", "wert", "valeur", "valor", "valore")
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800  # 1990 and 2100, in seconds since 1970
+_UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, None: None}
 _LONGEST_DAYS = 28  # of a first plan; a longer file is cut to this window
 _FEWEST_ROUNDS = 400
 
 
 def _visit_columns(file: FileDescription) -> dict[str, str]:
-    """The columns that make up a visit, as far as their names and types tell."""
+    """The columns that make up a visit, as far as their names and types say."""
     found: dict[str, ColumnDescription | None] = {
-        "time": file.find(_TIME, ("time",)) or file.find(_TIME, ("whole", "real", "text")),
+        "time": file.find(_TIME, ("time",))
+        or next((column for column in file.columns if column.kind == "time"), None)
+        or file.find(_TIME, ("whole", "real", "text")),
         "lat": file.find(_LAT, ("whole", "real")),
         "lon": file.find(_LON, ("whole", "real")),
         "place": file.find(_PLACE, ("text", "whole")),
     }
-    if found["time"] is None:
-        found["time"] = next((column for column in file.columns if column.kind == "time"), None)
     user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
     found["user"] = user if user not in (found["time"], found["place"]) else None
     if found["lat"] is not None and found["lon"] is not None:
@@ -90,14 +152,62 @@ def _visit_columns(file: FileDescription) -> dict[str, str]:
     return {key: column.name for key, column in found.items() if column is not None}
 
 
+def _clock_column(file: FileDescription, time: str) -> str | None:
+    """The column of times of day, where the one of times holds only dates."""
+    whole_days = file.column(time).kind == "time" and not _has_clock(file.column(time))
+    clock = file.find(_CLOCK, ("clock",)) or next(
+        (item for item in file.columns if item.kind == "clock"), None
+    )
+    return clock.name if whole_days and clock is not None else None
+
+
+def _has_clock(time: ColumnDescription) -> bool:
+    if time.time_formats:
+        return "%H" in time.time_formats[0] or "%I" in time.time_formats[0]
+    return any(end is not None and end % 86_400 for end in (time.low, time.high))
+
+
+def _unnamed_points(file: FileDescription) -> bool:
+    """Whether two columns whose names say nothing may be coordinates."""
+    near = [
+        column
+        for column in file.columns
+        if column.kind == "real" and column.low is not None and column.high is not None
+    ]
+    return sum((column.low or 0) >= -180 and (column.high or 0) <= 180 for column in near) >= 2
+
+
+def _repeated(file: FileDescription, *, but: Collection[str]) -> list[str]:
+    """Columns of names that return, as those of people and places do."""
+    return [
+        column.name
+        for column in file.columns
+        if column.kind in ("text", "whole")
+        and column.name not in but
+        and 2 <= column.n_distinct <= 0.5 * file.n_rows
+    ]
+
+
 def _recognise_visits(file: FileDescription) -> Recognised | None:
     columns = _visit_columns(file)
-    if not {"user", "time"} <= set(columns) or not {"lat", "place"} & set(columns):
-        return None
-    people = file.column(columns["user"])
-    repeated = people.n_distinct <= 0.5 * file.n_rows
     shown = ", ".join(f"{name} ({key})" for key, name in columns.items())
-    return Recognised(score=0.95 if repeated else 0.5, because=f"columns {shown}")
+    if {"user", "time"} <= set(columns) and {"lat", "place"} & set(columns):
+        repeated = file.column(columns["user"]).n_distinct <= 0.5 * file.n_rows
+        return Recognised(score=0.95 if repeated else 0.5, because=f"columns {shown}", sure=repeated)
+    if "time" not in columns or file.column(columns["time"]).kind != "time":
+        return None
+    others = _repeated(file, but=columns.values())
+    who = "user" in columns or others
+    where = (
+        "lat" in columns
+        or "place" in columns
+        or _unnamed_points(file)
+        or len(others) > ("user" not in columns)
+    )
+    if not who or not where:
+        return None
+    because = f"columns {shown}; which of the others are people and places is not clear from their names"
+    return Recognised(score=0.55, because=because, sure=False)
 
 
 def _cell_columns(file: FileDescription) -> dict[str, str]:
@@ -120,7 +230,7 @@ def _recognise_cells(file: FileDescription) -> Recognised | None:
     return Recognised(score=0.7, because=f"columns {shown}, and no time")
 
 
-def _scale(file: FileDescription, columns: dict[str, str]) -> float:
+def _scale(file: FileDescription, columns: Mapping[str, Any]) -> float:
     """The factor that turns coordinates into degrees, where they are whole numbers of a part of a degree."""
     ends = [file.column(columns[key]) for key in ("lat", "lon")]
     scale = 1.0
@@ -131,9 +241,9 @@ def _scale(file: FileDescription, columns: dict[str, str]) -> float:
     return scale
 
 
-def _guessed_zone(file: FileDescription | None, columns: dict[str, str]) -> str | None:
+def _guessed_zone(file: FileDescription | None, columns: Mapping[str, Any]) -> str | None:
     """The time zone of the middle of the map, where there are coordinates."""
-    if file is None or "lat" not in columns:
+    if file is None or columns.get("lat") is None or columns.get("lon") is None:
         return None
     scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
     lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
@@ -185,52 +295,90 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
 
 def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
     columns = _visit_columns(file) if file is not None else {}
-    zone = _guessed_zone(file, columns)
-    gridded = "lat" in columns
+    names = {name_parts(columns[key])[0] for key in ("lat", "lon") if key in columns}
+    plain = not names.isdisjoint(_PLAIN)
+    located = "lat" in columns
+    by_points = located or ("place" not in columns and file is not None and _unnamed_points(file))
     units = {
         "event": "one visit of a person",
         "user-day": "all visits of a person in a day",
         "user": "all visits of a person",
     }
-    never = Question(
-        key="place", text="The column of places", default=columns.get("place"), asked=lambda _: False
-    )
     return [
         column_question(file, "person", "Which column says who it was", columns.get("user")),
         column_question(file, "time", "Which column says when it was", columns.get("time")),
+        *([] if file is None else [_date_question(file)]),
+        *(
+            [
+                column_question(file, "lat", "Which column is the latitude", columns.get("lat"), asked=plain),
+                _longitude_question(file, columns),
+            ]
+            if by_points
+            else [column_question(file, "place", "Which column says where it was", columns.get("place"))]
+        ),
         Question(
             key="timezone",
             text='In which time zone are the places, such as "Europe/Rome"',
-            default=zone or "UTC",
+            derive=lambda answers: _guessed_zone(file, answers) or "UTC",
             read=lambda answer: find_time_zone(answer).key,
-            asked=lambda _: zone is None,
+            asked=lambda answers: _guessed_zone(file, answers) is None,
         ),
         Question(
             key="grid",
             text="Into how many rows and columns is the map divided",
             default="10x10",
             read=_read_grid,
-            asked=lambda _: gridded,
+            asked=lambda _: by_points,
         ),
-        *([] if gridded else [never]),
         Question(key="epoch", text='How long is the period of one count, such as "1h" or "1d"', default="1h"),
         *_promise_questions(units, "visits of one person (in a day, if it protects a day)"),
     ]
 
 
+def _longitude_question(file: FileDescription | None, columns: Mapping[str, str]) -> Question:
+    """The column of longitudes: the other one, where the user takes the guessed one for the latitude."""
+    lat, lon = columns.get("lat"), columns.get("lon")
+    return Question(
+        key="lon",
+        text="Which column is the longitude",
+        derive=lambda answers: lat if answers.get("lat") == lon else lon,
+        read=read_column(file),
+        asked=lambda _: lon is None,
+    )
+
+
+_ORDERS = {"day-first": "31/05/2024", "month-first": "05/31/2024"}
+
+
+def _order(form: str) -> str:
+    return "month-first" if form.startswith("%m") else "day-first"
+
+
+def _date_question(file: FileDescription) -> Question:
+    """Whether the day or the month comes first, where all dates can be read both ways."""
+
+    def orders(answers: Answers) -> list[str]:
+        return sorted({_order(form) for form in file.column(answers["time"]).time_formats}) or ["day-first"]
+
+    return Question(
+        key="dates",
+        text="All dates of the file can be read in two ways. Which comes first, the day or the month",
+        derive=lambda answers: None if len(orders(answers)) > 1 else orders(answers)[0],
+        choices=_ORDERS,
+        asked=lambda answers: len(orders(answers)) > 1,
+    )
+
+
 def _draft_visits(context: DraftContext) -> DraftedPlan:
     file = context.file
     assert file is not None
-    found = _visit_columns(file)
-    columns = {"user": context["person"], "time": context["time"]}
-    if "lat" in found:
-        columns |= {"lat": found["lat"], "lon": found["lon"]}
-    else:
-        columns["place"] = context.answers.get("place") or found["place"]
+    columns = _chosen_columns(context, file)
     data, notes = _visit_data(context, file, columns)
     comments = {
+        **TEXT_COMMENTS,
         "source": "the visits; a relative path starts in this folder",
         "columns": "what the columns of the file are called",
+        "time_format": "how times are written",
         "timezone": "in which days and hours are counted",
         "time_unit": "of the numbers in the column of times",
         "scale": "coordinates are whole numbers of this part of a degree",
@@ -241,23 +389,61 @@ def _draft_visits(context: DraftContext) -> DraftedPlan:
         "window": "part of the file, so that a first answer comes soon; remove it to audit the whole file",
     }
     text = _plan_text(context, data, comments, "Counts of people per place and period")
-    return DraftedPlan(text=text, notes=tuple(notes), exposes=True)
+    meanings = {
+        "user": ("people", "person"),
+        "date": ("dates", "time"),
+        "time": ("times of day" if "date" in columns else "times", "" if "date" in columns else "time"),
+        "lat": ("latitude", "lat"),
+        "lon": ("longitude", "lon"),
+        "place": ("places", "place"),
+    }
+    roles = []
+    for key, (meaning, flag) in meanings.items():
+        if key in columns:
+            column = file.column(columns[key])
+            seconds = _UNIT_SECONDS[_time_unit(column)] if key == "time" else None
+            between = "" if key in ("user", "place") else range_text(column, seconds)
+            roles.append(ColumnRole(meaning, (column.name,), flag, between))
+    return DraftedPlan(text=text, notes=tuple(notes), exposes=True, roles=tuple(roles))
+
+
+def _chosen_columns(context: DraftContext, file: FileDescription) -> dict[str, str]:
+    """The table `columns` of the plan."""
+    time = context["time"]
+    columns = {"user": context["person"], "time": time}
+    if (clock := _clock_column(file, time)) is not None:
+        columns |= {"time": clock, "date": time}
+    where = ("lat", "lon") if context.answers.get("lat") is not None else ("place",)
+    columns |= {key: context[key] for key in where}
+    for key, name in columns.items():
+        if list(columns.values()).count(name) > 1:
+            raise BadInput(
+                f"{file.path.name}: column {name!r} was given two meanings ({key} is one); name others"
+            )
+    return columns
 
 
 def _visit_data(
     context: DraftContext, file: FileDescription, columns: dict[str, str]
 ) -> tuple[dict[str, object], list[str]]:
     """The `data` table for visits, and what was assumed."""
-    time = file.column(columns["time"])
+    time = file.column(context["time"])
     unit = _time_unit(time)
-    data: dict[str, object] = {"source": context.source, "columns": columns, "timezone": context["timezone"]}
+    data: dict[str, object] = {"source": context.source, "columns": columns, **context.text_keys}
+    data["timezone"] = context["timezone"]
     data["time_unit"] = unit if unit not in (None, "s") else None
     notes = []
+    if (form := _time_format(context, file, columns)) is not None:
+        data["time_format"] = form
+        notes.append(f"times are written as {_shown_format(form)} (--dates, or time_format in the plan)")
     if "lat" in columns:
         scale = _scale(file, columns)
         data["scale"] = scale if scale != 1.0 else None
         data["grid"], data["box"] = context["grid"], "p0.5"
-        notes.append(f"days and hours are counted in {context['timezone']} (--timezone)")
+        notes.append(
+            f"days and hours are counted in {context['timezone']} (--timezone); if the places are far from "
+            "there, latitude and longitude are interchanged (--lat, --lon)"
+        )
     elif file.column(columns["place"]).n_distinct > 100:
         data["top"] = 100
         notes.append("the 100 busiest places are counted (top in the plan)")
@@ -270,21 +456,56 @@ def _visit_data(
     return data, notes
 
 
+def _time_format(context: DraftContext, file: FileDescription, columns: dict[str, str]) -> str | None:
+    """The format of times that are not written as 2024-05-31 10:00, with that of a second column."""
+    time = file.column(context["time"])
+    fitting = [
+        form for form in time.time_formats if len(time.time_formats) == 1 or _order(form) == context["dates"]
+    ]
+    if not fitting:
+        return None
+    form = fitting[0]
+    if "date" in columns:
+        clock = file.column(columns["time"])
+        form += " %H:%M:%S" if clock.has_seconds else " %H:%M"
+    return form
+
+
+def _shown_format(form: str) -> str:
+    """A format in words.
+
+    >>> _shown_format("%d.%m.%Y %H:%M")
+    'day.month.year hour:minute'
+    """
+    words = {
+        "%d": "day",
+        "%m": "month",
+        "%Y": "year",
+        "%y": "year",
+        "%H": "hour",
+        "%I": "hour",
+        "%M": "minute",
+    }
+    for mark, word in {**words, "%S": "second", "%p": "AM/PM"}.items():
+        form = form.replace(mark, word)
+    return form
+
+
 def _time_unit(time: ColumnDescription) -> str | None:
     """The unit of times that are numbers since 1970; nothing where they are dates, or count otherwise."""
-    if not time.is_number or time.high is None:
+    if not time.is_number or time.high is None or time.time_formats:
         return None
-    for unit, seconds in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if _EARLIEST <= time.high * seconds <= _LATEST:
+    for unit, seconds in _UNIT_SECONDS.items():
+        if seconds is not None and _EARLIEST <= time.high * seconds <= _LATEST:
             return unit
     return None
 
 
 def _window(time: ColumnDescription, unit: str | None) -> list[str] | None:
     """The first four whole weeks of a file that is longer; nothing where its times are not known here."""
-    if time.low is None or time.high is None or (time.is_number and unit is None):
+    if time.low is None or time.high is None or (time.is_number and unit is None and not time.time_formats):
         return None
-    factor = {"ms": 1e-3, "us": 1e-6}.get(unit or "s", 1.0)
+    factor = _UNIT_SECONDS[unit] or 1.0
     first, last = time.low * factor, time.high * factor
     if first < _EARLIEST or last - first <= (_LONGEST_DAYS + 7) * 86_400:
         return None
@@ -308,7 +529,8 @@ def _draft_cells(context: DraftContext) -> DraftedPlan:
     assert file is not None
     value = _cell_columns(file).get("value")
     columns = {"user": context["person"], "cell": context["cell"], "value": value}
-    data: dict[str, object] = {"source": context.source, "columns": columns}
+    encoding = context.text_keys["encoding"]
+    data: dict[str, object] = {"source": context.source, "columns": columns, "encoding": encoding}
     if file.column(context["cell"]).n_distinct > 2000:
         data["top"] = 2000
     comments = {
@@ -316,7 +538,13 @@ def _draft_cells(context: DraftContext) -> DraftedPlan:
         "columns": "what the columns of the file are called",
         "top": "the cells with most people",
     }
-    return DraftedPlan(text=_plan_text(context, data, comments, "Counts of people per cell"), exposes=True)
+    text = _plan_text(context, data, TEXT_COMMENTS | comments, "Counts of people per cell")
+    roles = [
+        ColumnRole("people", (context["person"],), "person"),
+        ColumnRole("cells", (context["cell"],), "cell"),
+    ]
+    roles += [] if value is None else [ColumnRole("how much a person adds", (value,))]
+    return DraftedPlan(text=text, exposes=True, roles=tuple(roles))
 
 
 def _plan_text(context: DraftContext, data: dict[str, object], comments: dict[str, str], title: str) -> str:
@@ -380,6 +608,9 @@ def draft_kinds() -> dict[str, DraftKind]:
             keys={
                 "person": "the column of people",
                 "time": "the column of times",
+                "dates": "what comes first in a date: day-first or month-first",
+                "lat": "the column of latitudes",
+                "lon": "the column of longitudes",
                 "place": "the column of places",
                 "timezone": "the time zone, such as Europe/Rome",
                 "grid": "rows and columns of the map, such as 10x10",

@@ -34,6 +34,8 @@ _LINES = {
     "clamp": "Negative counts become 0.",
     "clock": "Whether times without a zone are local or UTC.",
     "columns": "What the columns of the file are called.",
+    "date": "The column of dates, where the column of times holds only the time of day.",
+    "decimal": "The mark before the decimals of coordinates in a CSV file.",
     "encoding": "The encoding of a CSV file.",
     "epoch": 'The period of one count, such as "1h" or "1d".',
     "epochs": "How many periods are generated.",

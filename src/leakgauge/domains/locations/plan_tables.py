@@ -47,6 +47,7 @@ class LocationsColumnsTable:
 
     user: str = "user"
     time: str = "time"
+    date: str | None = None  # where ``time`` is only the time of day
     lat: str | None = None
     lon: str | None = None
     place: str | None = None
@@ -80,6 +81,7 @@ class LocationsDataTable:
     columns: LocationsColumnsTable = field(default_factory=LocationsColumnsTable)
     header: tuple[str, ...] | None = None
     encoding: Literal["utf-8", "utf-16", "latin-1"] = "utf-8"
+    decimal: Literal[".", ","] = "."
     timezone: str | None = None
     clock: Literal["local", "utc"] = "local"
     time_unit: Literal["s", "ms", "us", "min", "h", "d"] = "s"

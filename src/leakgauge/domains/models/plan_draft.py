@@ -5,7 +5,9 @@ from typing import Any
 
 from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
 from leakgauge.support.plan_draft import (
+    TEXT_COMMENTS,
     Answers,
+    ColumnRole,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -15,14 +17,35 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    range_text,
     read_number,
     table_lines,
 )
 
-_LABEL = ("label", "class", "target", "outcome", "y", "income", "diagnosis", "survived", "default", "churn")
-_MEMBER = ("member", "is_member", "is_train", "in_training", "train", "trained_on")
-_LOSS = ("loss", "cross_entropy", "nll")
-_PROBABILITY = ("probability", "confidence", "p_true", "true_probability")
+_LABEL = (
+    *("label", "class", "target", "outcome", "y", "income", "diagnosis", "survived", "default", "churn"),
+    *("klasse", "ergebnis", "diagnose", "zielvariable", "etiquette", "classe", "cible", "resultat"),
+    *(
+        "diagnostic",
+        "etiqueta",
+        "clase",
+        "objetivo",
+        "resultado",
+        "diagnostico",
+        "etichetta",
+        "esito",
+        "diagnosi",
+    ),
+)
+_MEMBER = (
+    *("member", "is_member", "is_train", "in_training", "train", "trained_on"),
+    *("mitglied", "membre", "miembro", "membro"),
+)
+_LOSS = ("loss", "cross_entropy", "nll", "verlust", "perte", "perdida", "perdita")
+_PROBABILITY = (
+    *("probability", "confidence", "p_true", "true_probability"),
+    *("wahrscheinlichkeit", "probabilite", "probabilidad", "probabilita"),
+)
 _MOST_CLASSES = 30
 _MOST_MEMBERS = 1000
 _MODELS = {"network": "a neural network", "random_forest": "a random forest"}
@@ -81,10 +104,11 @@ def _recognise_rows(file: FileDescription) -> Recognised | None:
         return None
     if label is None:
         few = [column for column in file.columns if column.kind != "real" and 2 <= column.n_distinct <= 10]
-        return Recognised(score=0.25, because="columns that could be predicted") if few else None
+        because = "columns that could be predicted"
+        return Recognised(score=0.25, because=because, sure=False) if few else None
     named = file.find(_LABEL, ("text", "whole", "truth")) == label
     because = f"{len(file.columns) - 1} columns besides {label.name} (label)"
-    return Recognised(score=0.6 if named else 0.4, because=because)
+    return Recognised(score=0.6 if named else 0.4, because=because, sure=named)
 
 
 def _has_noise(answers: Answers) -> bool:
@@ -122,13 +146,14 @@ def _row_data(context: DraftContext) -> dict[str, Any]:
     gaps = any(column.n_missing for column in file.columns if column.name not in unfit)
     return {
         "source": context.source,
+        **context.text_keys,
         "label": label,
         "drop": unfit or None,
         "impute": True if gaps else None,
     }
 
 
-_DATA_COMMENTS = {
+_DATA_COMMENTS = TEXT_COMMENTS | {
     "source": "the rows; a relative path starts in this folder",
     "label": "the column that the model predicts",
     "drop": "columns that are no features: ids, times, free text",
@@ -184,7 +209,16 @@ def _draft_rows(context: DraftContext) -> DraftedPlan:
         ],
     )
     notes = (f"models are trained on {members:,} rows (members in the plan); use the number of yours",)
-    return DraftedPlan(text=text, notes=notes, exposes=True)
+    return DraftedPlan(text=text, notes=notes, exposes=True, roles=_row_roles(context))
+
+
+def _row_roles(context: DraftContext) -> tuple[ColumnRole, ...]:
+    """What is predicted, and from what; columns that are no features are not used."""
+    assert context.file is not None
+    label = context["label"]
+    left_out = {label, *_unfit(context.file, label)}
+    features = tuple(name for name in context.file.names if name not in left_out)
+    return (ColumnRole("predicted", (label,), "label"), ColumnRole("features", features))
 
 
 def _plan_text(
@@ -293,8 +327,8 @@ def _draft_losses(context: DraftContext) -> DraftedPlan:
     assert context.file is not None
     answer = _answer_column(context.file)
     key = "loss" if answer is None or answer[1].name != context["loss"] else answer[0]
-    data = {"source": context.source, "member": context["member"], key: context["loss"]}
-    comments = {
+    data = {"source": context.source, **context.text_keys, "member": context["member"], key: context["loss"]}
+    comments = TEXT_COMMENTS | {
         "source": "a row for each record; a relative path starts in this folder",
         "member": "the column that says who was in: 1 or 0",
         "loss": "the column of losses",
@@ -312,7 +346,14 @@ def _draft_losses(context: DraftContext) -> DraftedPlan:
             _given_challenger(context.answers),
         ],
     )
-    return DraftedPlan(text=text)
+    between = range_text(context.file.column(context["loss"]))
+    roles = (
+        ColumnRole("members", (context["member"],), "member"),
+        ColumnRole(
+            "loss" if key == "loss" else "probability of the true class", (context["loss"],), "loss", between
+        ),
+    )
+    return DraftedPlan(text=text, roles=roles)
 
 
 def _recognise_model(file: FileDescription) -> Recognised | None:
@@ -391,7 +432,8 @@ def _draft_training(context: DraftContext) -> DraftedPlan:
         ],
     )
     notes = ("training.py holds an example; put your own training there",)
-    return DraftedPlan(text=text, files={"training.py": _TRAINING}, notes=notes)
+    roles = () if file is None else _row_roles(context)
+    return DraftedPlan(text=text, files={"training.py": _TRAINING}, notes=notes, roles=roles)
 
 
 def draft_kinds() -> dict[str, DraftKind]:

@@ -15,6 +15,7 @@ from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.tabular import TextFormat
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
@@ -92,7 +93,7 @@ class LabelRule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelsFileDataTable:
+class ModelsFileDataTable(TextFormat):
     """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
 
     ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed. A

@@ -18,7 +18,7 @@ from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.frame_source import FrameSource, find_frame, open_frame
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import read_dataclass
-from leakgauge.support.tabular import Connection, open_table_file
+from leakgauge.support.tabular import Connection, TextFormat, open_table_file
 
 # Blocks of the data stream, independent of one another.
 TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
@@ -88,7 +88,7 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
-    with open_table_file(path) as (connection, kinds):
+    with open_table_file(path, text=table.text_format) as (connection, kinds):
         columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
         return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())
@@ -106,10 +106,16 @@ def _typed_columns(
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, ColumnType]]:
     types = {name: _type(kind) for name, kind in kinds.items()}
     typed = ", ".join(
-        f"CAST({quote_identifier(name)} AS {kind}) AS {quote_identifier(name)}"
+        f"CAST({_written(name, kinds[name])} AS {kind}) AS {quote_identifier(name)}"
         for name, kind in types.items()
     )
     return connection.execute(f"SELECT {typed} FROM given").fetchnumpy(), types
+
+
+def _written(name: str, kind: str) -> str:
+    """SQL for a value as a text file would give it: of four bytes, 0.3 and not 0.30000001192092896."""
+    column = quote_identifier(name)
+    return f"CAST({column} AS VARCHAR)" if kind == "FLOAT" else column
 
 
 def _as_records(
@@ -121,6 +127,8 @@ def _as_records(
 ) -> OracleRecords:
     """The records of the columns of ``name``; ``content`` is a digest of all values."""
     identity = f"{content}\n{table.id}"
+    if table.text_format != TextFormat():
+        identity = f"{identity}\n{table.text_format}"
     if table.person is not None and table.rows_per_person is not None:
         require_columns({"person": table.person}, list(types), name, "data.person")
         kept = _first_rows(columns[table.person], table.rows_per_person)

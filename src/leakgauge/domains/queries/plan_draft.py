@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from leakgauge.support.file_description import ColumnDescription, FileDescription
 from leakgauge.support.plan_draft import (
+    TEXT_COMMENTS,
+    ColumnRole,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -19,7 +21,12 @@ from leakgauge.support.plan_draft import (
 )
 from leakgauge.support.toml_values import toml_text
 
-_ID = ("id", "record", "person", "patient", "user", "customer", "number", "key")
+_ID = (
+    *("id", "record", "person", "patient", "user", "customer", "number", "key"),
+    *("nummer", "nr", "kennung", "kundennummer", "patientennummer", "personalnummer", "mitarbeiternummer"),
+    *("identifiant", "numero", "matricule", "client", "identificador", "paciente", "cliente", "codigo"),
+    *("identificativo", "paziente", "codice", "matricola"),
+)
 _QUERY = ("query",)
 _NOISE = ("epsilon", "scale", "sigma")
 _RECORDS = ("records", "record", "where")
@@ -50,9 +57,9 @@ def _recognise_records(file: FileDescription) -> Recognised | None:
     if not file.columns or not _attributes(file):
         return None
     own = _id_column(file)
-    score = 0.45 if own is not None else 0.3
-    because = "a row for each person" + (f" ({own.name})" if own is not None else "")
-    return Recognised(score=score, because=because)
+    if own is None:
+        return Recognised(score=0.3, because="a row for each person, but no column names them", sure=False)
+    return Recognised(score=0.45, because=f"a row for each person ({own.name})")
 
 
 def _noise_questions() -> list[Question]:
@@ -105,7 +112,8 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
     ]
     if context["smallest"] is not None:
         attacks.append(f'  {{ name = "refusal", queries = {most}{knows} }},  # what refused answers reveal')
-    data = {"source": context.source, "id": context.answers.get("id")}
+    own = context.answers.get("id")
+    data = {"source": context.source, "id": own, **context.text_keys}
     challenger = {
         "targets": 1,
         "budget": context["budget"],
@@ -120,7 +128,7 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
         attacks=attacks,
         tables=[
             "[audit.data]",
-            table_lines(data, {"source": "the table; a relative path starts in this folder"}),
+            table_lines(data, TEXT_COMMENTS | {"source": "the table; a relative path starts in this folder"}),
             "[audit.mechanism]",
             table_lines({"name": "laplace", "epsilon": context["epsilon"]}, {"epsilon": "of one answer"}),
             "[audit.challenger]",
@@ -136,7 +144,9 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
             ),
         ],
     )
-    return DraftedPlan(text=text, notes=notes)
+    roles = [] if own is None else [ColumnRole("names of rows", (own,), "id")]
+    roles.append(ColumnRole("people can be selected by", tuple(n for n in context.file.names if n != own)))
+    return DraftedPlan(text=text, notes=notes, roles=tuple(roles))
 
 
 def _plan_text(context: DraftContext, *, title: str, attacks: list[str], tables: list[str]) -> str:

@@ -16,6 +16,7 @@ from leakgauge.mechanisms import gaussian, laplace, mechanism_class, mechanism_n
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
+from leakgauge.support.tabular import TextFormat
 
 COUNT_ALL = Query()  # of all records
 SERVICE_KEYS = ("service", "own_service")  # with these keys a service answers instead of this process
@@ -202,7 +203,7 @@ class QueriesSyntheticTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueriesFileTable:
+class QueriesFileTable(TextFormat):
     """A file of records and its id column: by default ``id``, or else row numbers from 0.
 
     ``person`` is a column of people who may have several rows, of which the first ``rows_per_person`` count.

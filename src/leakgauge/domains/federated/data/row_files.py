@@ -77,7 +77,7 @@ def _open_npz(content: BinaryIO) -> NpzFile:
 
 def read_tabular(path: Path, table: FederatedFileTable) -> FileRows:
     """Read a table file: a column of images or lists with whole rows, or numeric columns as features."""
-    with open_table_file(path, others=(".npz",)) as (connection, types):
+    with open_table_file(path, others=(".npz",), text=table.text_format) as (connection, types):
         return _read_connection(connection, types, path, table)
 
 

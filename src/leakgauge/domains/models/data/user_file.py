@@ -9,7 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.plan_tables import LabelRule, ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
-from leakgauge.support.tabular import Connection, open_table_file
+from leakgauge.support.tabular import Connection, TextFormat, open_table_file
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
@@ -24,12 +24,13 @@ def read_columns(
     drop: Sequence[str] = (),
     texts: Sequence[str] = (),
     missing: Sequence[str] = (),
+    text: TextFormat | None = None,
 ) -> dict[str, dataset.TableColumn]:
     """All columns except those to ``drop``.
 
     Numbers in the columns ``texts`` are codes without an order; the words of ``missing`` are missing values.
     """
-    with open_table_file(path, where) as (connection, types):
+    with open_table_file(path, where, text=text) as (connection, types):
         require_columns({"drop": drop}, list(types), path.name, "data")
         return {
             name: _column(connection, name, kind, path, name in texts, missing)
@@ -87,7 +88,9 @@ def read_user_file(table: ModelsFileDataTable, path: Path) -> dataset.RawTable:
     """All rows of a file; missing values are refused, or imputed from all rows together."""
     groups = dataset.as_tuple(table.group)
     texts = (*groups, *table.categories, *([] if table.name is None else [table.name]))
-    columns = read_columns(path, "data.source", drop=table.drop, texts=texts, missing=table.missing)
+    columns = read_columns(
+        path, "data.source", drop=table.drop, texts=texts, missing=table.missing, text=table.text_format
+    )
     named = {"label": table.label_column, "group": table.group, "categories": table.categories}
     named |= {} if table.name is None else {"name": table.name}
     require_columns(named, list(columns), path.name, "data")

@@ -12,6 +12,7 @@ from leakgauge.domains.models.data.dataset import as_tuple
 from leakgauge.domains.models.training.schedule import BatchSampling
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, read_trainer
 from leakgauge.support.table_reader import read_dataclass
+from leakgauge.support.tabular import TextFormat
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 LossKind: TypeAlias = Literal["cross_entropy", "other"]
@@ -29,7 +30,7 @@ def comparable_class(name: Any) -> float | str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserModelDataTable:
+class UserModelDataTable(TextFormat):
     """A file with a row for each record: whether it is a member, and answers of the model or features for it.
 
     Without a model the file holds its answers: the ``loss`` of each record, or the ``probability`` of its

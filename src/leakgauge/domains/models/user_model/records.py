@@ -239,7 +239,7 @@ def read_records(
         raise BadInput(f"data.source: there is no file {data.source!r} in {folder}; check the path")
     with path.open("rb") as content:
         identity = [file_digest(content, "sha256").hexdigest(), repr(data), repr(challenger)]
-    with open_table_file(path) as (connection, types):
+    with open_table_file(path, text=data.text_format) as (connection, types):
         columns = RecordsFile(connection, types, path)
         columns.require_all(data)
         membership = columns.membership(data.member)

@@ -164,6 +164,8 @@ def _open_named(
     connection: duckdb_reader.Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
 ) -> duckdb_reader.VisitRows:
     columns, kind = _columns(table), format_of_files(files, where)
+    if table.decimal != "." and kind != "csv":
+        raise BadInput(f"data.decimal is for text files; {files[0].name} is {kind}; leave it out")
     if table.header is not None and kind != "csv":
         raise BadInput(
             f"data.header is for CSV files without a header line; {files[0].name} is {kind}; leave it out"
@@ -177,6 +179,11 @@ def _open_named(
                 columns,
                 lambda name: duckdb_reader.SqlField(dialect.column(name, f"{where}: {files[0].name}")),
             )
+            if table.decimal == ",":
+                points = {part: parts[part] for part in ("lat", "lon") if part in parts}
+                parts |= {
+                    part: replace(at, sql=f"replace({at.sql}, ',', '.')") for part, at in points.items()
+                }
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
             return replace(rows, count_malformed=duckdb_reader.count_malformed_lines)
         case "parquet":
@@ -185,6 +192,8 @@ def _open_named(
             parts = _parts(columns, lambda name: parquet.field(name, where))
             return _rows(parts, parquet.relation, parquet.chunks)
         case _:
+            if table.columns.date is not None:
+                raise BadInput(f"data.columns.date: features of {files[0].name} have one time; leave it out")
             if table.columns.lat is not None:
                 raise BadInput(f"data.columns.lat: {files[0].name} already has points; leave out lat and lon")
             rows = _geojson_rows(connection, columns, files, where)
@@ -248,7 +257,12 @@ def _require_properties(
 def _parts(
     columns: LocationsColumnsTable, find: Callable[[str], duckdb_reader.SqlField]
 ) -> dict[str, duckdb_reader.SqlField]:
-    return {part: find(name) for part, name in vars(columns).items() if name is not None}
+    """The fields of a visit; a date and a time of day in two columns are joined."""
+    parts = {part: find(name) for part, name in vars(columns).items() if name is not None}
+    if (date := parts.pop("date", None)) is not None:
+        texts = (f"trim(CAST({field.sql} AS VARCHAR))" for field in (date, parts["time"]))
+        parts["time"] = duckdb_reader.SqlField(f"({' || chr(32) || '.join(texts)})")
+    return parts
 
 
 def _rows(
