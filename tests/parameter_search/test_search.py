@@ -8,8 +8,8 @@ from leakgauge.core.domain import Tunable
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import Limits
 from leakgauge.parameter_search.assessment import Assessment, RiskAssessor
+from leakgauge.parameter_search.dimensions import Dimension, find_dimensions
 from leakgauge.parameter_search.search import COMPUTED_EFFORT, ParameterSearch, usefulness
-from leakgauge.parameter_search.settings import Dimension, find_dimensions
 from leakgauge.plan import plan_of
 
 EPSILON = Dimension(tunable=Tunable(key="m.epsilon", title="epsilon", low=0.001, high=20.0))

@@ -18,8 +18,8 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import Limits
 from leakgauge.parameter_search import tune as tune_module
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, RiskAssessor, search_seed
+from leakgauge.parameter_search.dimensions import Dimension
 from leakgauge.parameter_search.search import SIMULATED_EFFORT, ParameterSearch, usefulness
-from leakgauge.parameter_search.settings import Dimension
 from leakgauge.plan import plan_of, read_plan
 
 EPSILON = Dimension(tunable=Tunable(key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0))

@@ -10,8 +10,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
+from leakgauge.referee.independent_sums import chance_at_least, chance_at_most
 from leakgauge.referee.noise_tests import holm, other_shape, rejected_tests, too_little_noise, too_much_noise
-from leakgauge.referee.score_sum import chance_at_least, chance_at_most
 from leakgauge.referee.stated_noise import Rounding, RoundingMode, StatedAnswer
 from night import others_at_night
 

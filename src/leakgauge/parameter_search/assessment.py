@@ -16,7 +16,7 @@ from leakgauge.core.exposure import AdversaryExposure
 from leakgauge.core.game import Challenger, Coins, Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
-from leakgauge.parameter_search.settings import Setting, with_setting
+from leakgauge.parameter_search.dimensions import Setting, with_setting
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics

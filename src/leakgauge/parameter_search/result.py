@@ -9,7 +9,7 @@ from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import Limits
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, search_seed
-from leakgauge.parameter_search.settings import Dimension, Setting
+from leakgauge.parameter_search.dimensions import Dimension, Setting
 from leakgauge.plan import Plan, plan_without_rounds, to_toml
 from leakgauge.report import number_format
 from leakgauge.report.answers import limit_text

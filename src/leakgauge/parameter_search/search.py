@@ -13,7 +13,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.parameter_search.assessment import Assessment
-from leakgauge.parameter_search.settings import Dimension, Setting
+from leakgauge.parameter_search.dimensions import Dimension, Setting
 
 Assess = Callable[[Setting], Assessment | None]
 TOLERANCE = 0.002  # relative, of a number that was found by bisection

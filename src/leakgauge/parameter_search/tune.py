@@ -10,6 +10,14 @@ from leakgauge.core.domain import Domain
 from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.limits import Limits, read_limits
 from leakgauge.parameter_search.assessment import Assessment, RiskAssessor
+from leakgauge.parameter_search.dimensions import (
+    Dimension,
+    Setting,
+    find_audit,
+    find_dimensions,
+    varied_keys,
+    with_setting,
+)
 from leakgauge.parameter_search.result import (
     Confirmation,
     TuneResult,
@@ -24,14 +32,6 @@ from leakgauge.parameter_search.search import (
     Assess,
     ParameterSearch,
     usefulness,
-)
-from leakgauge.parameter_search.settings import (
-    Dimension,
-    Setting,
-    find_audit,
-    find_dimensions,
-    varied_keys,
-    with_setting,
 )
 from leakgauge.plan import Audit, Plan, check_limits
 from leakgauge.runner.engines import check_engine, open_engine

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Ints, Reals
-from leakgauge.referee.score_sum import chance_at_least, chance_at_most
+from leakgauge.referee.independent_sums import chance_at_least, chance_at_most
 from leakgauge.referee.stated_noise import (
     Noises,
     Residuals,

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.referee.independent_sums import chance_at_least
 from leakgauge.referee.noise_tests import NoiseTest
-from leakgauge.referee.score_sum import chance_at_least
 from leakgauge.referee.stated_noise import (
     Noises,
     Residuals,

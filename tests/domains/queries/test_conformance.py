@@ -10,10 +10,10 @@ from scipy.stats import binom
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
+from leakgauge.domains.queries.answer_table import gather_answers
 from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.conformance import compare_transcripts
-from leakgauge.domains.queries.gathered_answers import gather_answers
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome

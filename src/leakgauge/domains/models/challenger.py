@@ -24,8 +24,8 @@ from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, In
 from leakgauge.domains.models.data.sources import load_table
 from leakgauge.domains.models.dp_training import challenger as watched
 from leakgauge.domains.models.exposed_records import ExposedRecords
+from leakgauge.domains.models.games.game_builder import GameSetup, set_up_game
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
-from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound

@@ -11,7 +11,7 @@ import numpy as np
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
 from leakgauge.domains.models.games import membership_game
-from leakgauge.domains.models.games.setup import GameSetup
+from leakgauge.domains.models.games.game_builder import GameSetup
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer

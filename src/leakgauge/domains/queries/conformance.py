@@ -11,7 +11,7 @@ import numpy as np
 from leakgauge.core.game import Transcript
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.queries import plan_tables
-from leakgauge.domains.queries.gathered_answers import GatheredAnswers, gather_answers
+from leakgauge.domains.queries.answer_table import AnswerTable, gather_answers
 from leakgauge.domains.queries.guarantee import least_epsilon, oracle_guarantee
 from leakgauge.domains.queries.noise_conformance import NoiseComparison
 from leakgauge.domains.queries.oracle import MANY_ROUNDS, ROUNDING, AnswerCache, OracleRules
@@ -55,7 +55,7 @@ def compare_transcripts(
     )
 
 
-def _unanswered(answers: GatheredAnswers) -> str | None:
+def _unanswered(answers: AnswerTable) -> str | None:
     """What was refused and the way out, where nothing was answered; None if something was."""
     if (answers.outcomes == Outcome.ANSWERED).any():
         return None
@@ -71,7 +71,7 @@ def _unanswered(answers: GatheredAnswers) -> str | None:
     return f"nothing was answered in any session: {what}; {way_out}"
 
 
-def _constant(answers: GatheredAnswers, rules: OracleRules) -> str | None:
+def _constant(answers: AnswerTable, rules: OracleRules) -> str | None:
     """That all answers are one number, which noise rules out: the questions were not answered."""
     given = answers.answers[np.isfinite(answers.answers)]
     if rules.clamp or given.size < MANY_ROUNDS or not (given == given[0]).all():
@@ -87,7 +87,7 @@ class _AccountComparison:
     """Budget, accountant and cache: what was answered and refused, beside what should have been."""
 
     transcripts: Sequence[Transcript]
-    answers: GatheredAnswers
+    answers: AnswerTable
     rules: OracleRules
     guarantee: Guarantee | None
     without_sessions: bool

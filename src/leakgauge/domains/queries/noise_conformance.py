@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
-from leakgauge.domains.queries.gathered_answers import GatheredAnswers
 from leakgauge.domains.queries.oracle import MANY_ROUNDS, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import opendp
@@ -52,7 +52,7 @@ NOT_TOLD_APART = (
 class NoiseComparison:
     """The residuals of an attacker's answers beside the noise that the rules state."""
 
-    answers: GatheredAnswers
+    answers: AnswerTable
     rules: OracleRules
 
     @cached_property
@@ -213,7 +213,7 @@ class NoiseComparison:
         return enough and all((values == values[0]).all() for values in given)
 
     @cached_property
-    def distinct(self) -> GatheredAnswers:
+    def distinct(self) -> AnswerTable:
         """The answers of which each counts once in a session, where some are repeated."""
         if not self.repeats:
             return self.answers

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.queries.gathered_answers import GatheredAnswers
+from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.noise_tests import NoiseTest
@@ -34,7 +34,7 @@ class _Channel:
 
 
 def side_channel_tests(
-    answers: GatheredAnswers, rules: OracleRules, guarantee: Guarantee | None, *, two_copies: bool = False
+    answers: AnswerTable, rules: OracleRules, guarantee: Guarantee | None, *, two_copies: bool = False
 ) -> list[NoiseTest]:
     """Test whether refusals, errors, times or the last bits of answers tell who is in the table.
 
@@ -80,7 +80,7 @@ def side_channel_tests(
     return tests
 
 
-def _channels(answers: GatheredAnswers, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:
+def _channels(answers: AnswerTable, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:
     """The channels that carry anything: one that is the same in all rounds tells nothing."""
     counted = [
         _Channel("errors", "errors of the service tell", _per_round(answers.faults, asked), 0.0),
@@ -100,14 +100,14 @@ def _per_round(counts: npt.NDArray[Any], asked: Bits) -> Reals:
     return np.where(asked, counts, 0).sum(axis=1).astype(np.float64)
 
 
-def _mean_seconds(answers: GatheredAnswers, asked: Bits) -> Reals:
+def _mean_seconds(answers: AnswerTable, asked: Bits) -> Reals:
     seconds = np.where(asked, answers.seconds, np.nan)
     known = np.isfinite(seconds)
     total = np.where(known, seconds, 0.0).sum(axis=1)
     return np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
 
 
-def _low_bits(answers: GatheredAnswers, members: Bits, asked: Bits, rules: OracleRules) -> list[NoiseTest]:
+def _low_bits(answers: AnswerTable, members: Bits, asked: Bits, rules: OracleRules) -> list[NoiseTest]:
     """Whether the last bits of answers about a target tell more than one answer may."""
     if not rules.real_valued:
         return []

@@ -12,8 +12,8 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.attacks.strong import Attack, StepRatio, subsampled_log_ratio
 from leakgauge.domains.models.challenger import Challenger
+from leakgauge.domains.models.games.game_builder import GameSetup
 from leakgauge.domains.models.games.membership_game import StrongGame
-from leakgauge.domains.models.games.setup import GameSetup
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
 from leakgauge.domains.models.release import StepView
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe

@@ -8,7 +8,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.sources import generate_mixture
-from leakgauge.domains.models.games.setup import set_up_game
+from leakgauge.domains.models.games.game_builder import set_up_game
 from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable, read_challenger_table
 
 MIXED = {"name": "source", "group": "component", "members": "1"}

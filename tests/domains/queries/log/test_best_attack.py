@@ -14,7 +14,7 @@ from leakgauge.domains.queries.log.best_attack import (
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
-from leakgauge.theory import gdp, loss_composition, many_epsilons
+from leakgauge.theory import epsilon_per_target, gdp, loss_composition
 from leakgauge.theory.loss_composition import epsilon_bounds
 from leakgauge.theory.privacy_loss import LaplaceCell
 
@@ -188,7 +188,7 @@ def test_tight_epsilon_of_very_many_records_is_above_the_least_one_by_a_tenth_at
     spent = epsilon_per_record(log, found, 1e-6)
     made = record_signatures(log, found, spent.mu_squared)
     least = tight_epsilon_per_record(made, spent.epsilon, 1e-6)
-    monkeypatch.setattr(many_epsilons, "MOST_TIGHT", 0)
+    monkeypatch.setattr(epsilon_per_target, "MOST_TIGHT", 0)
     above = tight_epsilon_per_record(made, spent.epsilon, 1e-6)
     assert (above >= least).all()
     assert (above > least).any()

@@ -8,7 +8,11 @@ from zoneinfo import ZoneInfo
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellDataTable, has_cell_columns
-from leakgauge.domains.locations.data.releases import check_releases, divide_into_releases, window_around
+from leakgauge.domains.locations.data.release_windows import (
+    check_releases,
+    divide_into_releases,
+    window_around,
+)
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.synthetic_genotypes import (
     SYNTHETIC_GENOTYPES,

@@ -16,8 +16,8 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable
 from leakgauge.domains.models.data.sources import CONSTANTS_SOURCE, constant_components, load_table
+from leakgauge.domains.models.games.game_builder import GameSetup, set_up_game
 from leakgauge.domains.models.games.membership_game import IndependentGame, MixtureGame, StrongGame
-from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean.knowledge import (
     ComponentsMeanKnowledge,
     NoisyMeansView,

@@ -8,14 +8,14 @@ from scipy.sparse import csr_array, vstack
 from scipy.special import erfcx, ndtr
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.queries.log import incidence, noise_families, signatures
+from leakgauge.domains.queries.log import incidence, kind_counts, noise_families
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
 from leakgauge.domains.queries.records import Ints
 from leakgauge.theory import loss_composition, tradeoff
 from leakgauge.theory.loss_tables import LossTables
 
-MOST_TIGHT = 200  # different signatures, up to which each is composed tightly
+MOST_TIGHT = 200  # different kind_counts, up to which each is composed tightly
 TOP = 3  # costliest answers that are listed
 _HALVINGS = 60
 _NODES = 4096  # of the table that ranks single Gaussian answers
@@ -82,7 +82,7 @@ def compose_answers(
         too_far = np.concatenate([[0], np.cumsum(which[queries] & (codes < 0) & (sizes > 0))])
         beyond[block] = np.diff(too_far[starts - starts[0]]) > 0
         blocks.append(
-            signatures.count_kinds(*signatures.without_unmoved(starts - starts[0], codes), len(kinds))
+            kind_counts.count_kinds(*kind_counts.without_unmoved(starts - starts[0], codes), len(kinds))
         )
     counts = vstack(blocks, format="csc")[:, : len(kinds)]
     pure = counts @ np.where(at_delta, 0.0, largest)
@@ -96,7 +96,7 @@ def composed_epsilons(tables: LossTables, counts: csr_array, mu_squared: Reals, 
     Records with equal counts share one computation: Renyi divergences, and where there are few different
     ones tight composition. Both are upper bounds; the smaller one is returned.
     """
-    first, which = signatures.group_records(counts, mu_squared)
+    first, which = kind_counts.group_records(counts, mu_squared)
     few = counts[first]
     epsilons = tables.epsilons(few, mu_squared[first], delta)
     if first.size <= MOST_TIGHT:

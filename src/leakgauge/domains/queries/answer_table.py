@@ -24,7 +24,7 @@ class QuestionPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class GatheredAnswers:
+class AnswerTable:
     """Rounds x questions, where blocks with fewer questions are filled up with questions not asked."""
 
     members: Bits  # rounds x targets
@@ -62,7 +62,7 @@ class GatheredAnswers:
         return np.where(self.independent, self.answers - self.truths, np.nan)
 
 
-def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
+def gather_answers(transcripts: Sequence[Transcript]) -> AnswerTable:
     """Put the transcripts of blocks below one another."""
     kept: list[Transcript] = []
     for part in transcripts:
@@ -90,7 +90,7 @@ def gather_answers(transcripts: Sequence[Transcript]) -> GatheredAnswers:
         answers=np.concatenate([np.zeros((0, 2)), *(part["pair_answers"] for part in paired)]),
         truths=np.concatenate([np.zeros((0, 2)), *(part["pair_truths"] for part in paired)]),
     )
-    return GatheredAnswers(
+    return AnswerTable(
         pairs=pairs,
         members=np.concatenate([part["members"] for part in kept]),
         answers=stack([part["answers"] for part in kept], np.nan),

@@ -5,7 +5,7 @@ import pytest
 from leakgauge import catalog
 from leakgauge.core.domain import Tunable
 from leakgauge.core.errors import BadInput
-from leakgauge.parameter_search.settings import (
+from leakgauge.parameter_search.dimensions import (
     Dimension,
     find_audit,
     find_dimensions,
