@@ -117,3 +117,10 @@ def test_german_and_french_files_with_decimal_commas_become_plans_that_can_be_ru
     assert (data["label"], data["encoding"], data["decimal"]) == ("résultat", "latin-1", ",")
     roles = {role.meaning: role.columns for role in drafted(french, "rows", tmp_path).roles}
     assert roles == {"predicted": ("résultat",), "features": ("âge", "poids", "service")}
+
+
+def test_dates_and_times_of_day_are_no_features(tmp_path):
+    rows = [f"{i / 4},{1 + i % 28:02}.05.2024,{i % 24:02}:30,{'yes' if i % 3 else 'no'}" for i in range(80)]
+    path = tmp_path / "visits.csv"
+    path.write_text("age,day,clock,outcome\n" + "\n".join(rows) + "\n")
+    assert drafted_plan(path, "rows", tmp_path / "audit").audits[0].data["drop"] == ["day", "clock"]

@@ -91,7 +91,7 @@ def _unfit(file: FileDescription, label: str) -> list[str]:
         for column in file.columns
         if column.name != label
         and (
-            column.kind in ("time", "other")
+            column.kind in ("time", "clock", "other")
             or (column.kind in ("whole", "text") and column.n_distinct == file.n_rows)
             or (column.kind == "text" and column.n_distinct > 200)
         )
