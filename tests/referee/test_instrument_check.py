@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from known_trials import laplace, randomized_response, trials
 from leakgauge.core.game import Coins
@@ -18,6 +18,8 @@ def rng():
 def test_false_alarms_are_rare_and_counted(metric):
     found = instrument_check.null_release(laplace(1.0, 1_000, rng()), metric, 0.95, rng())
     assert found["draws"] == 200
+    alarms = round(found["rate"] * 200)
+    assert found["p_value"] == pytest.approx(binomtest(alarms, 200, 0.05, alternative="greater").pvalue)
     assert found["low"] <= found["rate"] <= found["high"]
     assert found["rate"] <= 0.09
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrc
 
 from leakgauge.core.game import NOISE_ERROR, Bits, Coins, Trials
 from leakgauge.referee.bounded_mean import mean_low
@@ -39,6 +39,7 @@ def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: 
         "rate": alarms / DRAWS,
         "low": float(rate_low(alarms, DRAWS, 0.025)),
         "high": float(rate_high(alarms, DRAWS, 0.025)),
+        "p_value": float(bdtrc(alarms - 1, DRAWS, 1 - confidence)) if alarms else 1.0,  # at the tolerated rate
     }
 
 

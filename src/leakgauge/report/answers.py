@@ -21,6 +21,8 @@ from leakgauge.summary import (
 )
 from leakgauge.verdict import Finding, Verdict
 
+COMPUTED = "This is computed from the stated noise; what is measured varies around it by chance."
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -195,11 +197,13 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     of_average = " on the average over targets" if average else ""
     limit = "" if risk.limit is None else f"; your limit{of_average} is {limit_text(risk.metric, risk.limit)}"
     if risk.scope == ANY_ATTACKER or found is None:
-        subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else "An attacker"
+        computed = risk.scope == ANY_ATTACKER
+        subject = "The best possible attacker" if computed else "An attacker"
+        from_noise = (COMPUTED,) if computed else ()
         if risk.metric.startswith("accuracy"):
-            return (f"{subject} is right {percent(risk.value)} of the time{limit}.",)
+            return (f"{subject} is right {percent(risk.value)} of the time{limit}.", *from_noise)
         title = catalog.metric_descriptions()[risk.metric].title
-        return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{limit}.",)
+        return (f"{subject}: {title} {value_text(risk.metric, risk.value)}{limit}.", *from_noise)
     toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
     leading = leading_metric(found.metrics)
     if leading in (None, risk.metric):

@@ -17,11 +17,17 @@ def test_false_alarms_and_smallest_leak_are_shown(make, read):
 
 
 def test_unreliable_instrument_is_flagged(make, read):
-    wolf = {"null": {"draws": 200, "rate": 0.2, "low": 0.147, "high": 0.262}, "planted": {"epsilon": None}}
-    text = read(make(instrument=wolf))
+    null = {"draws": 200, "rate": 0.2, "low": 0.147, "high": 0.262, "p_value": 1e-13}
+    text = read(make(instrument={"null": null, "planted": {"epsilon": None}}))
     assert "More false alarms than tolerated" in text
     assert "none in these rounds" in text
     assert "More false alarms" not in read(make())
+
+
+def test_false_alarms_by_chance_are_not_flagged(make, read):
+    # 19 of 200 draws happen in a sound audit, more often the more attackers there are.
+    null = {"draws": 200, "rate": 0.095, "low": 0.058, "high": 0.145, "p_value": 0.006}
+    assert "More false alarms" not in read(make(instrument={"null": null, "planted": {"epsilon": None}}))
 
 
 def test_missing_epsilon_bound_does_not_blame_rounds(make, make_estimate, read):

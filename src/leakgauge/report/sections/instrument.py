@@ -13,6 +13,7 @@ ORDER = 60
 MOST_ROWS = 80
 NO_BOUND = "none: no bound on ε"
 FALSE_ALARMS = "More false alarms than tolerated: do not rely on this attacker."
+ALARMING = 0.001  # chance that some attacker of a sound audit is said to raise too many
 
 _TEMPLATE = """
 {% if rows %}
@@ -69,7 +70,7 @@ def section(run: run_report.JudgedRun) -> page.Section:
     sure = max((e.confidence for verdict in run.verdicts for e in verdict.metrics.values()), default=0.95)
     tolerated = round(1 - sure, 9)
     rows = [
-        _row(name, verdict, tolerated)
+        _row(name, verdict, ALARMING / len(shown))
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     html = page.render_html(
@@ -86,11 +87,11 @@ def section(run: run_report.JudgedRun) -> page.Section:
     return page.Section("Was the audit able to find a leak?", html)
 
 
-def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
+def _row(name: str, verdict: Verdict, alarming_from: float) -> dict[str, str]:
     null = verdict.instrument.get("null") or {}
     planted = verdict.instrument.get("planted") or {}
     low, high = null.get("low"), null.get("high")
-    alarming = low is not None and low > tolerated
+    alarming = null.get("p_value", 1.0) < alarming_from
     return {
         "name": name,
         "rate": number_format.percent(null.get("rate"))
