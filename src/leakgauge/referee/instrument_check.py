@@ -39,7 +39,9 @@ def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: 
         "rate": alarms / DRAWS,
         "low": float(rate_low(alarms, DRAWS, 0.025)),
         "high": float(rate_high(alarms, DRAWS, 0.025)),
-        "p_value": float(bdtrc(alarms - 1, DRAWS, 1 - confidence)) if alarms else 1.0,  # at the tolerated rate
+        "p_value": float(bdtrc(alarms - 1, DRAWS, 1 - confidence))
+        if alarms
+        else 1.0,  # at the tolerated rate
     }
 
 
