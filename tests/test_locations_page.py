@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from leakgauge import catalog
+from leakgauge.cli.main import main
 from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations.plan_tables import (
     LocationsChallengerTable,
@@ -89,3 +90,41 @@ def test_data_keys_are_documented():
     page = (DOCS / "locations-data.md").read_text()
     for key in (field.name for table in (SyntheticCity, LocationsDataTable) for field in fields(table)):
         assert f"`{key}`" in page, key
+
+
+PLAN_OF_PLACES = """
+seed = 1
+[[audit]]
+name = "places"
+domain = "locations"
+rounds = 20
+challenger = { group_size = 20, targets = 1, splits = 1 }
+mechanism = { name = "laplace", epsilon = 1.0 }
+[audit.data]
+source = "visits.csv"
+window = ["2024-05-06", "2024-05-13"]
+"""
+
+
+def test_dry_run_says_what_is_in_the_data_in_the_words_of_the_page(tmp_path, capsys):
+    """Words only; tests/domains/locations/test_real_data.py also compares numbers, if it has the file."""
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{person},2024-05-{day:02d} {hour:02d}:00:00,p{place}"
+        for person, day, hour, place in zip(
+            np.arange(600) // 6,
+            rng.integers(6, 20, 600),
+            rng.integers(24, size=600),
+            rng.integers(20, size=600),
+            strict=True,
+        )
+    ]
+    (tmp_path / "visits.csv").write_text("\n".join(["user,time,place", *rows]) + "\n")
+    (tmp_path / "plan.toml").write_text(PLAN_OF_PLACES)
+    assert main(["run", str(tmp_path / "plan.toml"), "--dry-run"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    page = (DOCS / "locations-data.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    shown = " ".join(shown.split()).replace("visits.parquet", "visits.csv")
+    number = r"\d(?:[\d,.:T-]*\d)?"
+    assert re.sub(number, "#", shown) in re.sub(number, "#", output)

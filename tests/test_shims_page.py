@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -143,6 +144,27 @@ def test_short_shim_serves_any_function(folder):
     with served(ANYTHING, folder) as address:
         assert ask(address, "with", "x" * 100) == pytest.approx(2.1)
         assert ask(address, "without", "x" * 100) == pytest.approx(1.1)
+
+
+def test_request_and_reply_on_page_are_those_of_the_shim_and_the_plan(folder):
+    (shown,) = blocks("text")
+    request, reply = (json.loads(text) for text in re.findall(r"\{.*\}", shown))
+    (plan,) = blocks("toml")
+    (table,) = re.findall(r'^table = "(.*)"', plan, re.MULTILINE)
+    (template,) = re.findall(r"^ask = (.*)", plan, re.MULTILINE)
+    assert f"POST {tomllib.loads(f'ask = {template}')['ask']['path']} " in shown
+    assert request.keys() == tomllib.loads(f"ask = {template}")["ask"]["json"].keys()
+    assert f" FROM {table} WHERE " in request["sql"]
+    with served(SMARTNOISE, folder) as address:
+        body = json.dumps(request).encode()
+        sent = Request(f"{address}/ask", body, {"Content-Type": "application/json"})
+        with urlopen(sent, timeout=120) as answer:
+            said = json.load(answer)
+    assert said.keys() == reply.keys()
+    assert {2 * number % 2 for number in (said["answer"], reply["answer"])} <= {
+        0,
+        1,
+    }  # halves, as on the page
 
 
 def test_stated_successes_match_truncated_laplace_noise():

@@ -1,6 +1,7 @@
 """Real files, against figures that were counted by other means (README of the data, section 2)."""
 
 import os
+import re
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -107,6 +108,21 @@ def test_daylight_saving_change_keeps_local_hours():
 
 def test_map_of_kuala_lumpur_has_no_positions():
     assert load_visits(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None
+
+
+def test_summary_of_the_data_is_the_one_on_the_page():
+    page = (Path(__file__).parents[3] / "docs" / "locations-data.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    notes = build(
+        data=KUALA_LUMPUR | weeks(8),
+        challenger={"group_size": 100, "targets": 1, "splits": 1},
+        mechanism={"name": "laplace", "epsilon": 1.0},
+        folder=Path(FOLDER),
+        seed=1,
+    ).notes[:2]
+    name = Path(KUALA_LUMPUR["source"]).name
+    said = " ".join(f"Data: {note.replace(name, 'visits.parquet')}" for note in notes)
+    assert " ".join(shown.split()) == said
 
 
 def recognised(table, size):

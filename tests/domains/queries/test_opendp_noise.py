@@ -182,7 +182,7 @@ def test_rejects_invalid_measurement(folder, mechanism, message):
     assert "\n" not in str(caught.value)
 
 
-def test_documentation_example_runs(tmp_path):
+def test_documentation_example_runs(tmp_path, capsys):
     page = (ROOT / "docs" / "mechanisms.md").read_text().partition("## OpenDP")[2]
     code, audit = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "noise.py").write_text(code)
@@ -192,8 +192,13 @@ def test_documentation_example_runs(tmp_path):
     for field in fields(QueriesOpenDPTable):
         assert f"| `{field.name}` |" in page
     names: dict[str, object] = {}
-    exec(audit.replace("noisy_sum.map(1))", "0.2, rounds=3_000)"), names)
+    exec(audit.replace("noisy_sum.map(1))", "0.5, rounds=3_000)"), names)
     assert names["verdict"].finding == "violated"
+    capsys.readouterr()
+    exec(audit, {})
+    *finding, bound = capsys.readouterr().out.split()
+    assert finding == ["not", "violated"]
+    assert abs(float(bound) - 0.85) < 0.08  # "about 0.85"; five standard deviations
 
 
 def test_opendp_is_imported_only_when_used():
