@@ -228,18 +228,26 @@ LEADING = {  # correct identifications at the attack's own threshold, as the pag
             "likelihood-informed",
         ): "94.1% (91.9% to 95.2%) of the time",
         ("locations.md", "city-by-hour@epsilon=1.0", "likelihood-zero"): "79.4% (77.1% to 81.1%) of the time",
+        ("../README.md", "city-by-hour@epsilon=1.0", "likelihood-informed"): "is right 94.1% of the time",
+        ("../README.md", "city-by-hour@epsilon=1.0", "likelihood-zero"): "is right 79.4% of the time",
     },
     "city-table": {
         ("locations.md", "city-table", "likelihood-informed"): "94.9% of the time (93.0% to 95.8%)",
         ("locations.md", "city-table", "likelihood-zero"): "79.5% of the time (77.4% to 80.9%)",
+        ("../README.md", "city-table", "likelihood-informed"): "with 94.9% correct identifications",
+        ("gallery.md", "city-table", "likelihood-informed"): "with 94.9% correct identifications",
+        ("roles/privacy-officer.md", "city-table", "likelihood-informed"): "94.9% correct identifications",
     },
     "federated-clients": {
         ("federated.md", "as-labelled@epsilon=1.0", "likelihood_neuron-server"): "84.2% (79.1% to 87.2%)",
         ("federated.md", "calibrated@epsilon=3.0", "likelihood_neuron-server"): "50.0% (45.8% to 54.5%)",
+        ("../README.md", "as-labelled@epsilon=3.0", "likelihood_neuron-server"): "right 99.8% of the time",
     },
     "one-hospital": {
         ("models.md", "one-hospital@control=false", "loss"): "**85.7%** (82.1% to 89.3%)",
         ("models.md", "which-hospital", "property"): "**100%** (93.9% to 100%)",
+        ("../README.md", "one-hospital@control=false", "loss"): "right 85.7% of the time",
+        ("../README.md", "which-hospital", "property"): "which hospital it is, 100%",
     },
     "own-model": {
         ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.2% to 79.9%)",
@@ -256,7 +264,8 @@ def require_on_page(verdicts, stated):
     for (page, audit, label), text in stated.items():
         assert text in " ".join((ROOT / "docs" / page).read_text().split()), text
         numbers = [float(share) / 100 for share in re.findall(r"([\d.]+)%", text)]
-        measured = [found[audit, label][part] for part in ("value", "low", "high")]
+        parts = ("value", "low", "high")[: len(numbers)]  # some pages state no interval
+        measured = [found[audit, label][part] for part in parts]
         assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label)
 
 

@@ -89,5 +89,7 @@ def test_a_reader_gets_through_a_page(page, tmp_path, monkeypatch):
             call = ["-m", "pytest", "-q", name[1]] if name[1].startswith("test_") else [name[1]]
             done = subprocess.run([sys.executable, *call], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
+            for shown in re.findall(r"^print\(.*\)  # (.+)$", block, re.MULTILINE):
+                assert shown in done.stdout.splitlines()
         for words in commands(block) if language == "bash" else []:
             assert main(words) in (0, 1, 3), words
