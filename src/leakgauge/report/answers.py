@@ -326,11 +326,11 @@ def limit_text(metric: str, limit: float) -> str:
 
 def _recognised_answer(risk: Risk) -> Answer:
     limit = limit_text("recognised", risk.limit or 0.0)
+    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     if risk.value is None:
-        return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
+        return Answer("warn", "Risk undecided", reason)
     verb = {RiskStatus.OVER: "over", RiskStatus.WITHIN: "within"}.get(risk.status, "not decided against")
     text = f"{percent(risk.value)} of the people can be recognised: {verb} your limit of {limit}."
-    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     tone, words = {
         RiskStatus.OVER: ("bad", "Risk over the limit"),
         RiskStatus.WITHIN: ("good", "Risk within the limit"),
