@@ -105,6 +105,10 @@ def test_some_records_by_name():
     assert list(found) == ["p65", "p4"]
     assert found["p65"] > 0.8 > found["p4"]
     assert exposed.to_frame().shape[0] == 2
+    for text in (repr(exposed), repr(exposed.exposure)):
+        assert "2 records against black_box" in text
+        assert "p65" not in text
+        assert "\n" not in text
 
 
 def test_columns_of_files(tmp_path):
