@@ -21,6 +21,7 @@ from leakgauge.verdict import (
     verdicts_to_json,
     why_not_as_stated,
     why_not_compared,
+    why_untestable,
 )
 
 _BEWARE = "beware: "
@@ -593,7 +594,7 @@ def _exit_code(
     reasons: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons += dict.fromkeys(
-            found.withdrawn
+            why_untestable(found)
             or "no attacker recognised anybody even in the positive control, so nothing was tested"
             for found in verdicts
             if found.finding is Finding.UNTESTABLE

@@ -17,9 +17,10 @@ from leakgauge.summary import (
     PromiseStrength,
     PromiseSummary,
     RunSummary,
+    is_control,
     verdict_strength,
 )
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.verdict import Finding, Verdict, why_untestable
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even in the positive control, so this audit tested nothing."
-            withdrawn = [one.withdrawn for one in verdicts if one.audit == promise.audit and one.withdrawn]
-            if withdrawn:
-                text = f"Nothing was tested: {withdrawn[0]}."
+            untestable = [one for one in verdicts if one.audit == promise.audit and not is_control(one)]
+            if whys := [why for one in untestable if (why := why_untestable(one)) is not None]:
+                text = f"Nothing was tested: {whys[0]}."
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
