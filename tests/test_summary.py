@@ -201,3 +201,11 @@ def test_an_audit_without_promise_and_limit_is_named_also_where_another_has_a_pr
     assert [reason for reason in summary.reasons if "nothing was asked of unasked:" in reason] == list(
         summary.reasons
     )
+
+
+def test_limit_on_people_recognised_without_exposure_is_undecided(verdict):
+    summary = summarise_run(
+        [found(verdict, None, WITHIN)], limits=Limits(metrics={"accuracy": 0.9}, recognised=0.01)
+    )
+    assert (summary.exit_code, summary.risk.metric, summary.risk.status) == (3, "recognised", "undecided")
+    assert "limit accuracy instead" in summary.reasons[0]

@@ -44,7 +44,7 @@ IDENTIFIED_AT = np.arange(51, 101) / 100  # accuracies for which people are coun
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AuditExposure:
     """How exposed everybody in the data of one audit is, or every record by the answers in one query log.
 
@@ -59,6 +59,9 @@ class AuditExposure:
     domain: str
     exposure: Exposure
     data: str = ""
+
+    def __repr__(self) -> str:
+        return f"AuditExposure({self.audit!r}, {self.exposure.counts}; to_frame() lists them)"
 
     def to_frame(self) -> Any:
         """One row for each person or record, the most exposed first: keep it private.

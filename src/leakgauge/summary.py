@@ -21,6 +21,7 @@ from leakgauge.verdict import (
     verdicts_to_json,
     why_not_as_stated,
     why_not_compared,
+    why_untestable,
 )
 
 _BEWARE = "beware: "
@@ -54,6 +55,8 @@ class PromiseStrength(StrEnum):
     TOO_WEAK = "too weak to protect"
 
 
+RUN_EXPOSE = "run leakgauge expose"
+NOT_COUNTED_HERE = "this result cannot count them, so limit accuracy instead"
 CONTROL_FAILED = (
     "no attacker with this knowledge recognised anybody even in the positive control, so its failure says "
     "nothing; add a stronger attack with this knowledge, or name in attackers below [limits] those that count"
@@ -147,6 +150,7 @@ class RunResult(Sequence[Verdict]):
     )
 
     exposure: "Callable[..., Any] | None" = field(default=None, compare=False, repr=False)
+    _exposed: Any = field(default=None, init=False, compare=False, repr=False)  # everybody's exposure
 
     def __repr__(self) -> str:
         answers = f"risk {self.summary.risk.status.value!r}, promise {self.summary.promise.status!r}"
@@ -160,7 +164,8 @@ class RunResult(Sequence[Verdict]):
                 "--policy FILE"
             )
         stated = limits if isinstance(limits, Limits) else read_limits(limits, "limits")
-        return self.judge_again(stated).summary
+        judged = self.judge_again(stated)
+        return judged.summary if self._exposed is None else _with_people(judged, self._exposed, stated)
 
     def expose(
         self,
@@ -171,6 +176,9 @@ class RunResult(Sequence[Verdict]):
         workers: int = 1,
     ) -> Any:
         """Compute how exposed each record of a finished model is; only for the result of `audit_model`.
+
+        From then on `summary` and `check` compare the share of records recognised with a limit on it, unless
+        `targets` leaves some out.
 
         Args:
             out: A folder for `exposure.csv` (the only file that lists records, readable by its owner alone),
@@ -186,7 +194,12 @@ class RunResult(Sequence[Verdict]):
             raise BadInput(
                 "expose: only the result of audit_model holds records; for a plan use leakgauge.expose"
             )
-        return self.exposure(out=out, targets=targets, shadows=shadows, workers=workers)
+        exposed = self.exposure(out=out, targets=targets, shadows=shadows, workers=workers)
+        if targets is None:
+            limits = read_limits(self.summary.limits, "limits")
+            object.__setattr__(self, "_exposed", exposed)
+            object.__setattr__(self, "summary", _with_people(self, exposed, limits))
+        return exposed
 
     def to_frame(self) -> Any:
         """One row for each metric of each attacker: a frame of pandas or polars, or a dict of columns."""
@@ -218,6 +231,14 @@ class RunResult(Sequence[Verdict]):
 
     def __len__(self) -> int:
         return len(self.verdicts)
+
+
+def _with_people(result: RunResult, exposed: Any, limits: Limits) -> RunSummary:
+    """The summary of the audit of a model by limits, once everybody's exposure is known."""
+    if limits.recognised is None:
+        return result.summary
+    recognised = exposed.check(limits)
+    return summarise_run(result.verdicts, limits=limits, caveats=doubts(result.notes), recognised=recognised)
 
 
 def result_to_json(result: RunResult) -> dict[str, Any]:
@@ -301,13 +322,17 @@ def summarise_run(
     """Give the two answers of a run.
 
     ``blind_over`` names the audits where even an attacker who never sees the release is over a limit;
-    ``recognised`` is the answer of ``expose``, where there is a limit on people recognised.
+    ``recognised`` is the answer of ``expose``, where there is a limit on people recognised, which is
+    undecided without it.
     ``changed_rounds`` says that the number of rounds was changed after a result was known;
     ``caveats`` are what positive controls that were passed could not show, and what the data may be wrong in.
     """
     covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
     promise = _summarise_promise(covered, limits)
     risk, audit = _worst_risk(covered, limits, blind_over)
+    audits = tuple(dict.fromkeys(verdict.audit for verdict in covered))
+    if recognised is None:
+        recognised = recognised_risk(None, audits, limits, way_out=NOT_COUNTED_HERE)
     if recognised is not None and (not limits.metrics or _risk_rank(recognised) < _risk_rank(risk)):
         risk, audit = recognised, None
     code, reasons = _exit_code(covered, promise, risk, limits)
@@ -321,7 +346,7 @@ def summarise_run(
         promise=promise,
         risk=risk,
         audit=audit,
-        covers=tuple(dict.fromkeys(verdict.audit for verdict in covered)),
+        covers=audits,
         exit_code=code,
         reasons=reasons,
         limits=limits.table(),
@@ -344,12 +369,14 @@ def recognised_risk(
     audits: Collection[str],
     limits: Limits,
     refuted: Mapping[str, str] = MappingProxyType({}),
+    way_out: str = RUN_EXPOSE,
 ) -> Risk | None:
     """Compare the share of people recognised, as ``expose`` counted them, with its limit.
 
     The counts of ``expose`` are exact up to a numerical error and, where what an attacker has is drawn at
     random, up to the range over the draws. Both count against the release. They rest on the stated noise
     distribution: where an audit is ``refuted``, they clear nobody.
+    ``way_out`` says what to do where nobody was counted.
     """
     if limits.recognised is None:
         return None
@@ -364,7 +391,7 @@ def recognised_risk(
         status, worst = RiskStatus.OVER, max(over, key=lambda share: share[0])
     elif missing := sorted(set(audits) - exposed):
         status = RiskStatus.UNDECIDED
-        reason = f"people recognised are not counted yet for {', '.join(missing)}; run leakgauge expose"
+        reason = f"people recognised are not counted yet for {', '.join(missing)}; {way_out}"
     elif uncounted:
         status, reason = RiskStatus.UNDECIDED, _no_counted_attacker(uncounted, limits)
     elif worst is None or not worst[1] < limits.recognised:
@@ -567,7 +594,7 @@ def _exit_code(
     reasons: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons += dict.fromkeys(
-            found.withdrawn
+            why_untestable(found)
             or "no attacker recognised anybody even in the positive control, so nothing was tested"
             for found in verdicts
             if found.finding is Finding.UNTESTABLE

@@ -343,6 +343,13 @@ def why_not_as_stated(verdicts: Sequence[Verdict]) -> str | None:
     return None
 
 
+def why_untestable(found: Verdict) -> str | None:
+    """Why the counted rounds of a verdict tested nothing; nothing where it is that its control failed."""
+    control = (found.instrument.get("control") or {}).get("status")
+    by_notes = found.notes and control in ("passed", "not possible")
+    return found.withdrawn or (found.notes[0] if by_notes else None)
+
+
 def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:
     """Withdraw the findings of an audit of which no attacker that counts could have seen a leak.
 

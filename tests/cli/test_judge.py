@@ -32,6 +32,15 @@ def test_judges_a_score_file(call, scores):
     assert call("judge", scores, "--epsilon", "9", "--coins", "fair").code == 3
 
 
+def test_equal_scores_are_said_to_show_nothing(call, tmp_path):
+    (tmp_path / "equal.csv").write_text("member,score\n" + "0,1\n1,1\n" * 100)
+    for coins in ([], ["--coins", "fair"]):
+        outcome = call("judge", "equal.csv", "--epsilon", "1", *coins)
+        assert outcome.code == 3
+        assert "all scores are equal" in outcome.out
+        assert "even in the positive control" not in outcome.out
+
+
 def test_given_membership_is_not_compared_with_a_promise(call, scores):
     outcome = call("judge", scores, "--epsilon", "1")
     assert outcome.code == 3

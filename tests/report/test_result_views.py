@@ -101,6 +101,7 @@ def test_a_verdict_is_judged_by_other_limits(verdict):
     assert verdict.check({"accuracy": 0.99}).risk.status == "within"
     assert verdict.check({"accuracy": 0.55}).risk == summarise_run([verdict]).risk
     assert verdict.check(leakgauge.Limits(metrics={"accuracy": 0.55})).exit_code == 1
+    assert verdict.check({"accuracy": 0.99, "recognised": 0.01}).risk.status == "undecided"
 
 
 def test_the_trials_of_a_verdict_go_into_no_file(verdict):

@@ -10,9 +10,11 @@ from scipy.stats import binom
 from known_trials import trials
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading
+from leakgauge.plan import plan_of
 from leakgauge.referee.accuracy_difference import Pairing
 from leakgauge.runner.baseline import TOLERANCE, compare_trials, compare_with_baseline, with_baseline
 from leakgauge.runner.run import run_plan
+from leakgauge.runner.run_verdicts import gate_folder
 
 SIMULATIONS = 1000
 MOST_ERRORS = binom.ppf(0.9995, SIMULATIONS, 0.05) / SIMULATIONS  # of a rule that errs in 5 %: about 7.4 %
@@ -158,6 +160,29 @@ def test_early_stops_have_no_interval(compared, plan, tmp_path):
     run_plan(plan(**decided), tmp_path / "decided")
     result = compare_with_baseline(tmp_path / "decided", tmp_path / "decided")
     assert statuses(result) == {"peek-nothing": ("not worse", None)}  # the same trials
+
+
+def test_finished_models_are_not_told_to_use_more_rounds(tmp_path):
+    now, before = tmp_path / "runs" / "now", tmp_path / "runs" / "before"
+    for folder, shift in ((now, 2.0), (before, 0.5)):
+        rng = np.random.default_rng(5)
+        rows = [f"{i % 2},{rng.exponential() + shift * (i % 2 == 0):.4f}" for i in range(100)]
+        source = tmp_path / f"{folder.name}.csv"
+        source.write_text("\n".join(["member,loss", *rows]))
+        audit = {
+            "name": "mine",
+            "domain": "models",
+            "rounds": 1,
+            "data": {"source": str(source), "loss": "loss"},
+            "challenger": {"game": "given"},
+            "attacks": [{"name": "loss_threshold"}],
+        }
+        run_plan(plan_of({"seed": 1, "audit": [audit]}), folder)
+    summary = with_baseline(gate_folder(now).summary, compare_with_baseline(now, before).comparisons)
+    assert summary.exit_code == 3
+    assert "a finished release is one round" in summary.reasons[-1]
+    assert not any("use more rounds" in reason for reason in summary.reasons)
+    assert [one.status for one in compare_with_baseline(now, now).comparisons] == ["not worse"]
 
 
 def test_another_domain_is_refused(compared):

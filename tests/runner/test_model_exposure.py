@@ -105,6 +105,10 @@ def test_some_records_by_name():
     assert list(found) == ["p65", "p4"]
     assert found["p65"] > 0.8 > found["p4"]
     assert exposed.to_frame().shape[0] == 2
+    for text in (repr(exposed), repr(exposed.exposure)):
+        assert "2 records against black_box" in text
+        assert "p65" not in text
+        assert "\n" not in text
 
 
 def test_columns_of_files(tmp_path):
@@ -168,3 +172,25 @@ def test_model_without_training_code_has_no_exposure():
     with pytest.raises(BadInput, match="say how it was trained: train; or bring predictions") as refusal:
         result.expose()
     assert "challenger." not in str(refusal.value)
+
+
+@pytest.mark.parametrize("more", [{}, {"accuracy": 0.95}])
+def test_limit_on_people_recognised_is_undecided_until_they_are_counted(more):
+    result = audit(NUMBERS[:, None], limits={"recognised": 0.01, "recognised_at": 0.8, **more})
+    for summary in (result.summary, result.check({"recognised": 0.5, **more})):
+        assert (summary.exit_code, summary.risk.status) == (3, "undecided")
+        assert "result.expose()" in summary.reasons[0]
+    result.expose(targets=[f"members {i}" for i in range(50)], shadows=SHADOWS)
+    assert result.summary.exit_code == 3  # some people are not everybody
+    result.expose(shadows=64)
+    assert (result.summary.exit_code, result.summary.risk.status) == (1, "over")
+    assert result.summary.risk.value == pytest.approx(len(LOUD) / N)
+    within = result.check({"recognised": 0.05, "recognised_at": 0.8, **more})
+    assert (within.exit_code, within.recognised.status) == (0, "within")
+    assert result.check({"accuracy": 0.95}).recognised is None
+
+
+def test_control_of_a_model_cannot_count_people():
+    summary = audit(NUMBERS[:, None], control=True, limits={"recognised": 0.01}).summary
+    assert summary.exit_code == 3
+    assert "limit accuracy instead" in summary.reasons[0]

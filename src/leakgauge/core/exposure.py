@@ -126,7 +126,7 @@ class GroupExposure:
     tpr: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Exposure:
     """How exposed everybody in the data of one audit is, or every record by the answers in a query log.
 
@@ -171,6 +171,22 @@ class Exposure:
             columns += [self.spent.epsilon, self.spent.delta, self.spent.tight]
         if odd := [column.size for column in columns if column.shape != self.names.shape]:
             raise BadInput(f"an exposure needs numbers for each of {self.names.size} people, got {odd[0]}")
+
+    def __repr__(self) -> str:
+        """How much there is, without names or numbers of anybody: a log must not show them."""
+        return f"Exposure({self.counts})"
+
+    @property
+    def counts(self) -> str:
+        """How many people or records, and against whom, in words.
+
+        >>> Exposure(names=np.array(["Ada"]), cells=None, against=()).counts
+        '1 person against no attacker'
+        """
+        units = "people" if self.unit == "person" else "records"
+        attackers = ", ".join(against.adversary for against in self.against)
+        unit = self.unit if self.n_people == 1 else units
+        return f"{self.n_people:,} {unit} against {attackers or 'no attacker'}"
 
     @property
     def n_people(self) -> int:

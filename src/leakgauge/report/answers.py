@@ -17,9 +17,10 @@ from leakgauge.summary import (
     PromiseStrength,
     PromiseSummary,
     RunSummary,
+    is_control,
     verdict_strength,
 )
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.verdict import Finding, Verdict, why_untestable
 
 COMPUTED = "This is computed from the stated noise; what is measured varies around it by chance."
 
@@ -65,9 +66,9 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even in the positive control, so this audit tested nothing."
-            withdrawn = [one.withdrawn for one in verdicts if one.audit == promise.audit and one.withdrawn]
-            if withdrawn:
-                text = f"Nothing was tested: {withdrawn[0]}."
+            untestable = [one for one in verdicts if one.audit == promise.audit and not is_control(one)]
+            if whys := [why for one in untestable if (why := why_untestable(one)) is not None]:
+                text = f"Nothing was tested: {whys[0]}."
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
@@ -330,11 +331,11 @@ def limit_text(metric: str, limit: float) -> str:
 
 def _recognised_answer(risk: Risk) -> Answer:
     limit = limit_text("recognised", risk.limit or 0.0)
+    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     if risk.value is None:
-        return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
+        return Answer("warn", "Risk undecided", reason)
     verb = {RiskStatus.OVER: "over", RiskStatus.WITHIN: "within"}.get(risk.status, "not decided against")
     text = f"{percent(risk.value)} of the people can be recognised: {verb} your limit of {limit}."
-    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
     tone, words = {
         RiskStatus.OVER: ("bad", "Risk over the limit"),
         RiskStatus.WITHIN: ("good", "Risk within the limit"),

@@ -11,7 +11,7 @@ from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.baseline import TOLERANCE, BaselineComparison, BaselineResult
 from leakgauge.summary import RunResult
-from leakgauge.verdict import Finding, Verdict, why_not_compared
+from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 
 
 def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
@@ -63,7 +63,9 @@ def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
         case Finding.VIOLATED:
             return "failure", f"the promise is violated{', for certain' if verdict.certain else ''}{said}"
         case Finding.UNTESTABLE:
-            return "error", verdict.withdrawn or "no attacker recognised anybody even in the positive control"
+            return "error", (
+                why_untestable(verdict) or "no attacker recognised anybody even in the positive control"
+            )
         case Finding.UNDECIDED if verdict.rounds_needed is not None:
             return "error", f"too few rounds; {verdict.rounds_needed:,} could show a violation"
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:

@@ -17,6 +17,7 @@ from leakgauge.summary import (
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
     PromiseStrength,
+    control_status,
     is_control,
     recognised_risk,
     refuted_audits,
@@ -67,6 +68,8 @@ def _stop(run: JudgedRun, value: float | None) -> list[str]:
     if risk.status is RiskStatus.OVER:
         return ["Do not publish with these settings."]
     if promise.status == Finding.UNTESTABLE:
+        if all(control_status(found) == "not possible" for found in run.verdicts):
+            return ["Check the scores and where they come from: these could not have shown any leak."]
         return [
             "Check the data and the connection to the release: the audit could not find even an open leak."
         ]

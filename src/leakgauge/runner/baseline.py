@@ -13,6 +13,7 @@ from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Contender, Stop
 from leakgauge.referee.accuracy_difference import Pairing, accuracy_difference
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_evaluation import is_only_release
 from leakgauge.runner import manifest
 from leakgauge.runner.early_stop import BlockSequence
 from leakgauge.runner.manifest import Manifest
@@ -21,6 +22,10 @@ from leakgauge.runner.risk_context import changed_rounds
 from leakgauge.runner.run_verdicts import collect_blocks
 from leakgauge.summary import RunSummary
 
+FINISHED = (
+    "a finished release is one round, to which none can be added, so the difference of two has no interval; "
+    "compare the intervals in both reports, which more members and others make narrower"
+)
 TOLERANCE = 0.02  # an increase of accuracy that still counts as no worse
 MOST_KEYS = 6  # that are listed where two audits differ
 _LONGEST_VALUE = 30  # characters; of longer values only the key is listed
@@ -115,13 +120,13 @@ def compare_with_baseline(
     for pair in pairs:
         now, before = _seeing(pair.now), _seeing(pair.before)
         comparisons += [
-            _not_in_both(pair.now, label, "the baseline lacks it") for label in only_in(now, before)
+            _not_compared(pair.now, label, "the baseline lacks it") for label in only_in(now, before)
         ]
         comparisons += [
-            _not_in_both(pair.now, label, "only the baseline has it") for label in only_in(before, now)
+            _not_compared(pair.now, label, "only the baseline has it") for label in only_in(before, now)
         ]
     comparisons += [
-        _not_in_both(audit, label, "the baseline lacks this audit")
+        _not_compared(audit, label, "the baseline lacks this audit")
         for audit in missing
         for label in _seeing(audit)
     ]
@@ -172,13 +177,15 @@ def _compare(pair: _AuditPair, label: str, n_attackers: int) -> BaselineComparis
             f"{where}: membership is decided in another way in the baseline ({before.coins} before, "
             f"{now.coins} now), so that the two accuracies do not mean the same; run the baseline again"
         )
+    unchanged = pair.now == pair.before and _same(now, before)
+    if not unchanged and (is_only_release(now) or is_only_release(before)):
+        return _not_compared(pair.now, label, FINISHED)
     try:
         difference, status = compare_trials(
             now, before, pair.now.metrics.confidence, n_attackers, pair.pairing
         )
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
-    unchanged = pair.now == pair.before and _same(now, before)
     status = "not worse" if unchanged else status
     if pair.obstacle is None or unchanged:
         return BaselineComparison(audit=pair.now.name, label=label, difference=difference, status=status)
@@ -233,7 +240,7 @@ def _common(pair: _AuditPair) -> list[str]:
     return [label for label in _seeing(pair.now) if label in before]
 
 
-def _not_in_both(audit: Audit, label: str, reason: str) -> BaselineComparison:
+def _not_compared(audit: Audit, label: str, reason: str) -> BaselineComparison:
     confidence = audit.metrics.confidence
     none = Estimate(value=None, confidence=confidence, method="difference of accuracies", reason=reason)
     return BaselineComparison(

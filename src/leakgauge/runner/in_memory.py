@@ -27,7 +27,7 @@ from leakgauge.runner.engines import Engine, check_engine, map_in_order, open_en
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import control_seed, judge_control, judge_no_control, play_control
-from leakgauge.summary import RunResult, apply_controls, recognised_risk, summarise_run
+from leakgauge.summary import RunResult, apply_controls, summarise_run
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value, require_known
 
@@ -370,5 +370,4 @@ def judge_file(path: Path, *, limits: Limits | None = None, **settings: Any) -> 
     limits = limits or NO_LIMITS
     for name in limits.attackers:
         require_known(name, [found.label, found.knowledge], f"{path}: limits.attackers: no attacker here")
-    recognised = recognised_risk(None, [found.audit], limits)
-    return RunResult((found,), summarise_run([found], limits=limits, recognised=recognised))
+    return RunResult((found,), summarise_run([found], limits=limits))

@@ -18,7 +18,14 @@ from leakgauge.runner.dry_run import duration
 from leakgauge.runner.engines import InProcessEngine, check_engine, map_in_order, open_engine
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
-from leakgauge.summary import RunResult, apply_controls, doubts, summarise_run
+from leakgauge.summary import (
+    NOT_COUNTED_HERE,
+    RunResult,
+    apply_controls,
+    doubts,
+    recognised_risk,
+    summarise_run,
+)
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
 from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
@@ -42,6 +49,7 @@ EXPOSURE_ARGUMENTS = (
     ("records are named by data.name", "records are called as names says, or members 0, others 0, ..."),
     ("challenger.train, or challenger.recipe (both need challenger.model)", "train"),
 )
+EXPOSE_RESULT = "call result.expose(), then result.summary and result.check(limits) count them"
 LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
 
@@ -145,7 +153,10 @@ def audit_model(
         plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
         (audit,) = plan.audits
         played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
-    found = judge_model(challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated)
+    way_out = NOT_COUNTED_HERE if control else EXPOSE_RESULT
+    found = judge_model(
+        challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated, way_out
+    )
     return found if control else replace(found, exposure=_Exposure(challenger, domain.name))
 
 
@@ -205,8 +216,12 @@ def judge_model(
     seed: int,
     metrics: MetricsTable,
     limits: Limits,
+    way_out: str = NOT_COUNTED_HERE,
 ) -> RunResult:
-    """Judge all attackers against the promise and the limits; the result can be judged by other limits."""
+    """Judge all attackers against the promise and the limits; the result can be judged by other limits.
+
+    A limit on people recognised is undecided, since nobody is counted yet: ``way_out`` says what to do.
+    """
     control = challenger.control()
     assert isinstance(control, NoControl)  # a finished model
     judged = [
@@ -236,9 +251,16 @@ def judge_model(
     verdicts = apply_controls([_with_risk(found, played[found.label], limits, context) for found in judged])
     return RunResult(
         tuple(verdicts),
-        summarise_run(verdicts, limits=limits, caveats=doubts(challenger.notes)),
+        summarise_run(
+            verdicts,
+            limits=limits,
+            caveats=doubts(challenger.notes),
+            recognised=recognised_risk(None, [AUDIT], limits, way_out=way_out),
+        ),
         notes=tuple(challenger.notes),
-        judge_again=lambda other: judge_model(challenger, domain, contenders, played, seed, metrics, other),
+        judge_again=lambda other: judge_model(
+            challenger, domain, contenders, played, seed, metrics, other, way_out
+        ),
     )
 
 

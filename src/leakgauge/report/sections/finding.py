@@ -13,7 +13,7 @@ from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.report.text_formats import table_cells
 from leakgauge.summary import is_control
-from leakgauge.verdict import Finding, Verdict, why_not_compared
+from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 
 _ONE_RELEASE = "Each attacker sees the release, and says of every target whether it is in it or not."
 _MANY_RELEASES = (
@@ -110,8 +110,8 @@ def _meaning_of_finding(verdict: Verdict) -> str:
             return _violation(verdict)
         case Finding.NOT_VIOLATED:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
-        case Finding.UNTESTABLE if verdict.withdrawn is not None:
-            return f"Nothing was tested: {verdict.withdrawn}."
+        case Finding.UNTESTABLE if (why := why_untestable(verdict)) is not None:
+            return f"Nothing was tested: {why}."
         case Finding.UNTESTABLE:
             return "Nothing was tested: this attack identified nobody even in the positive control."
         case Finding.UNDECIDED if (reason := why_not_compared(verdict)) is not None:
