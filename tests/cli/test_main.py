@@ -80,6 +80,12 @@ def test_incomplete_run_shows_what_went_wrong(ending):
     assert outcome.err.endswith("leakgauge: go on\n")
 
 
+def test_code_that_ends_the_program_is_no_success(ending):
+    outcome = ending(SystemExit(0))
+    assert outcome.code == 2
+    assert "the program was ended by SystemExit: 0" in outcome.err
+
+
 def test_keyboard_interrupt_exits_with_code_130(ending):
     outcome = ending(KeyboardInterrupt())
     assert outcome.code == 130
