@@ -109,7 +109,24 @@ def test_reading_a_plan_runs_no_code(plan):
         ),
         ("mine.py", "[:, :1]", "[:, 7]", r"the scorer raised IndexError: .*mine\.py, line 21"),
         ("mine.py", "return Scorer(score", "return (score", "study must return a Scorer, got tuple"),
-        ("mine.py", "- middle)\n", "- middle) * np.nan\n", "some scores are not numbers"),
+        (
+            "mine.py",
+            "- middle)\n",
+            "- middle) * np.nan\n",
+            "'mine:Attack': .* NaN or infinite; return a finite",
+        ),
+        (
+            "mine.py",
+            "- middle)\n",
+            "- middle) + np.inf\n",
+            "'mine:Attack': .* NaN or infinite; return a finite",
+        ),
+        (
+            "mine.py",
+            "[:, :1]",
+            "[:, 0]",
+            r"'Attack-law': returned scores of shape \((\d+),\), expected \(\1, 1\), .*: scores\[:, None\]",
+        ),
         (
             "mine.py",
             "            return weight",
@@ -129,9 +146,9 @@ def test_a_mistake_is_one_line_with_the_way_out(plan, file, old, new, message):
 def test_an_attack_that_ends_the_program_is_no_green_run(plan, workers, capsys):
     change("mine.py", "return weight *", "raise SystemExit(0)  #")
     assert main(["run", str(plan), "--workers", workers]) == 2
-    assert (
-        "attack 'mine:Attack': the scorer raised SystemExit: 0 (mine.py, line 21)" in capsys.readouterr().err
-    )
+    err = capsys.readouterr().err
+    assert "attack 'mine:Attack': the scorer raised SystemExit: 0 (" in err
+    assert "mine.py, line 21)" in err
 
 
 def test_the_checks_of_our_attacks_are_made_on_it(plan):

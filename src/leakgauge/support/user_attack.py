@@ -99,8 +99,9 @@ class _WatchedScore:
             raise BadInput(f"{self.where}: the scorer raised {error_with_location(error)}") from error
         if guard.broken:
             raise BadInput(f"{self.where}: the scorer changed the release, which is shared; work on a copy")
-        if np.isnan(scores).any():
+        if lost := int((~np.isfinite(scores)).sum()):
             raise BadInput(
-                f"{self.where}: some scores are not numbers (NaN); return a number for each target"
+                f"{self.where}: {lost:,} of {scores.size:,} scores are NaN or infinite; return a finite "
+                "number for each release and target; for certainty a large one: np.clip(scores, -1e6, 1e6)"
             )
         return scores
