@@ -82,7 +82,10 @@ class _OneLineParser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong with a command line."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message}; see: {self.prog} --help")
+        from leakgauge.support.table_reader import number_way_out
+
+        way_out = number_way_out(message.partition("invalid float value: ")[2].strip("'"))
+        raise BadInput(f"{message}{way_out}; see: {self.prog} --help")
 
 
 def parser(name: str | None = None) -> argparse.ArgumentParser:
