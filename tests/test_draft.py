@@ -11,7 +11,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
 from leakgauge.runner.dry_run import RunCost
 from leakgauge.support.file_description import describe_file
-from leakgauge.support.plan_draft import MOST_QUESTIONS, DraftedPlan, Question, read_number
+from leakgauge.support.plan_draft import MOST_QUESTIONS, DraftedPlan, Question, limit_question, read_number
 
 EPSILON = Question(key="epsilon", text="Which epsilon", default="1", read=read_number())
 COLUMN = Question(key="column", text="Which column")
@@ -35,6 +35,21 @@ def test_a_wrong_answer_is_asked_for_again_with_the_reason():
     answers = draft.answer_questions([EPSILON], {}, lambda _: next(given), complain=complaints.append)
     assert answers == {"epsilon": 3.0}
     assert complaints == ["must be a number, got 'much'", "must be above 0, got -1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "end"),
+    [
+        ("0,6", "'0,6'; write 0.6"),
+        ("60%", "'60%'; write 0.6"),
+        ("60", "got 60; write 0.6 for 60 %"),
+        ("1,000", "got '1,000'"),
+    ],
+)
+def test_a_decimal_comma_or_a_percentage_is_answered_with_the_number(answer, end):
+    with pytest.raises(BadInput) as caught:
+        limit_question().value(answer)
+    assert str(caught.value).endswith(end)
 
 
 def test_a_wrong_flag_is_refused_by_its_name():

@@ -37,6 +37,7 @@ def test_limits_are_read_from_a_plan_and_written_back(tmp_path):
         ({"tpr_at_fpr_0.001": 0.0005}, "must be above 0.001"),
         ({"accuracy": float("nan")}, "must be above"),
         ({"accuracy": "0.6"}, r"limits\.accuracy: must be a number, got '0.6'"),
+        ({"accuracy": "0,6"}, r"limits\.accuracy: must be a number, got '0,6'; write 0\.6$"),
         ({"accuracy_own": 0.6}, "did you mean 'accuracy"),
         ({"epsilon": 1.0}, "limit accuracy instead"),
         ({"accuracy": 0.6, "none": True}, "remove one of them"),

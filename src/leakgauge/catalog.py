@@ -300,7 +300,7 @@ def prepare_contenders(
         )
         for contender in contenders
     }
-    from leakgauge.support.user_attack import UserAttack, is_user_attack
+    from leakgauge.support.user_attack import build_user_attack, is_user_attack
 
     attacks: dict[str, Any] = {}
     digest = challenger.digest
@@ -308,8 +308,7 @@ def prepare_contenders(
         name, parameters = contender.attack, contender.attack_parameters
         if is_user_attack(name):
             kind, code = _load_user_attack(domain, name, folder)
-            own = read_dataclass(kind, parameters, f"attack {name!r}")
-            attacks[contender.label] = UserAttack(own, name, kind.accepts)
+            attacks[contender.label] = build_user_attack(kind, name, parameters)
             digest = sha256(f"{digest} {code}".encode()).hexdigest()
         else:
             attacks[contender.label] = build(attacks_package(domain), "Attack", name, parameters)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leakgauge.core.errors import BadInput
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, require_known
+from leakgauge.support.toml_values import toml_number_way_out
 
 if TYPE_CHECKING:
     from leakgauge.referee.metric_protocol import RateMetric
@@ -145,11 +146,12 @@ def read_policy(path: str | Path) -> Limits:
     """Read a policy file: a TOML file with a table ``[limits]`` and nothing else."""
     path = path_argument(path, "policy")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        table = tomllib.loads(text)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such policy file; check the path") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
+        raise BadInput(f"{path}: not valid TOML: {error}; {toml_number_way_out(text)}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise BadInput(f"{path}: cannot be read ({reason}); a policy is a TOML file") from None

@@ -6,6 +6,7 @@ A plan that has a sweep becomes one audit per point of the sweep.
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -234,7 +235,9 @@ def _parse(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: not valid TOML: {error}; {toml_way_out(text)}") from None
+        raise BadInput(
+            f"{where}: not valid TOML: {error}; {_data_file_way_out(where) or toml_way_out(text)}"
+        ) from None
 
 
 def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed: int | None = None) -> Plan:
@@ -344,6 +347,13 @@ def plan_without_rounds(plan: Plan) -> dict[str, Any]:
     return json.loads(json.dumps({"seed": plan.seed, "audits": audits}, default=str))
 
 
+def _data_file_way_out(path: str | Path) -> str:
+    """What to do about a file that is not a plan, where its name says that it holds data; else nothing."""
+    if Path(path).suffix.lower() in ("", ".toml", ".json", ".yaml", ".yml"):
+        return ""
+    return f"to make a plan for a data file: leakgauge new {shlex.quote(str(path))}"
+
+
 def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -352,6 +362,7 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise BadInput(
             f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start}); a plan is a TOML file"
+            f"; {_data_file_way_out(path) or 'save it in UTF-8'}"
         ) from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); a plan is a TOML file") from None

@@ -62,6 +62,18 @@ def test_unknown_command_is_bad_input(argv, capsys):
     assert err.rstrip().endswith("--help")
 
 
+def test_a_decimal_comma_in_a_flag_is_answered_with_the_number(capsys):
+    assert cli.main(["judge", "scores.csv", "--confidence", "0,9"]) == 2
+    assert "invalid float value: '0,9'; write 0.9; see: leakgauge judge --help" in capsys.readouterr().err
+
+
+def test_a_data_file_is_no_plan_and_the_command_for_it_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("losses.csv").write_text("member,loss\n1,0.5\n")
+    assert cli.main(["run", "losses.csv"]) == 2
+    assert "; to make a plan for a data file: leakgauge new losses.csv\n" in capsys.readouterr().err
+
+
 def test_bad_input_prints_one_line_without_traceback(ending):
     outcome = ending(BadInput("this\nis wrong"))
     assert outcome == (2, "", "leakgauge: this is wrong\n")
@@ -78,6 +90,12 @@ def test_incomplete_run_shows_what_went_wrong(ending):
     assert outcome.code == 3
     assert "ZeroDivisionError: the reason" in outcome.err
     assert outcome.err.endswith("leakgauge: go on\n")
+
+
+def test_code_that_ends_the_program_is_no_success(ending):
+    outcome = ending(SystemExit(0))
+    assert outcome.code == 2
+    assert "the program was ended by SystemExit: 0" in outcome.err
 
 
 def test_keyboard_interrupt_exits_with_code_130(ending):

@@ -99,6 +99,27 @@ def test_scores_are_judged_at_once(call, tmp_path):
     assert "Risk over the limit" in out
 
 
+def test_scores_with_decimal_commas_are_judged(call, tmp_path):
+    rows = "".join(f"{i % 2};{i % 7},{i % 10}\n" for i in range(200))
+    (tmp_path / "scores.csv").write_text("member;score\n" + rows)
+    code, out, _ = call("new", "scores.csv", "--yes")
+    assert code in (0, 1, 3)
+    assert "divided by semicolons, decimal commas" in out
+
+
+def test_scores_that_cannot_be_judged_leave_nothing_behind(call, tmp_path):
+    rows = "".join(f"{i % 2},{i % 7}.{i % 10}\n" for i in range(200))
+    (tmp_path / "scores.csv").write_text("member,score\n" + rows + "1,inf\n")
+    code, _, err = call("new", "scores.csv", "--yes")
+    assert code == 2
+    assert "line 202, column score: not a finite number" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.csv"]
+    Path("scores-audit").mkdir()
+    Path("scores-audit/policy.toml").write_text("# mine")
+    assert call("new", "scores.csv", "--yes", "--force").code == 2
+    assert Path("scores-audit/policy.toml").read_text() == "# mine"
+
+
 def test_a_running_service_has_no_preview(call):
     code, out, _ = call("new", "--kind", "query-service")
     assert code == 0

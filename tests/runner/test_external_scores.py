@@ -57,7 +57,11 @@ def test_columns_may_have_any_order_and_case(read):
         ("member,score,\n1,1,\n", "line 1: column 3 has no name"),
         ("member,score,score\n1,1,1\n", "line 1: two columns are called 'score'; remove one"),
         ("Ada,0.5\nAlan,0.25\n", "line 1: names none of the columns; write member,score"),
-        ("member|score\n1|0.25\n", "line 1: columns are divided by vertical bars; divide them by commas"),
+        ("member;score\n1;0,5\n0;0.25\n", "line 3, column score: a decimal comma beside decimal points"),
+        ("member;score\n1;1,234.5\n", "line 2, column score: a decimal comma beside decimal points"),
+        ("member;score\n1;1,234\n0;999\n0;12,345\n", "column score: commas may divide thousands"),
+        ("member;score\n1;1,234,567\n", "line 2, column score: not a number"),
+        ("member;score;round\n1;0,5\n", "line 2: 2 values for 3 columns; write member;score;round"),
         ("member,score\n1,0.5\n2,0.5\n", "line 3, column member: neither 0 nor 1; write 1 for a member"),
         ("member,score\n1,0.5\n,0.5\n", "line 3, column member: empty; write 1 for a member"),
         ("member,score\n1,Ada\n", "line 2, column score: not a number; write a number such as 0.73"),
@@ -93,11 +97,13 @@ def test_missing_file_is_bad_input(tmp_path):
         read_scores(tmp_path)
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_other_delimiters_are_reported(tmp_path, mark):
-    (tmp_path / "scores.csv").write_text(f"member{mark}score\n1{mark}0.5\n")
-    with pytest.raises(BadInput, match="divide them by commas"):
-        read_scores(tmp_path / "scores.csv")
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_other_delimiters_are_read(read, mark):
+    assert read(f"\ufeffscore{mark}member\r\n0.5{mark}1\r\n2{mark}0\r\n").scores == [0.5, 2.0]
+
+
+def test_decimal_commas_are_read(read):
+    assert read("member;score\n1;1,234\n0;-0,5\n1;3\n0;2,345\n").scores == [1.234, -0.5, 3.0, 2.345]
 
 
 BITS = [0, 1, 1, 0]

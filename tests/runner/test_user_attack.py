@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import leakgauge
+from leakgauge.cli.main import main
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import read_plan
 from leakgauge.runner.attack_check import check_attacks
@@ -98,9 +99,34 @@ def test_reading_a_plan_runs_no_code(plan):
         ("mine.py", "@dataclass(frozen=True, kw_only=True)", "", "must be a dataclass with a method study"),
         ("mine.py", "def study", "def learn", "must be a dataclass with a method study"),
         ("mine.py", "low[0]", "lowest[0]", r"study raised AttributeError: .*mine\.py, line 18"),
+        ("mine.py", "return Scorer", "raise SystemExit", r"study raised SystemExit: .*mine\.py, line 23"),
+        ("mine.py", "return weight *", "raise SystemExit", r"scorer raised SystemExit: .*mine\.py, line 21"),
+        (
+            "mine.py",
+            "    def study",
+            "    def __post_init__(self): raise SystemExit\n    def study",
+            r"building it raised SystemExit: .*mine\.py, line 17",
+        ),
         ("mine.py", "[:, :1]", "[:, 7]", r"the scorer raised IndexError: .*mine\.py, line 21"),
         ("mine.py", "return Scorer(score", "return (score", "study must return a Scorer, got tuple"),
-        ("mine.py", "- middle)\n", "- middle) * np.nan\n", "some scores are not numbers"),
+        (
+            "mine.py",
+            "- middle)\n",
+            "- middle) * np.nan\n",
+            "'mine:Attack': .* NaN or infinite; return a finite",
+        ),
+        (
+            "mine.py",
+            "- middle)\n",
+            "- middle) + np.inf\n",
+            "'mine:Attack': .* NaN or infinite; return a finite",
+        ),
+        (
+            "mine.py",
+            "[:, :1]",
+            "[:, 0]",
+            r"'Attack-law': returned scores of shape \((\d+),\), expected \(\1, 1\), .*: scores\[:, None\]",
+        ),
         (
             "mine.py",
             "            return weight",
@@ -114,6 +140,15 @@ def test_a_mistake_is_one_line_with_the_way_out(plan, file, old, new, message):
     with pytest.raises(BadInput, match=message) as caught:
         leakgauge.run(plan, out="one")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_attack_that_ends_the_program_is_no_green_run(plan, workers, capsys):
+    change("mine.py", "return weight *", "raise SystemExit(0)  #")
+    assert main(["run", str(plan), "--workers", workers]) == 2
+    err = capsys.readouterr().err
+    assert "attack 'mine:Attack': the scorer raised SystemExit: 0 (" in err
+    assert "mine.py, line 21)" in err
 
 
 def test_the_checks_of_our_attacks_are_made_on_it(plan):

@@ -10,8 +10,8 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         complete_words()
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        return _run(parser(argv[0] if argv else None).parse_args(argv))
+        arguments = parser(argv[0] if argv else None).parse_args(argv)
+        with _no_quiet_end():
+            return _run(arguments)
     except BadInput as error:
         return _print_error(error, 2)
     except IncompleteRun as error:
@@ -45,6 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception:
         traceback.print_exc()
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
+
+
+@contextmanager
+def _no_quiet_end() -> Iterator[None]:
+    """Refuse code of the user that ends the program: its code 0 would be read as a passed audit."""
+    try:
+        yield
+    except SystemExit as error:
+        from leakgauge.support.user_code import error_with_location
+
+        raise BadInput(
+            f"the program was ended by {error_with_location(error)}; nothing was decided; remove it there"
+        ) from error
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -67,7 +82,10 @@ class _OneLineParser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong with a command line."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message}; see: {self.prog} --help")
+        from leakgauge.support.table_reader import number_way_out
+
+        way_out = number_way_out(message.partition("invalid float value: ")[2].strip("'"))
+        raise BadInput(f"{message}{way_out}; see: {self.prog} --help")
 
 
 def parser(name: str | None = None) -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,12 +116,16 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
         complain=lambda line: print(f"  {line}"),
     )
     drafted = draft.draft_plan(kind, file, answers, folder)
+    assumed = draft.assumed_answers(questions, answered, answers)
+    if drafted.command:
+        with _restored_on_error(folder, list(drafted.files)):
+            draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
+            _print_assumed(assumed)
+            return _run_command(drafted.command)
     path = draft.write_draft(drafted, folder, schema_text(), force=arguments.force)
     if file is not None:
         _print_columns(file, drafted.roles)
-    _print_assumed(draft.assumed_answers(questions, answered, answers))
-    if drafted.command:
-        return _run_command(drafted.command)
+    _print_assumed(assumed)
     print(f"Wrote {path}")
     for note in drafted.notes:
         print(f"Assumed: {note}")
@@ -197,6 +202,26 @@ def _prompt(question: "Question") -> str:
     except EOFError:
         print()
         raise BadInput(f"no answer to: {question.sentence} give it with a flag, or --yes") from None
+
+
+@contextmanager
+def _restored_on_error(folder: Path, names: Sequence[str]) -> Iterator[None]:
+    """Put files of a folder back as they were where the command that uses them fails."""
+    new_folder = not folder.exists()
+    before = {
+        path: path.read_bytes() if path.is_file() else None for path in (folder / name for name in names)
+    }
+    try:
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is not None:
+                path.write_bytes(content)
+            elif path.is_file():
+                path.unlink()
+        if new_folder and folder.is_dir():
+            folder.rmdir()
+        raise
 
 
 def _run_command(words: Sequence[str]) -> int:

@@ -90,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _limits(arguments: argparse.Namespace) -> "Limits | None":
     """The limits of the command line or of a policy file; nothing where the plan's own count."""
     from leakgauge.limits import read_limits, read_policy
+    from leakgauge.support.table_reader import number_way_out
 
     if arguments.limit and arguments.policy is not None:
         raise BadInput("--limit and --policy both state limits; leave out one of them")
@@ -101,5 +102,7 @@ def _limits(arguments: argparse.Namespace) -> "Limits | None":
         try:
             table[name.strip()] = float(value)
         except ValueError:
-            raise BadInput(f"--limit {text}: write METRIC=VALUE, such as --limit accuracy=0.6") from None
+            raise BadInput(
+                f"--limit {text}: write METRIC=VALUE, such as --limit accuracy=0.6{number_way_out(value)}"
+            ) from None
     return read_limits(table, "--limit") if table else None

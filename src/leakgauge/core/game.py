@@ -507,7 +507,11 @@ def play(
         scored = adversary.score_with_accounts(released, stream(seed, Role.SCORE, block))
         scores, transcript = scored.scores, scored.transcript
         if scores.shape != members.shape:
-            raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
+            way_out = ": scores[:, None]" if scores.shape == (members.size,) == members.shape[:1] else ""
+            raise BadInput(
+                f"attack {label!r}: returned scores of shape {scores.shape}, expected {members.shape}, one "
+                f"row per release and one column per target; change what its scorer returns{way_out}"
+            )
         knowledge = adversary.knowledge
         splits = challenger.splits(rounds)
         if isinstance(knowledge, KnowledgeBySplit):

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from leakgauge.support.text_encoding import refuse_other_encoding
 SCORE_COLUMNS = ("member", "score", "round", "target")
 _TOO_LARGE, _MOST_DIGITS = 2**63, 19  # of the numbers of rounds and targets
 _INEXACT = 2.0**53  # from here on floating-point numbers do not hold every whole number
-_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_OTHER_DELIMITERS = ";\t|"
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")  # or one decimal comma: both are possible
 _BITS = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -129,12 +131,19 @@ class ScoreColumns:
 
 
 def read_scores(path: Path) -> ScoreColumns:
-    """Read a file with a header line: member (0/1, true/false), score, and optionally round and target."""
+    """Read a file with a header line: member (0/1, true/false), score, and optionally round and target.
+
+    Columns are divided by commas, or by semicolons, tabs or bars; then scores may have decimal commas.
+    """
     if path.is_file():
         refuse_other_encoding(path, "scores")
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _read_columns(csv.reader(file, strict=True), str(path))
+            header = file.readline()
+            others = [mark for mark in _OTHER_DELIMITERS if mark in header and "," not in header]
+            file.seek(0)
+            delimiter = others[0] if others else ","
+            return _read_columns(csv.reader(file, strict=True, delimiter=delimiter), str(path), delimiter)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; check the path") from None
     except csv.Error as error:
@@ -145,13 +154,14 @@ def read_scores(path: Path) -> ScoreColumns:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
 
 
-def _read_columns(lines: Any, where: str) -> ScoreColumns:
+def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
     """Check header and cells; no message repeats a cell, which may be about a person."""
     header = _read_header(next(lines, []), where)
     columns: dict[str, list[Any]] = {name: [] for name in header}
+    decimal_mark = _DecimalMark()
     readers: dict[str, Callable[[str], Any]] = {
         "member": _parse_member,
-        "score": _parse_score,
+        "score": _parse_score if delimiter == "," else decimal_mark.parse_score,
         "round": _parse_name,
         "target": _parse_name,
     }
@@ -161,7 +171,7 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
         if len(cells) != len(header):
             raise BadInput(
                 f"{where}, line {lines.line_num}: {len(cells)} values for {len(header)} columns; write "
-                f"{','.join(header)}, and numbers with a decimal point"
+                f"{delimiter.join(header)}, and numbers with a decimal point"
             )
         for name, cell in zip(header, cells):
             try:
@@ -170,6 +180,10 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
                 raise BadInput(f"{where}, line {lines.line_num}, column {name}: {error}") from None
     if not columns["member"]:
         raise BadInput(f"{where}: no trial below the header; write one line per trial, such as 1,0.73")
+    if decimal_mark.unclear:
+        raise BadInput(
+            f"{where}, column score: commas may divide thousands or be decimal commas; write decimal points"
+        )
     return ScoreColumns(
         members=columns["member"],
         scores=columns["score"],
@@ -184,9 +198,6 @@ def _read_header(cells: list[str], where: str) -> list[str]:
     example = "write member,score and, where they are known, round,target"
     if not any(header):
         raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
-    for mark, name in _OTHER_DELIMITERS.items():
-        if len(header) == 1 and mark in header[0]:
-            raise BadInput(f"{where}, line 1: columns are divided by {name}; divide them by commas")
     if not set(header) & set(SCORE_COLUMNS):
         raise BadInput(f"{where}, line 1: names none of the columns; {example}")
     if missing := [name for name in SCORE_COLUMNS[:2] if name not in header]:
@@ -222,6 +233,25 @@ def _parse_score(cell: str) -> float:
     if cell.lstrip("+-").isdecimal() and abs(value) >= _INEXACT:
         raise ValueError("a whole number from 2^53 on, where neighbours are equal; subtract a constant")
     return value
+
+
+@dataclass
+class _DecimalMark:
+    """Reads scores with a decimal point or with a decimal comma, but not both in one file."""
+
+    found: str = ""
+    unclear: bool = False  # whether all commas so far may also divide thousands, as in 1,234
+
+    def parse_score(self, cell: str) -> float:
+        """Return the number in a cell."""
+        marks = {mark for mark in ",." if mark in cell}
+        if marks and (len(marks) > 1 or self.found not in ("", *marks)):
+            raise ValueError("a decimal comma beside decimal points; write all numbers with a point")
+        if not marks:
+            return _parse_score(cell)
+        self.unclear = _THOUSANDS.fullmatch(cell) is not None and (self.unclear or not self.found)
+        self.found = marks.pop()
+        return _parse_score(cell.replace(",", "."))
 
 
 def _is_too_large(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import ColumnDescription, FileDescription
-from leakgauge.support.table_reader import require_known
+from leakgauge.support.table_reader import number_way_out, require_known
 from leakgauge.support.tabular import TextFormat
 from leakgauge.support.toml_values import toml_text
 
@@ -138,10 +138,13 @@ def read_number(*, above: float = 0.0, below: float = float("inf")) -> Callable[
         try:
             number = float(answer)
         except ValueError:
-            raise BadInput(f"must be a number, got {answer!r}") from None
+            raise BadInput(f"must be a number, got {answer!r}{number_way_out(answer)}") from None
         if not above < number < below:
             upper = "" if below == float("inf") else f" and below {below:g}"
-            raise BadInput(f"must be above {above:g}{upper}, got {answer}")
+            percent = number_way_out(f"{answer}%") if below == 1 < number < 100 else ""
+            raise BadInput(
+                f"must be above {above:g}{upper}, got {answer}{percent and f'{percent} for {answer} %'}"
+            )
         return number
 
     return read

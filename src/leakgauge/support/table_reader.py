@@ -1,5 +1,6 @@
 """Turn a table of a plan into a frozen dataclass, with messages that say what is wrong and where."""
 
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 from leakgauge.core.errors import BadInput
 
 Value = TypeVar("Value")
+_COMMA_OR_PERCENT = re.compile(  # not 1,000, which may be a thousand
+    r"(?=.*[,%])(?![1-9]\d{0,2},\d{3}$)(\d{1,15}(?:[.,]\d{1,15})?)\s*(%?)"
+)
 _LARGEST_WHOLE = 2**63  # what a TOML file can hold
 
 
@@ -114,8 +118,22 @@ def _convert_tuple(kinds: tuple[Any, ...], value: Any, where: str) -> tuple[Any,
     )
 
 
+def number_way_out(text: object) -> str:
+    """How to write a number that was written with a decimal comma or as a percentage; else nothing.
+
+    >>> number_way_out("0,6"), number_way_out("97.5 %"), number_way_out("1,000")
+    ('; write 0.6', '; write 0.975', '')
+    """
+    match = _COMMA_OR_PERCENT.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        return ""
+    number = match[1].replace(",", ".")
+    return f"; write {float(number) / 100:g}" if match[2] else f"; write {number}"
+
+
 def _refuse(value: Any, rule: str, where: str) -> Any:
-    raise BadInput(f"{where}: must be {rule}, got {_shortened(value)}")
+    way_out = number_way_out(value) if rule == "a number" else ""
+    raise BadInput(f"{where}: must be {rule}, got {_shortened(value)}{way_out}")
 
 
 def _shortened(value: Any) -> str:

@@ -9,6 +9,9 @@ from numbers import Integral, Real
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.table_reader import number_way_out
+
+_WRONG_NUMBER = re.compile(r"^[^#\n\"\[{]*=\s*(\d+,\d+|\d+(?:[.,]\d+)?\s*%)\s*(?:#.*)?$", re.MULTILINE)
 
 
 def toml_types(value: Any, where: str) -> Any:
@@ -73,4 +76,15 @@ def toml_way_out(text: str) -> str:
         return 'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
     if first.startswith("---") or re.match(r"[A-Za-z_]+:(\s|$)", first):
         return "this looks like YAML; a plan is a TOML file: write seed = 1, not seed: 1"
+    return toml_number_way_out(text)
+
+
+def toml_number_way_out(text: str) -> str:
+    """What to do about a file that is not TOML, which may have a number with a decimal comma or in percent.
+
+    >>> toml_number_way_out("[limits]\\naccuracy = 60 %")
+    '60 % is not a number there; write 0.6'
+    """
+    if number := _WRONG_NUMBER.search(text):
+        return f"{number[1]} is not a number there{number_way_out(number[1])}"
     return "fix the file there"

@@ -1,6 +1,6 @@
 """An attack of the user's own, a class in a file beside the plan: loaded, checked and watched."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
 from leakgauge.support.mutation_guard import MutationGuard
-from leakgauge.support.table_reader import require_known
+from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 
@@ -64,13 +64,24 @@ class UserAttack:
             scorer = self.attack.study(knowledge, rng)
         except BadInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(f"{where}: study raised {error_with_location(error)}") from error
         if not isinstance(scorer, Scorer):
             raise BadInput(f"{where}: study must return a Scorer, got {type(scorer).__name__}")
         if guard.broken:
             raise BadInput(f"{where}: study changed its knowledge, which is shared; work on a copy")
         return replace(scorer, score=_WatchedScore(scorer.score, where))
+
+
+def build_user_attack(kind: Any, name: str, parameters: Mapping[str, Any]) -> UserAttack:
+    """Build an attack from its class and the parameters in the plan."""
+    where = f"attack {name!r}"
+    try:
+        return UserAttack(read_dataclass(kind, parameters, where), name, kind.accepts)
+    except BadInput:
+        raise
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"{where}: building it raised {error_with_location(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -84,12 +95,13 @@ class _WatchedScore:
             scores = np.asarray(self.score(view, rng), dtype=np.float64)
         except BadInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(f"{self.where}: the scorer raised {error_with_location(error)}") from error
         if guard.broken:
             raise BadInput(f"{self.where}: the scorer changed the release, which is shared; work on a copy")
-        if np.isnan(scores).any():
+        if lost := int((~np.isfinite(scores)).sum()):
             raise BadInput(
-                f"{self.where}: some scores are not numbers (NaN); return a number for each target"
+                f"{self.where}: {lost:,} of {scores.size:,} scores are NaN or infinite; return a finite "
+                "number for each release and target; for certainty a large one: np.clip(scores, -1e6, 1e6)"
             )
         return scores

@@ -55,7 +55,7 @@ class UserCodeLoader:
                 f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}; check "
                 "the name, or move the file beside the plan"
             ) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
         file_name = getsourcefile(module) if getattr(module, "__file__", None) else None
         self._remember(name, Path(file_name) if file_name else None)

@@ -70,9 +70,13 @@ def test_true_counts_have_no_noise_and_withhold_small_ones(trips, tmp_path):
     assert audit["limits"] == {"none": True}
 
 
-def test_a_wrong_grid_or_zone_is_refused_by_its_flag(trips, tmp_path):
+def test_a_wrong_grid_epoch_or_zone_is_refused_by_its_flag(trips, tmp_path):
     with pytest.raises(BadInput, match='--grid: must be rows x columns, such as "10x10"'):
         drafted_table(trips, "visits", tmp_path, grid="ten")
+    with pytest.raises(BadInput, match="--epoch: not a length of time: '1hour'; write \"1h\""):
+        drafted_table(trips, "visits", tmp_path, epoch="1hour")
+    with pytest.raises(BadInput, match="--epoch: '7h' does not fit into a day"):
+        drafted_table(trips, "visits", tmp_path, epoch="7h")
     with pytest.raises(BadInput, match=r"--timezone: .*did you mean 'Europe/Rome'"):
         drafted_table(trips, "visits", tmp_path, timezone="Rome")
 
@@ -91,6 +95,10 @@ def test_milliseconds_parts_of_degrees_and_long_files_are_seen(tmp_path):
     assert data["scale"] == 1e-5
     assert data["window"] == ["2024-05-13", "2024-06-10"]  # four weeks from the first whole Monday
     assert data["timezone"] == "Europe/Rome"
+    assert drafted_table(path, "visits", tmp_path, epoch="3d")["data"]["window"] == [
+        "2024-05-13",
+        "2024-06-09",
+    ]
 
 
 def test_named_places_need_no_grid_and_the_zone_is_asked(tmp_path):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
 from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, nearest_time_zone
 from leakgauge.support.file_description import ColumnDescription, FileDescription, name_parts
 from leakgauge.support.plan_draft import (
@@ -257,6 +258,14 @@ def _read_grid(answer: str) -> list[int]:
     return [int(part) for part in parts]
 
 
+def _read_epoch(answer: str) -> str:
+    try:
+        parse_epoch_length(answer)
+    except BadInput as error:
+        raise BadInput(str(error).removeprefix("data.epoch: ").removeprefix("data.epoch = ")) from None
+    return answer
+
+
 def _has_noise(answers: Answers) -> bool:
     return answers.get("epsilon") is not None
 
@@ -330,7 +339,12 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
             read=_read_grid,
             asked=lambda _: by_points,
         ),
-        Question(key="epoch", text='How long is the period of one count, such as "1h" or "1d"', default="1h"),
+        Question(
+            key="epoch",
+            text='How long is the period of one count, such as "1h" or "1d"',
+            default="1h",
+            read=_read_epoch,
+        ),
         *_promise_questions(units, "visits of one person (in a day, if it protects a day)"),
     ]
 
@@ -448,7 +462,7 @@ def _visit_data(
         data["top"] = 100
         notes.append("the 100 busiest places are counted (top in the plan)")
     data["epoch"] = context["epoch"]
-    if (window := _window(time, unit)) is not None:
+    if (window := _window(time, unit, parse_epoch_length(context["epoch"]))) is not None:
         data["window"] = window
         notes.append(
             f"of a longer file, the days from {window[0]} to {window[1]} are used (window in the plan)"
@@ -501,8 +515,11 @@ def _time_unit(time: ColumnDescription) -> str | None:
     return None
 
 
-def _window(time: ColumnDescription, unit: str | None) -> list[str] | None:
-    """The first four whole weeks of a file that is longer; nothing where its times are not known here."""
+def _window(time: ColumnDescription, unit: str | None, epoch: int) -> list[str] | None:
+    """The first four whole weeks of a file that is longer; nothing where its times are not known here.
+
+    Where an epoch of several days does not fit into them, as many epochs as do; one, if it is longer.
+    """
     if time.low is None or time.high is None or (time.is_number and unit is None and not time.time_formats):
         return None
     factor = _UNIT_SECONDS[unit] or 1.0
@@ -511,7 +528,9 @@ def _window(time: ColumnDescription, unit: str | None) -> list[str] | None:
         return None
     day = datetime.fromtimestamp(first, tz=UTC).date() + timedelta(days=1)
     day += timedelta(days=-day.weekday() % 7)  # a Monday
-    return [day.isoformat(), (day + timedelta(days=_LONGEST_DAYS)).isoformat()]
+    step = max(epoch // DAY, 1)
+    days = max(_LONGEST_DAYS // step * step, step)
+    return [day.isoformat(), (day + timedelta(days=days)).isoformat()]
 
 
 def _cell_questions(file: FileDescription | None) -> Sequence[Question]:
