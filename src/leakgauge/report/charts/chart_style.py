@@ -59,6 +59,11 @@ def field(name: str, **properties: Any) -> dict[str, Any]:
     return {"field": name, **({"type": _TYPES[kind]} if kind else {}), **properties}
 
 
+def scale(**properties: Any) -> dict[str, Any]:
+    """The scale of a channel."""
+    return properties
+
+
 def value_if(test: str, value: Any, otherwise: Any) -> dict[str, Any]:
     """A channel with one value where the test of a row holds, and another elsewhere."""
     return {"condition": {"test": test, "value": value}, "value": otherwise}

@@ -72,7 +72,7 @@ def density_chart(
     ]
     base = {
         "x": chart_style.field(
-            "x:Q", title=x_title, scale={"nice": False, "zero": False}, axis={"format": ".6~g"}
+            "x:Q", title=x_title, scale=chart_style.scale(nice=False, zero=False), axis={"format": ".6~g"}
         ),
         "y": chart_style.field("y:Q", title=y_title, axis={"format": ".3~g", "grid": True, "tickCount": 5}),
         "color": chart_style.field("label:N", scale=chart_style.colour_scale(keys), legend=None),
