@@ -43,6 +43,7 @@ _DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y"
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # of times that are written without marks
 _YEARS = "BETWEEN 1970 AND 2100"
+_MIDNIGHT = "{0} = date_trunc('day', {0})"
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})*"  # 1,234 may be a thousand
@@ -61,6 +62,7 @@ class ColumnDescription:
     high: float | None = None
     middle: float | None = None  # the median of numbers, about
     zoned: bool = False  # a time that states its distance from UTC
+    whole_days: bool = False  # times that are all at midnight, or dates
     has_seconds: bool = True  # of times of day in a text file
     time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
@@ -251,20 +253,30 @@ def _with_formats(
     written = f"nullif(trim({_quoted(column.name)}), '')"
     fitting: list[str] = []
     ends: tuple[float | None, float | None] = (None, None)
+    whole_days = False
     for form in formats:
         parsed = f"try_strptime({written}, '{form}')"
         good = f"coalesce(year({parsed}) {_YEARS}, false)"
-        (n_bad, low, high) = connection.execute(
+        (n_bad, low, high, at_midnight) = connection.execute(
             f"SELECT count(*) FILTER (WHERE {written} IS NOT NULL AND NOT {good}), "
-            f"min({parsed}), max({parsed}) FROM given"
+            f"min({parsed}), max({parsed}), bool_and({_MIDNIGHT.format(parsed)}) FROM given"
         ).fetchone()
         if not n_bad:
-            ends = ends if fitting else (_number(low), _number(high))
+            if not fitting:
+                ends, whole_days = (_number(low), _number(high)), bool(at_midnight)
             fitting.append(form)
     if not fitting:
         return column
     kind: ColumnKind = column.kind if column.kind == "whole" else "time"
-    return replace(column, kind=kind, time_formats=tuple(fitting), low=ends[0], high=ends[1], middle=None)
+    return replace(
+        column,
+        kind=kind,
+        time_formats=tuple(fitting),
+        low=ends[0],
+        high=ends[1],
+        middle=None,
+        whole_days=whole_days,
+    )
 
 
 def is_table(path: Path) -> bool:
@@ -280,8 +292,9 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
     ends = f"min({given}), max({given})" if kind in ("whole", "real", "time") else "NULL, NULL"
     middle = f"approx_quantile({quoted}, 0.5)" if kind in ("whole", "real") else "NULL"
     counted = "0" if kind == "other" else f"count(DISTINCT {quoted})"
-    (n_distinct, n_given, n_rows, low, high, median) = connection.execute(
-        f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle} FROM given"
+    whole_days = f"bool_and({_MIDNIGHT.format(given)})" if kind == "time" and not zoned else "false"
+    (n_distinct, n_given, n_rows, low, high, median, at_midnight) = connection.execute(
+        f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle}, {whole_days} FROM given"
     ).fetchone()
     return ColumnDescription(
         name=name,
@@ -292,6 +305,7 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         high=_number(high),
         middle=_number(median),
         zoned=zoned,
+        whole_days=bool(at_midnight),
     )
 
 

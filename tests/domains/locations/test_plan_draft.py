@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from domains.drafted import drafted, drafted_plan, drafted_table, recognised
+from domains.locations.tiny_files import parquet
 from leakgauge import draft
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.data_loader import load_visits
@@ -150,6 +151,15 @@ def written(form, people, times, points):
         case "spanish, a date and a time of day":
             days, clocks = ([f"{time:{part}}" for time in times] for part in ("%d/%m/%Y", "%H:%M"))
             return ["usuario", "fecha", "hora", "latitud", "longitud"], [people, days, clocks, *dots], {}
+        case "a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%Y-%m-%d 00:00:00", "%H:%M"))
+            return ["user", "date", "clock", "lat", "lon"], [people, days, clocks, *dots], {}
+        case "german, a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%d.%m.%Y 00:00", "%H:%M:%S"))
+            return ["Nutzer", "Datum", "Uhrzeit", "lat", "lon"], [people, days, clocks, *dots], {}
+        case "american, a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%m/%d/%Y 12:00 AM", "%H:%M"))
+            return ["user", "date", "time", "lat", "lon"], [people, days, clocks, *dots], {}
         case "spanish, tabs":
             return ["usuario", "fecha_hora", "latitud", "longitud"], [people, iso, *dots], {"delimiter": "\t"}
         case "italian, UTF-16":
@@ -184,6 +194,9 @@ def drafted_visits(path, folder):
         "german, Latin-1, leading zeros",
         "french, quoted, with the mark of UTF-8",
         "spanish, a date and a time of day",
+        "a date at midnight and a time of day",
+        "german, a date at midnight and a time of day",
+        "american, a date at midnight and a time of day",
         "spanish, tabs",
         "italian, UTF-16",
         "american",
@@ -215,6 +228,25 @@ def test_an_hour_is_that_of_the_time_of_day(tmp_path):
     assert data["columns"] == {"user": "user", "time": "time", "date": "date", "place": "place"}
     visits = load_visits(data, tmp_path, 0).traces.visits
     assert np.unique(visits.nonzero()[1]).size == 2
+
+
+def test_a_timestamp_of_parquet_at_midnight_is_a_date(tmp_path):
+    moment = "TIMESTAMP '2024-05-06' + to_hours(i::INT * 5)"
+    select = (
+        f"SELECT 'u' || i % 10 AS user, {{}}, 'p' || i % 3 AS place FROM (SELECT i, {moment} AS t FROM {{}})"
+    )
+    rows = "(SELECT unnest(range(120)) AS i)"
+    parquet(tmp_path, "one.parquet", select.format("t AS time", rows))
+    parquet(
+        tmp_path, "two.parquet", select.format("date_trunc('day', t)::TIMESTAMP AS date, t::TIME AS c", rows)
+    )
+    one, two = (
+        load_visits(drafted_table(tmp_path / name, "visits", tmp_path, timezone="UTC")["data"], tmp_path, 0)
+        for name in ("one.parquet", "two.parquet")
+    )
+    assert np.array_equal(one.traces.visits.toarray(), two.traces.visits.toarray())
+    hours = two.traces.visits.nonzero()[1] % two.traces.map.n_epochs % 24
+    assert np.unique(hours).size == 24
 
 
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(tmp_path):

@@ -1,6 +1,7 @@
 """Draft a plan for counts of people: from a file of visits, or from a table of people and cells."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -154,17 +155,11 @@ def _visit_columns(file: FileDescription) -> dict[str, str]:
 
 def _clock_column(file: FileDescription, time: str) -> str | None:
     """The column of times of day, where the one of times holds only dates."""
-    whole_days = file.column(time).kind == "time" and not _has_clock(file.column(time))
+    whole_days = file.column(time).kind == "time" and file.column(time).whole_days
     clock = file.find(_CLOCK, ("clock",)) or next(
         (item for item in file.columns if item.kind == "clock"), None
     )
     return clock.name if whole_days and clock is not None else None
-
-
-def _has_clock(time: ColumnDescription) -> bool:
-    if time.time_formats:
-        return "%H" in time.time_formats[0] or "%I" in time.time_formats[0]
-    return any(end is not None and end % 86_400 for end in (time.low, time.high))
 
 
 def _unnamed_points(file: FileDescription) -> bool:
@@ -467,7 +462,8 @@ def _time_format(context: DraftContext, file: FileDescription, columns: dict[str
     form = fitting[0]
     if "date" in columns:
         clock = file.column(columns["time"])
-        form += " %H:%M:%S" if clock.has_seconds else " %H:%M"
+        day = re.split("[T ]", form)[0]  # midnight beside the date is left out
+        form = f"{day} %H:%M:%S" if clock.has_seconds else f"{day} %H:%M"
     return form
 
 

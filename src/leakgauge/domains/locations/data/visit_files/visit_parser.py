@@ -28,6 +28,7 @@ NULL_DOUBLE = "NULL::DOUBLE"
 _KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
     WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
     WHEN regexp_matches(substr(lg_text, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
+TWO_TIMES = "two times of day: "  # before a date that has a time beside that of another column; no time
 MAX_BAD_ROWS_NAMED = 5  # in a message
 ROWS_CHECKED = 1_000_000  # of files that are not read twice
 
@@ -418,6 +419,8 @@ def _faults(status: RowStatus, texts: dict[str, str | None], scale: float) -> st
     """What is wrong with the values, without any value: they are personal data."""
     match status:
         case RowStatus.NO_TIME:
+            if (texts.get("time") or "").startswith(TWO_TIMES):
+                return "its date has a time of day other than midnight; leave out columns.date if that counts"
             return f"time {_fault(texts.get('time'), 'not a time', 'outside 1900 to 2200')}"
         case RowStatus.NO_PLACE:
             return f"place {_fault(texts.get('place'), 'unknown', 'unknown')}"
