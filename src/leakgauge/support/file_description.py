@@ -43,6 +43,15 @@ _DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y"
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # of times that are written without marks
 _YEARS = "BETWEEN 1970 AND 2100"
+_MINUTE = "[0-5][0-9]"
+_HOUR = "([01]?[0-9]|2[0-3])"
+_CLOCK_FORMATS = {
+    "%I:%M %p": rf"(0?[1-9]|1[0-2]):{_MINUTE} [AaPp][Mm]",
+    "%I:%M:%S %p": rf"(0?[1-9]|1[0-2]):{_MINUTE}:{_MINUTE} [AaPp][Mm]",
+    "%H.%M": rf"{_HOUR}[.]{_MINUTE}",
+    "%H%M": rf"([01][0-9]|2[0-3]){_MINUTE}",
+    "%H": _HOUR,
+}
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
@@ -64,6 +73,7 @@ class ColumnDescription:
     zoned: bool = False  # a time that states its distance from UTC
     whole_days: bool = False  # times that are all at midnight, or dates
     has_seconds: bool = True  # of times of day in a text file
+    clock_format: str | None = None  # of times of day, or of numbers that may be, not written as 14:05
     time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
     @property
@@ -210,14 +220,19 @@ def _describe_written_times(
     DuckDB reads some of them and chooses between day and month by itself; here both are kept.
     """
     rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
-    able, short = {}, set()
+    able, short, clocks = {}, set(), {}
     for i, column in enumerate(columns):
         few = [row[i].strip() for row in rows if len(row) > i and row[i].strip()]
         if column.kind == "clock" and all(value.count(":") == 1 for value in few):
             short.add(column.name)
         if column.kind in ("text", "time", "whole") and (formats := _fitting_formats(few)):
             able[column.name] = formats
-    columns = tuple(replace(column, has_seconds=column.name not in short) for column in columns)
+        if column.kind in ("text", "whole", "real"):
+            clocks[column.name] = _clock_format(few)
+    columns = tuple(
+        replace(column, has_seconds=column.name not in short, clock_format=clocks.get(column.name))
+        for column in columns
+    )
     if not able:
         return columns
     with _open(path, text, only_text=True) as (connection, _):
@@ -237,6 +252,14 @@ def _fitting_formats(values: Sequence[str]) -> list[str]:
     else:
         formats = [f"{day}{clock}" for day in _DATES for clock in _CLOCKS]
     return [form for form in formats if all(_fits(value, form) for value in values)]
+
+
+def _clock_format(values: Sequence[str]) -> str | None:
+    """The format of times of day that fits all of a few values; hours alone must pass 12."""
+    for form, pattern in _CLOCK_FORMATS.items():
+        if values and all(re.fullmatch(pattern, value) for value in values):
+            return form if form != "%H" or any(int(value) > 12 for value in values) else None
+    return None
 
 
 def _fits(value: str, form: str) -> bool:
@@ -263,7 +286,8 @@ def _with_formats(
         ).fetchone()
         if not n_bad:
             if not fitting:
-                ends, whole_days = (_number(low), _number(high)), bool(at_midnight)
+                ends = (_number(low), _number(high))
+                whole_days = bool(at_midnight) and form not in (_DIGITS[12], _DIGITS[14])
             fitting.append(form)
     if not fitting:
         return column

@@ -249,6 +249,39 @@ def test_a_timestamp_of_parquet_at_midnight_is_a_date(tmp_path):
     assert np.unique(hours).size == 24
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("clock", "%I:%M %p"), ("time", "%H.%M"), ("Uhrzeit", "%H%M"), ("hour", "%-H"), ("hora", "%H:%M")],
+)
+@pytest.mark.parametrize("day", ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d"])
+def test_times_of_day_are_read_as_they_are_written(tmp_path, name, form, day):
+    times = [datetime(2024, 5, 6, tzinfo=UTC) + timedelta(minutes=127 * i) for i in range(150)]
+    rows = [f"u{i % 10},{time:{day}},{time.strftime(form)},p{i % 3}" for i, time in enumerate(times)]
+    (tmp_path / "t.csv").write_text(f"user,date,{name},place\n" + "\n".join(rows) + "\n")
+    visits = load_visits(
+        drafted_table(tmp_path / "t.csv", "visits", tmp_path, timezone="UTC")["data"], tmp_path, 0
+    )
+    found = visits.traces.visits.nonzero()[1] % visits.traces.map.n_epochs
+    hours = [int((time - times[0]).total_seconds()) // 3600 for time in times]
+    assert visits.tally.bad == 0
+    assert sorted(found.tolist()) == sorted(hours)
+
+
+def test_a_column_that_may_hold_times_of_day_is_not_left_out_silently(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"u{i % 10},2024-05-{1 + i % 28:02d},{14 + i % 8}h{i % 60:02d},p{i % 3}" for i in range(150)]
+    path.write_text("user,date,hour,place\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadInput, match=r"may hold times of day.*answer with --clock"):
+        drafted_table(path, "visits", tmp_path, timezone="UTC")
+    with pytest.raises(BadInput, match=r"--clock: column 'hour' holds no times of day as 14:05"):
+        drafted_table(path, "visits", tmp_path, timezone="UTC", clock="hour")
+    data = drafted_table(path, "visits", tmp_path, timezone="UTC", clock="none")["data"]
+    assert data["epoch"] == "1d"
+    assert load_visits(data, tmp_path, 0).tally.kept == 150
+    path.write_text(path.read_text().replace("hour", "rank"))
+    assert drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]["epoch"] == "1d"
+
+
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(tmp_path):
     rows = [f"u{i % 5},0{1 + i % 9}/0{1 + i % 4}/2024 10:00,p{i % 3}" for i in range(60)]
     path = tmp_path / "t.csv"
