@@ -6,7 +6,7 @@ A description holds names of columns and ranges of numbers and times. No other v
 import csv
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -55,7 +55,9 @@ _CLOCK_FORMATS = {
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
+_POINT = r"[+-]?\d+([.]\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})*"  # 1,234 may be a thousand
+_POINT_THOUSANDS = r"[+-]?[1-9]\d{0,2}([.]\d{3})*"
 _VALUE_NOT_NAME = re.compile(r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*")
 
 
@@ -140,8 +142,14 @@ def name_parts(name: str) -> list[str]:
     return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
-def describe_file(path: Path) -> FileDescription:
-    """Describe a file or a folder; a table is read whole."""
+def describe_file(
+    path: Path, *, decimal: str | None = None, ask_decimal: Callable[[], str] | None = None
+) -> FileDescription:
+    """Describe a file or a folder; a table is read whole.
+
+    ``decimal`` is the mark before decimals of a text file. Where it is not given and the file does not tell,
+    ``ask_decimal`` does; without it the file is refused.
+    """
     if not path.exists():
         raise BadInput(f"{path}: there is no such file; check the path")
     if path.is_dir() or path.name.lower().endswith((*ARRAYS, *CODE, *MODELS)):
@@ -153,8 +161,16 @@ def describe_file(path: Path) -> FileDescription:
         text = TextFormat(encoding=find_encoding(path))
         delimiter = find_delimiter(path, str(path), text.encoding)
         _require_names(path, delimiter, text)
-        if _has_decimal_commas(path, delimiter, text):
-            text = TextFormat(encoding=text.encoding, decimal=",")
+        decimal = decimal or _find_decimal(path, delimiter, text)
+        if decimal is None and ask_decimal is not None:
+            decimal = ask_decimal()
+        if decimal is None:
+            raise BadInput(
+                f"{path}: commas in numbers such as 1,234 may be before decimals or between thousands; say "
+                'it with --decimal "," (decimals) or --decimal "." (such columns are then text; to have '
+                "numbers, delete the commas in the file)"
+            )
+        text = TextFormat(encoding=text.encoding, decimal=decimal)
     with _open(path, text) as (connection, types):
         (n_rows,) = connection.execute("SELECT count(*) FROM given").fetchone()
         if not n_rows:
@@ -197,19 +213,38 @@ def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
         )
 
 
-def _has_decimal_commas(path: Path, delimiter: str, text: TextFormat) -> bool:
-    """Whether some column holds numbers with a comma before their decimals, such as 48,15.
+def _find_decimal(path: Path, delimiter: str, text: TextFormat) -> str | None:
+    """The mark before decimals, as the columns of the first rows say; nothing where they do not tell.
 
-    Groups of three digits after a comma may be thousands, unless semicolons separate the columns.
+    Groups of three digits after a comma may be thousands: other columns tell, or else the user.
     """
     rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    decimals = thousands = points = False
     for values in zip(*rows, strict=False):
         given = [value.strip() for value in values if value.strip()]
         with_comma = [value for value in given if "," in value]
-        numbers = bool(with_comma) and all(re.fullmatch(_COMMA, value) for value in given)
-        if numbers and (delimiter == ";" or not all(re.fullmatch(_THOUSANDS, value) for value in with_comma)):
-            return True
-    return False
+        if all(re.fullmatch(_THOUSANDS, value) for value in with_comma):
+            points |= any(value.count(",") > 1 for value in with_comma)  # 1,234,567
+            thousands |= bool(with_comma) and all(re.fullmatch(_COMMA, value) for value in given)
+        else:
+            decimals |= all(re.fullmatch(_COMMA, value) for value in given)
+        points |= _has_point_decimals(given)
+    if decimals and points:
+        return None
+    if decimals or points or not thousands or delimiter != ";":
+        return "," if decimals else "."
+    return None
+
+
+def _has_point_decimals(values: Sequence[str]) -> bool:
+    """Whether numbers have a point before their decimals: not all are thousands or times of day."""
+    with_point = [value for value in values if "." in value]
+    return (
+        bool(with_point)
+        and all(re.fullmatch(_POINT, value) for value in values)
+        and not all(re.fullmatch(_POINT_THOUSANDS, value) for value in with_point)
+        and _clock_format(with_point) is None
+    )
 
 
 def _describe_written_times(
