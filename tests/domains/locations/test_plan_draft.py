@@ -282,6 +282,31 @@ def test_a_column_that_may_hold_times_of_day_is_not_left_out_silently(tmp_path):
     assert drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]["epoch"] == "1d"
 
 
+@pytest.mark.parametrize(
+    "who",
+    [
+        "customer",
+        "customer_id",
+        "kunde",
+        "karte",
+        "client",
+        "id_cliente",
+        "paziente",
+        "tessera",
+        "Fahrgast-Nr",
+    ],
+)
+def test_a_column_that_names_people_is_taken_before_a_bare_id(tmp_path, who):
+    rows = [f"t{i // 4},{i // 4 % 30},2024-05-{1 + i % 28:02d} {i % 24:02d}:10,p{i % 3}" for i in range(480)]
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,{who},time,place\n" + "\n".join(rows) + "\n")
+    data = drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]
+    assert data["columns"]["user"] == who
+    assert load_visits(data, tmp_path, 0).traces.n_people == 30
+    path.write_text("id,card_type,time,place\n" + "\n".join(rows) + "\n")
+    assert drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]["columns"]["user"] == "id"
+
+
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(tmp_path):
     rows = [f"u{i % 5},0{1 + i % 9}/0{1 + i % 4}/2024 10:00,p{i % 3}" for i in range(60)]
     path = tmp_path / "t.csv"

@@ -36,7 +36,7 @@ _PERSON = (
     *("personne", "vehicule", "abonne", "usuario", "dispositivo", "vehiculo", "abonado", "utente", "veicolo"),
 )
 _PERSON_TOO = (
-    *("rider", "customer", "patient", "card", "participant", "sample", "individual", "id"),
+    *("rider", "customer", "patient", "card", "participant", "sample", "individual"),
     *(
         "kunde",
         "kundennummer",
@@ -59,6 +59,12 @@ _PERSON_TOO = (
         "tessera",
     ),
     *("paziente", "identificativo"),
+)
+_PERSON_WORDS = (*_PERSON, *_PERSON_TOO)
+_PERSON_NAMES = (  # a bare "id" may be that of a row or a trip: it comes after all that name a person
+    *_PERSON_WORDS,
+    *(name for word in _PERSON_WORDS for name in (f"{word}_id", f"id_{word}", f"{word}_nr", f"{word}_no")),
+    "id",
 )
 _TIME = (
     *("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour", "ms"),
@@ -149,7 +155,7 @@ def _visit_columns(file: FileDescription) -> dict[str, str]:
         "lon": file.find(_LON, ("whole", "real")),
         "place": file.find(_PLACE, ("text", "whole")),
     }
-    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    user = file.find(_PERSON_NAMES, ("text", "whole"))
     found["user"] = user if user not in (found["time"], found["place"]) else None
     if found["lat"] is not None and found["lon"] is not None:
         found["place"] = None
@@ -251,7 +257,7 @@ def _recognise_visits(file: FileDescription) -> Recognised | None:
 
 
 def _cell_columns(file: FileDescription) -> dict[str, str]:
-    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    user = file.find(_PERSON_NAMES, ("text", "whole"))
     cell = file.find(_CELL, ("text", "whole")) or file.find(_PLACE, ("text", "whole"))
     value = file.find(_VALUE, ("whole",))
     found = {"user": user, "cell": cell if cell != user else None, "value": value}
