@@ -170,7 +170,7 @@ def describe_file(
                 'it with --decimal "," (decimals) or --decimal "." (such columns are then text; to have '
                 "numbers, delete the commas in the file)"
             )
-        text = TextFormat(encoding=text.encoding, decimal=decimal)
+        text = TextFormat(encoding=text.encoding, decimal="," if decimal == "," else ".")
     with _open(path, text) as (connection, types):
         (n_rows,) = connection.execute("SELECT count(*) FROM given").fetchone()
         if not n_rows:
