@@ -102,13 +102,36 @@ def choose_kind(file: FileDescription, matches: Sequence[Match], *, ask: bool = 
     )
 
 
-def open_file(path: Path | None, kind: str | None) -> FileDescription | None:
-    """Describe the file, and check that the kind is known and gets the file that it needs."""
+def open_file(
+    path: Path | None,
+    kind: str | None,
+    *,
+    decimal: str | None = None,
+    prompt: Callable[[Question], str] | None = None,
+) -> FileDescription | None:
+    """Describe the file, and check that the kind is known and gets the file that it needs.
+
+    The user is asked for the mark before decimals where it is neither given nor clear.
+    """
     if kind is not None:
         require_known(kind, list(draft_kinds()), "no kind")
         if path is None and draft_kinds()[kind].needs_file:
             raise BadInput(f"--kind {kind} needs a file: leakgauge new FILE --kind {kind}")
-    return None if path is None else describe_file(path)
+    if path is None:
+        return None
+    if prompt is None:
+        return describe_file(path, decimal=decimal)
+    marks = {",": "before decimals", ".": "between thousands; such columns are then text"}
+    question = Question(
+        key="decimal",
+        text="Where are the commas in numbers such as 1,234",
+        choices=marks,
+    )
+    return describe_file(
+        path,
+        decimal=decimal,
+        ask_decimal=lambda: str(answer_questions([question], {}, prompt)["decimal"]),
+    )
 
 
 def answer_questions(

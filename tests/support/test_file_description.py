@@ -2,6 +2,7 @@ import gzip
 
 import pytest
 
+from leakgauge import draft
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import describe_file, name_parts
 
@@ -104,7 +105,11 @@ def described(tmp_path, text, encoding="utf-8"):
     ("text", "decimal", "kind"),
     [
         ("a;b\n48,15;x\n47,1;y\n", ",", "real"),
-        ("a;b\n48,150;x\n47,100;y\n", ",", "real"),  # semicolons: no thousands
+        ("a;b\n48,150;0,5\n47,100;0,25\n", ",", "real"),  # the other column tells
+        ("a;b\n12,100;0.50\n13,200;0.75\n", ".", "text"),
+        ("a;b\n12,100;1,234,567\n13,200;2,345\n", ".", "text"),
+        ("a;b\n48,15;14.05\n47,1;9.30\n", ",", "real"),  # times of day
+        ("a;b\n48,15;12.100\n47,1;1.234.500\n", ",", "real"),  # thousands
         ("a\tb\n1,234\tx\n2,345\ty\n", ".", "text"),  # may be thousands
         ("a\tb\n1,234\tx\n0,345\ty\n", ",", "real"),
         ('a,b\n"48,15",x\n"47,1",y\n', ",", "real"),
@@ -116,6 +121,17 @@ def test_decimal_commas_are_seen_where_they_cannot_be_thousands(tmp_path, text, 
     file = described(tmp_path, text)
     assert file.text.decimal == decimal
     assert file.column("a").kind == kind
+
+
+@pytest.mark.parametrize("text", ["a;b\n48,150;x\n47,100;y\n", "a;b\n48,15;0.5\n47,1;0.75\n"])
+def test_commas_that_may_be_between_thousands_are_asked_for(tmp_path, text):
+    with pytest.raises(BadInput, match=r"may be before decimals or between thousands; say it with --decimal"):
+        described(tmp_path, text)
+    path = tmp_path / "t.csv"
+    assert describe_file(path, decimal=",").column("a").kind == "real"
+    assert describe_file(path, decimal=".").column("a").kind == "text"
+    asked = draft.open_file(path, None, prompt=lambda question: next(iter(question.choices)))
+    assert asked.text.decimal == ","
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])

@@ -46,6 +46,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="the folder of the plan (default: <FILE>-audit)"
     )
+    parser.add_argument(
+        "--decimal",
+        choices=(",", "."),
+        help="the mark before decimals in a text file, where 1,234 may be a thousand (default: detected)",
+    )
     parser.add_argument("--yes", action="store_true", help="ask nothing: take flags and defaults")
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parser.add_argument("--no-preview", action="store_true", help="write the plan and stop")
@@ -97,8 +102,13 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
     from leakgauge import draft
     from leakgauge.plan_schema import schema_text
 
-    file = draft.open_file(arguments.file, arguments.kind)
     interactive = not arguments.yes and sys.stdin.isatty() and sys.stdout.isatty()
+    file = draft.open_file(
+        arguments.file,
+        arguments.kind,
+        decimal=arguments.decimal,
+        prompt=_prompt if interactive else None,
+    )
     kind, most = _kind(file, arguments.kind, interactive=interactive)
     folder = arguments.out or draft.draft_folder(kind, arguments.file)
     questions = draft.draft_kinds()[kind].questions(file)

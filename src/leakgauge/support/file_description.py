@@ -6,7 +6,7 @@ A description holds names of columns and ranges of numbers and times. No other v
 import csv
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -43,9 +43,21 @@ _DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y"
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # of times that are written without marks
 _YEARS = "BETWEEN 1970 AND 2100"
+_MINUTE = "[0-5][0-9]"
+_HOUR = "([01]?[0-9]|2[0-3])"
+_CLOCK_FORMATS = {
+    "%I:%M %p": rf"(0?[1-9]|1[0-2]):{_MINUTE} [AaPp][Mm]",
+    "%I:%M:%S %p": rf"(0?[1-9]|1[0-2]):{_MINUTE}:{_MINUTE} [AaPp][Mm]",
+    "%H.%M": rf"{_HOUR}[.]{_MINUTE}",
+    "%H%M": rf"([01][0-9]|2[0-3]){_MINUTE}",
+    "%H": _HOUR,
+}
+_MIDNIGHT = "{0} = date_trunc('day', {0})"
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
+_POINT = r"[+-]?\d+([.]\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})*"  # 1,234 may be a thousand
+_POINT_THOUSANDS = r"[+-]?[1-9]\d{0,2}([.]\d{3})*"
 _VALUE_NOT_NAME = re.compile(r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*")
 
 
@@ -61,7 +73,9 @@ class ColumnDescription:
     high: float | None = None
     middle: float | None = None  # the median of numbers, about
     zoned: bool = False  # a time that states its distance from UTC
+    whole_days: bool = False  # times that are all at midnight, or dates
     has_seconds: bool = True  # of times of day in a text file
+    clock_format: str | None = None  # of times of day, or of numbers that may be, not written as 14:05
     time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
     @property
@@ -128,8 +142,14 @@ def name_parts(name: str) -> list[str]:
     return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
-def describe_file(path: Path) -> FileDescription:
-    """Describe a file or a folder; a table is read whole."""
+def describe_file(
+    path: Path, *, decimal: str | None = None, ask_decimal: Callable[[], str] | None = None
+) -> FileDescription:
+    """Describe a file or a folder; a table is read whole.
+
+    ``decimal`` is the mark before decimals of a text file. Where it is not given and the file does not tell,
+    ``ask_decimal`` does; without it the file is refused.
+    """
     if not path.exists():
         raise BadInput(f"{path}: there is no such file; check the path")
     if path.is_dir() or path.name.lower().endswith((*ARRAYS, *CODE, *MODELS)):
@@ -141,8 +161,16 @@ def describe_file(path: Path) -> FileDescription:
         text = TextFormat(encoding=find_encoding(path))
         delimiter = find_delimiter(path, str(path), text.encoding)
         _require_names(path, delimiter, text)
-        if _has_decimal_commas(path, delimiter, text):
-            text = TextFormat(encoding=text.encoding, decimal=",")
+        decimal = decimal or _find_decimal(path, delimiter, text)
+        if decimal is None and ask_decimal is not None:
+            decimal = ask_decimal()
+        if decimal is None:
+            raise BadInput(
+                f"{path}: commas in numbers such as 1,234 may be before decimals or between thousands; say "
+                'it with --decimal "," (decimals) or --decimal "." (such columns are then text; to have '
+                "numbers, delete the commas in the file)"
+            )
+        text = TextFormat(encoding=text.encoding, decimal="," if decimal == "," else ".")
     with _open(path, text) as (connection, types):
         (n_rows,) = connection.execute("SELECT count(*) FROM given").fetchone()
         if not n_rows:
@@ -185,19 +213,38 @@ def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
         )
 
 
-def _has_decimal_commas(path: Path, delimiter: str, text: TextFormat) -> bool:
-    """Whether some column holds numbers with a comma before their decimals, such as 48,15.
+def _find_decimal(path: Path, delimiter: str, text: TextFormat) -> str | None:
+    """The mark before decimals, as the columns of the first rows say; nothing where they do not tell.
 
-    Groups of three digits after a comma may be thousands, unless semicolons separate the columns.
+    Groups of three digits after a comma may be thousands: other columns tell, or else the user.
     """
     rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    decimals = thousands = points = False
     for values in zip(*rows, strict=False):
         given = [value.strip() for value in values if value.strip()]
         with_comma = [value for value in given if "," in value]
-        numbers = bool(with_comma) and all(re.fullmatch(_COMMA, value) for value in given)
-        if numbers and (delimiter == ";" or not all(re.fullmatch(_THOUSANDS, value) for value in with_comma)):
-            return True
-    return False
+        if all(re.fullmatch(_THOUSANDS, value) for value in with_comma):
+            points |= any(value.count(",") > 1 for value in with_comma)  # 1,234,567
+            thousands |= bool(with_comma) and all(re.fullmatch(_COMMA, value) for value in given)
+        else:
+            decimals |= all(re.fullmatch(_COMMA, value) for value in given)
+        points |= _has_point_decimals(given)
+    if decimals and points:
+        return None
+    if decimals or points or not thousands or delimiter != ";":
+        return "," if decimals else "."
+    return None
+
+
+def _has_point_decimals(values: Sequence[str]) -> bool:
+    """Whether numbers have a point before their decimals: not all are thousands or times of day."""
+    with_point = [value for value in values if "." in value]
+    return (
+        bool(with_point)
+        and all(re.fullmatch(_POINT, value) for value in values)
+        and not all(re.fullmatch(_POINT_THOUSANDS, value) for value in with_point)
+        and _clock_format(with_point) is None
+    )
 
 
 def _describe_written_times(
@@ -208,14 +255,19 @@ def _describe_written_times(
     DuckDB reads some of them and chooses between day and month by itself; here both are kept.
     """
     rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
-    able, short = {}, set()
+    able, short, clocks = {}, set(), {}
     for i, column in enumerate(columns):
         few = [row[i].strip() for row in rows if len(row) > i and row[i].strip()]
         if column.kind == "clock" and all(value.count(":") == 1 for value in few):
             short.add(column.name)
         if column.kind in ("text", "time", "whole") and (formats := _fitting_formats(few)):
             able[column.name] = formats
-    columns = tuple(replace(column, has_seconds=column.name not in short) for column in columns)
+        if column.kind in ("text", "whole", "real"):
+            clocks[column.name] = _clock_format(few)
+    columns = tuple(
+        replace(column, has_seconds=column.name not in short, clock_format=clocks.get(column.name))
+        for column in columns
+    )
     if not able:
         return columns
     with _open(path, text, only_text=True) as (connection, _):
@@ -237,6 +289,14 @@ def _fitting_formats(values: Sequence[str]) -> list[str]:
     return [form for form in formats if all(_fits(value, form) for value in values)]
 
 
+def _clock_format(values: Sequence[str]) -> str | None:
+    """The format of times of day that fits all of a few values; hours alone must pass 12."""
+    for form, pattern in _CLOCK_FORMATS.items():
+        if values and all(re.fullmatch(pattern, value) for value in values):
+            return form if form != "%H" or any(int(value) > 12 for value in values) else None
+    return None
+
+
 def _fits(value: str, form: str) -> bool:
     try:
         return 1970 <= datetime.strptime(value, form).replace(tzinfo=UTC).year <= 2100
@@ -251,20 +311,31 @@ def _with_formats(
     written = f"nullif(trim({_quoted(column.name)}), '')"
     fitting: list[str] = []
     ends: tuple[float | None, float | None] = (None, None)
+    whole_days = False
     for form in formats:
         parsed = f"try_strptime({written}, '{form}')"
         good = f"coalesce(year({parsed}) {_YEARS}, false)"
-        (n_bad, low, high) = connection.execute(
+        (n_bad, low, high, at_midnight) = connection.execute(
             f"SELECT count(*) FILTER (WHERE {written} IS NOT NULL AND NOT {good}), "
-            f"min({parsed}), max({parsed}) FROM given"
+            f"min({parsed}), max({parsed}), bool_and({_MIDNIGHT.format(parsed)}) FROM given"
         ).fetchone()
         if not n_bad:
-            ends = ends if fitting else (_number(low), _number(high))
+            if not fitting:
+                ends = (_number(low), _number(high))
+                whole_days = bool(at_midnight) and form not in (_DIGITS[12], _DIGITS[14])
             fitting.append(form)
     if not fitting:
         return column
     kind: ColumnKind = column.kind if column.kind == "whole" else "time"
-    return replace(column, kind=kind, time_formats=tuple(fitting), low=ends[0], high=ends[1], middle=None)
+    return replace(
+        column,
+        kind=kind,
+        time_formats=tuple(fitting),
+        low=ends[0],
+        high=ends[1],
+        middle=None,
+        whole_days=whole_days,
+    )
 
 
 def is_table(path: Path) -> bool:
@@ -280,8 +351,9 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
     ends = f"min({given}), max({given})" if kind in ("whole", "real", "time") else "NULL, NULL"
     middle = f"approx_quantile({quoted}, 0.5)" if kind in ("whole", "real") else "NULL"
     counted = "0" if kind == "other" else f"count(DISTINCT {quoted})"
-    (n_distinct, n_given, n_rows, low, high, median) = connection.execute(
-        f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle} FROM given"
+    whole_days = f"bool_and({_MIDNIGHT.format(given)})" if kind == "time" and not zoned else "false"
+    (n_distinct, n_given, n_rows, low, high, median, at_midnight) = connection.execute(
+        f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle}, {whole_days} FROM given"
     ).fetchone()
     return ColumnDescription(
         name=name,
@@ -292,6 +364,7 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         high=_number(high),
         middle=_number(median),
         zoned=zoned,
+        whole_days=bool(at_midnight),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from domains.drafted import drafted, drafted_plan, drafted_table, recognised
+from domains.locations.tiny_files import parquet
 from leakgauge import draft
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.data_loader import load_visits
@@ -158,6 +159,15 @@ def written(form, people, times, points):
         case "spanish, a date and a time of day":
             days, clocks = ([f"{time:{part}}" for time in times] for part in ("%d/%m/%Y", "%H:%M"))
             return ["usuario", "fecha", "hora", "latitud", "longitud"], [people, days, clocks, *dots], {}
+        case "a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%Y-%m-%d 00:00:00", "%H:%M"))
+            return ["user", "date", "clock", "lat", "lon"], [people, days, clocks, *dots], {}
+        case "german, a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%d.%m.%Y 00:00", "%H:%M:%S"))
+            return ["Nutzer", "Datum", "Uhrzeit", "lat", "lon"], [people, days, clocks, *dots], {}
+        case "american, a date at midnight and a time of day":
+            days, clocks = ([f"{time:{part}}" for time in times] for part in ("%m/%d/%Y 12:00 AM", "%H:%M"))
+            return ["user", "date", "time", "lat", "lon"], [people, days, clocks, *dots], {}
         case "spanish, tabs":
             return ["usuario", "fecha_hora", "latitud", "longitud"], [people, iso, *dots], {"delimiter": "\t"}
         case "italian, UTF-16":
@@ -192,6 +202,9 @@ def drafted_visits(path, folder):
         "german, Latin-1, leading zeros",
         "french, quoted, with the mark of UTF-8",
         "spanish, a date and a time of day",
+        "a date at midnight and a time of day",
+        "german, a date at midnight and a time of day",
+        "american, a date at midnight and a time of day",
         "spanish, tabs",
         "italian, UTF-16",
         "american",
@@ -223,6 +236,83 @@ def test_an_hour_is_that_of_the_time_of_day(tmp_path):
     assert data["columns"] == {"user": "user", "time": "time", "date": "date", "place": "place"}
     visits = load_visits(data, tmp_path, 0).traces.visits
     assert np.unique(visits.nonzero()[1]).size == 2
+
+
+def test_a_timestamp_of_parquet_at_midnight_is_a_date(tmp_path):
+    moment = "TIMESTAMP '2024-05-06' + to_hours(i::INT * 5)"
+    select = (
+        f"SELECT 'u' || i % 10 AS user, {{}}, 'p' || i % 3 AS place FROM (SELECT i, {moment} AS t FROM {{}})"
+    )
+    rows = "(SELECT unnest(range(120)) AS i)"
+    parquet(tmp_path, "one.parquet", select.format("t AS time", rows))
+    parquet(
+        tmp_path, "two.parquet", select.format("date_trunc('day', t)::TIMESTAMP AS date, t::TIME AS c", rows)
+    )
+    one, two = (
+        load_visits(drafted_table(tmp_path / name, "visits", tmp_path, timezone="UTC")["data"], tmp_path, 0)
+        for name in ("one.parquet", "two.parquet")
+    )
+    assert np.array_equal(one.traces.visits.toarray(), two.traces.visits.toarray())
+    hours = two.traces.visits.nonzero()[1] % two.traces.map.n_epochs % 24
+    assert np.unique(hours).size == 24
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("clock", "%I:%M %p"), ("time", "%H.%M"), ("Uhrzeit", "%H%M"), ("hour", "%-H"), ("hora", "%H:%M")],
+)
+@pytest.mark.parametrize("day", ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d"])
+def test_times_of_day_are_read_as_they_are_written(tmp_path, name, form, day):
+    times = [datetime(2024, 5, 6, tzinfo=UTC) + timedelta(minutes=127 * i) for i in range(150)]
+    rows = [f"u{i % 10},{time:{day}},{time.strftime(form)},p{i % 3}" for i, time in enumerate(times)]
+    (tmp_path / "t.csv").write_text(f"user,date,{name},place\n" + "\n".join(rows) + "\n")
+    visits = load_visits(
+        drafted_table(tmp_path / "t.csv", "visits", tmp_path, timezone="UTC")["data"], tmp_path, 0
+    )
+    found = visits.traces.visits.nonzero()[1] % visits.traces.map.n_epochs
+    hours = [int((time - times[0]).total_seconds()) // 3600 for time in times]
+    assert visits.tally.bad == 0
+    assert sorted(found.tolist()) == sorted(hours)
+
+
+def test_a_column_that_may_hold_times_of_day_is_not_left_out_silently(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"u{i % 10},2024-05-{1 + i % 28:02d},{14 + i % 8}h{i % 60:02d},p{i % 3}" for i in range(150)]
+    path.write_text("user,date,hour,place\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadInput, match=r"may hold times of day.*answer with --clock"):
+        drafted_table(path, "visits", tmp_path, timezone="UTC")
+    with pytest.raises(BadInput, match=r"--clock: column 'hour' holds no times of day as 14:05"):
+        drafted_table(path, "visits", tmp_path, timezone="UTC", clock="hour")
+    data = drafted_table(path, "visits", tmp_path, timezone="UTC", clock="none")["data"]
+    assert data["epoch"] == "1d"
+    assert load_visits(data, tmp_path, 0).tally.kept == 150
+    path.write_text(path.read_text().replace("hour", "rank"))
+    assert drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]["epoch"] == "1d"
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        "customer",
+        "customer_id",
+        "kunde",
+        "karte",
+        "client",
+        "id_cliente",
+        "paziente",
+        "tessera",
+        "Fahrgast-Nr",
+    ],
+)
+def test_a_column_that_names_people_is_taken_before_a_bare_id(tmp_path, who):
+    rows = [f"t{i // 4},{i // 4 % 30},2024-05-{1 + i % 28:02d} {i % 24:02d}:10,p{i % 3}" for i in range(480)]
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,{who},time,place\n" + "\n".join(rows) + "\n")
+    data = drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]
+    assert data["columns"]["user"] == who
+    assert load_visits(data, tmp_path, 0).traces.n_people == 30
+    path.write_text("id,card_type,time,place\n" + "\n".join(rows) + "\n")
+    assert drafted_table(path, "visits", tmp_path, timezone="UTC")["data"]["columns"]["user"] == "id"
 
 
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(tmp_path):

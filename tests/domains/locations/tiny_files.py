@@ -39,5 +39,5 @@ def loaded(folder, **table):
     """Read a file again, whatever was read before; tiny files count seconds from 1970, and users from 1."""
     data_loader._cache.clear()
     cells = "cell" in table.get("columns", {}) or str(table.get("source")).startswith("synthetic")
-    accept = {} if cells else {"accept": ["old_times", "one_hour", "user_per_row"]}
+    accept = {} if cells else {"accept": ["old_times", "one_hour", "midnight", "user_per_row"]}
     return load_visits({**accept, **table}, folder, seed=1)

@@ -1,6 +1,7 @@
 """Draft a plan for counts of people: from a file of visits, or from a table of people and cells."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,6 +23,7 @@ from leakgauge.support.plan_draft import (
     epsilon_question,
     limit_question,
     limits_text,
+    optional,
     range_text,
     read_column,
     read_whole,
@@ -35,7 +37,7 @@ _PERSON = (
     *("personne", "vehicule", "abonne", "usuario", "dispositivo", "vehiculo", "abonado", "utente", "veicolo"),
 )
 _PERSON_TOO = (
-    *("rider", "customer", "patient", "card", "participant", "sample", "individual", "id"),
+    *("rider", "customer", "patient", "card", "participant", "sample", "individual"),
     *(
         "kunde",
         "kundennummer",
@@ -59,6 +61,12 @@ _PERSON_TOO = (
     ),
     *("paziente", "identificativo"),
 )
+_PERSON_WORDS = (*_PERSON, *_PERSON_TOO)
+_PERSON_NAMES = (  # a bare "id" may be that of a row or a trip: it comes after all that name a person
+    *_PERSON_WORDS,
+    *(name for word in _PERSON_WORDS for name in (f"{word}_id", f"id_{word}", f"{word}_nr", f"{word}_no")),
+    "id",
+)
 _TIME = (
     *("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour", "ms"),
     *(
@@ -75,7 +83,10 @@ _TIME = (
     ),
     *("inicio", "marca_de_tiempo", "data", "ora", "orario", "inizio"),
 )
-_CLOCK = ("time", "clock", "uhrzeit", "zeit", "heure", "hora", "ora", "orario")
+_CLOCK = (
+    *("time", "clock", "uhrzeit", "zeit", "heure", "hora", "ora", "orario"),
+    *("hour", "hours", "hh", "hhmm", "uhr", "stunde", "std", "horaire", "horario"),
+)
 _LAT = ("lat", "latitude", "y", "breite", "breitengrad", "latitud", "latitudine")
 _LON = (
     *("lon", "lng", "long", "longitude", "x", "laenge", "lange", "laengengrad", "langengrad", "longitud"),
@@ -139,12 +150,13 @@ def _visit_columns(file: FileDescription) -> dict[str, str]:
     found: dict[str, ColumnDescription | None] = {
         "time": file.find(_TIME, ("time",))
         or next((column for column in file.columns if column.kind == "time"), None)
+        or next((column for column in file.columns if column.time_formats and _named(column, _TIME)), None)
         or file.find(_TIME, ("whole", "real", "text")),
         "lat": file.find(_LAT, ("whole", "real")),
         "lon": file.find(_LON, ("whole", "real")),
         "place": file.find(_PLACE, ("text", "whole")),
     }
-    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    user = file.find(_PERSON_NAMES, ("text", "whole"))
     found["user"] = user if user not in (found["time"], found["place"]) else None
     if found["lat"] is not None and found["lon"] is not None:
         found["place"] = None
@@ -153,19 +165,53 @@ def _visit_columns(file: FileDescription) -> dict[str, str]:
     return {key: column.name for key, column in found.items() if column is not None}
 
 
-def _clock_column(file: FileDescription, time: str) -> str | None:
-    """The column of times of day, where the one of times holds only dates."""
-    whole_days = file.column(time).kind == "time" and not _has_clock(file.column(time))
-    clock = file.find(_CLOCK, ("clock",)) or next(
-        (item for item in file.columns if item.kind == "clock"), None
+def _named(column: ColumnDescription, words: Collection[str]) -> bool:
+    return not set(words).isdisjoint(name_parts(column.name))
+
+
+def _clock_columns(file: FileDescription, answers: Answers) -> tuple[str | None, list[str]]:
+    """The column of times of day, where the one of times holds only dates; others that look like one."""
+    if not file.column(answers["time"]).whole_days:
+        return None, []
+    used = [answers.get(key) for key in ("person", "time", "lat", "lon", "place")]
+    free = [column for column in file.columns if column.name not in used]
+    clocks = [column for column in free if column.kind == "clock"]
+    named = [column for column in free if _named(column, _CLOCK)]
+    found = [column for column in clocks if column in named] or clocks
+    found = found or [column for column in named if column.clock_format is not None]
+    if found:
+        return found[0].name, []
+    timed = [column for column in free if column.kind == "time" and not column.whole_days]
+    return None, [column.name for column in (*named, *(other for other in timed if other not in named))]
+
+
+def _clock_question(file: FileDescription) -> Question:
+    """The column of times of day; asked where some column looks like one that cannot be read."""
+
+    def read(answer: str) -> str:
+        column = file.column(read_column(file)(answer))
+        if column.kind != "clock" and column.clock_format is None:
+            raise BadInput(
+                f"column {answer!r} holds no times of day as 14:05, 2:05 PM, 14.05, 1405 or hours from 0 to "
+                "23; write them so"
+            )
+        return answer
+
+    return Question(
+        key="clock",
+        text="The column of times holds dates only, and some other column may hold times of day, in a form "
+        'that is not known. Which column says at which time of day it was? "none" counts whole days; --time '
+        "names another column of times",
+        derive=lambda answers: _clock_columns(file, answers)[0],
+        read=optional(read),
+        asked=lambda answers: bool(_clock_columns(file, answers)[1]),
     )
-    return clock.name if whole_days and clock is not None else None
 
 
-def _has_clock(time: ColumnDescription) -> bool:
-    if time.time_formats:
-        return "%H" in time.time_formats[0] or "%I" in time.time_formats[0]
-    return any(end is not None and end % 86_400 for end in (time.low, time.high))
+def _default_epoch(file: FileDescription | None, answers: Answers) -> str:
+    """An hour, or a day where there are dates only."""
+    dates = file is not None and file.column(answers["time"]).whole_days and answers.get("clock") is None
+    return "1d" if dates else "1h"
 
 
 def _unnamed_points(file: FileDescription) -> bool:
@@ -212,7 +258,7 @@ def _recognise_visits(file: FileDescription) -> Recognised | None:
 
 
 def _cell_columns(file: FileDescription) -> dict[str, str]:
-    user = file.find((*_PERSON, *_PERSON_TOO), ("text", "whole"))
+    user = file.find(_PERSON_NAMES, ("text", "whole"))
     cell = file.find(_CELL, ("text", "whole")) or file.find(_PLACE, ("text", "whole"))
     value = file.find(_VALUE, ("whole",))
     found = {"user": user, "cell": cell if cell != user else None, "value": value}
@@ -339,10 +385,11 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
             read=_read_grid,
             asked=lambda _: by_points,
         ),
+        *([] if file is None else [_clock_question(file)]),
         Question(
             key="epoch",
             text='How long is the period of one count, such as "1h" or "1d"',
-            default="1h",
+            derive=lambda answers: _default_epoch(file, answers),
             read=_read_epoch,
         ),
         *_promise_questions(units, "visits of one person (in a day, if it protects a day)"),
@@ -406,7 +453,7 @@ def _draft_visits(context: DraftContext) -> DraftedPlan:
     meanings = {
         "user": ("people", "person"),
         "date": ("dates", "time"),
-        "time": ("times of day" if "date" in columns else "times", "" if "date" in columns else "time"),
+        "time": ("times of day" if "date" in columns else "times", "clock" if "date" in columns else "time"),
         "lat": ("latitude", "lat"),
         "lon": ("longitude", "lon"),
         "place": ("places", "place"),
@@ -425,7 +472,9 @@ def _chosen_columns(context: DraftContext, file: FileDescription) -> dict[str, s
     """The table `columns` of the plan."""
     time = context["time"]
     columns = {"user": context["person"], "time": time}
-    if (clock := _clock_column(file, time)) is not None:
+    if (clock := context.answers.get("clock")) is not None:
+        if not file.column(time).whole_days:
+            raise BadInput(f"--clock: column {time!r} holds times of day already; leave it out")
         columns |= {"time": clock, "date": time}
     where = ("lat", "lon") if context.answers.get("lat") is not None else ("place",)
     columns |= {key: context[key] for key in where}
@@ -476,13 +525,14 @@ def _time_format(context: DraftContext, file: FileDescription, columns: dict[str
     fitting = [
         form for form in time.time_formats if len(time.time_formats) == 1 or _order(form) == context["dates"]
     ]
-    if not fitting:
+    form = fitting[0] if fitting else None
+    if "date" not in columns:
+        return form
+    clock = file.column(columns["time"])
+    if form is None and clock.clock_format is None:
         return None
-    form = fitting[0]
-    if "date" in columns:
-        clock = file.column(columns["time"])
-        form += " %H:%M:%S" if clock.has_seconds else " %H:%M"
-    return form
+    day = re.split("[T ]", form or "%Y-%m-%d")[0]  # midnight beside the date is left out
+    return f"{day} {clock.clock_format or ('%H:%M:%S' if clock.has_seconds else '%H:%M')}"
 
 
 def _shown_format(form: str) -> str:
@@ -627,6 +677,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             keys={
                 "person": "the column of people",
                 "time": "the column of times",
+                "clock": "the column of times of day beside one of dates, or none",
                 "dates": "what comes first in a date: day-first or month-first",
                 "lat": "the column of latitudes",
                 "lon": "the column of longitudes",

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -168,6 +169,29 @@ def test_hours_read_as_seconds_from_an_origin_are_a_warning(tmp_path):
     (warning,) = load_visits(table, tmp_path, seed=1).warnings
     assert f"all {N} rows lie within 2.0 hours, from 2013-11-01T00:00" in warning
     assert load_visits({**table, "time_unit": "h"}, tmp_path, seed=1).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "write_time",
+    [
+        lambda day: f"{day:%Y-%m-%d}",
+        lambda day: f"{day:%Y-%m-%d}T00:00:00Z",
+        lambda day: f"{day.replace(tzinfo=ZoneInfo('Europe/Rome')).isoformat()}",
+        lambda day: f"{day.timestamp():.0f}",
+    ],
+    ids=["dates", "UTC", "Rome", "seconds"],
+)
+@pytest.mark.parametrize("window", [{}, {"window": ["2013-10-01", "2014-06-01"]}], ids=["all", "window"])
+def test_dates_alone_are_counted_by_day_only(tmp_path, write_time, window):
+    days = [datetime(2013, 10, 2, tzinfo=UTC) + timedelta(days=i) for i in range(N)]  # the clock changes
+    write(tmp_path, [write_time(day) for day in days], points())
+    plan = {"timezone": "Europe/Rome", **window}
+    assert "all 120 rows lie at 00:00" in (message := refused(tmp_path, **plan))
+    assert 'write epoch = "1d"' in message
+    assert load_visits({**GRID, **plan, "epoch": "1d"}, tmp_path, seed=1).tally.kept == N
+    assert load_visits({**GRID, **plan, "accept": ["midnight"]}, tmp_path, seed=1).tally.kept == N
+    write(tmp_path, [*(write_time(day) for day in days[1:]), "2013-10-05 10:00"], points())
+    assert load_visits({**GRID, **plan}, tmp_path, seed=1).tally.kept == N
 
 
 @pytest.mark.parametrize(

@@ -549,3 +549,21 @@ def test_window_accepts_toml_dates(tmp_path):
     written(tmp_path, "visits.csv", *VISITS)
     found = loaded(tmp_path, source="visits.csv", window=[date(2013, 11, 1), date(2013, 11, 2)], **SQUARE)
     assert spelled(found) == BY_HAND
+
+
+@pytest.mark.parametrize("form", [{}, {"time_format": "%Y-%m-%d %H:%M"}])
+def test_a_date_with_a_time_beside_a_time_of_day_is_a_bad_row(tmp_path, form):
+    rows = ["a,2024-05-06 00:00:00,14:05,p", "b,2024-05-06,15:05,p", "c,2024-05-06T00:00,16:05,p"]
+    columns = {"user": "user", "date": "day", "time": "clock", "place": "place"}
+    written(tmp_path, "v.csv", "user,day,clock,place", *rows)
+    assert spelled(loaded(tmp_path, source="v.csv", columns=columns, **form)) == {
+        "a": [(0, 14)],
+        "b": [(0, 15)],
+        "c": [(0, 16)],
+    }
+    written(
+        tmp_path, "v.csv", "user,day,clock,place", *rows, "d,2024-05-06 09:00:00,17:05,p", "e,2024-05-06,,p"
+    )
+    both = r"line 5 \(its date has a time of day other than midnight; .*line 6 \(time missing"
+    with pytest.raises(BadInput, match=both):
+        loaded(tmp_path, source="v.csv", columns=columns, **form)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files import duckdb_reader, geojson_reader
+from leakgauge.domains.locations.data.visit_files.visit_parser import TWO_TIMES
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
 from leakgauge.support.frame_source import FrameSource, find_frame
 from leakgauge.support.required_columns import require_columns
@@ -20,6 +21,8 @@ FORMAT_SUFFIXES = {
 
 ZONES = {PublishedFormat.CABSPOTTING: "America/Los_Angeles", PublishedFormat.MILANO: "Europe/Rome"}
 TIME_FORMATS = {PublishedFormat.FOURSQUARE: "%a %b %d %H:%M:%S %z %Y"}
+
+_MIDNIGHT = r"[T ]+(0?0:00(:00([.,]0+)?)?|12:00(:00)? *[Aa][Mm])$"  # at the end of a date
 
 _FOURSQUARE_DIALECT = duckdb_reader.CsvDialect(
     ("user", "venue", "category", "category_name", "lat", "lon", "minutes", "time"),
@@ -257,11 +260,16 @@ def _require_properties(
 def _parts(
     columns: LocationsColumnsTable, find: Callable[[str], duckdb_reader.SqlField]
 ) -> dict[str, duckdb_reader.SqlField]:
-    """The fields of a visit; a date and a time of day in two columns are joined."""
+    """The fields of a visit; a date and a time of day in two columns are joined.
+
+    A date may be written with midnight. One with another time of day is a bad row: there are two times then.
+    """
     parts = {part: find(name) for part, name in vars(columns).items() if name is not None}
     if (date := parts.pop("date", None)) is not None:
-        texts = (f"trim(CAST({field.sql} AS VARCHAR))" for field in (date, parts["time"]))
-        parts["time"] = duckdb_reader.SqlField(f"({' || chr(32) || '.join(texts)})")
+        day, clock = (f"trim(CAST({field.sql} AS VARCHAR))" for field in (date, parts["time"]))
+        day = f"regexp_replace({day}, {duckdb_reader.sql_string(_MIDNIGHT)}, '')"
+        two_times = f"CASE WHEN contains({day}, ':') THEN {duckdb_reader.sql_string(TWO_TIMES)} ELSE '' END"
+        parts["time"] = duckdb_reader.SqlField(f"({two_times} || {day} || chr(32) || nullif({clock}, ''))")
     return parts
 
 

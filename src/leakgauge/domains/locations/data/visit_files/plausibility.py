@@ -54,6 +54,8 @@ class RowFacts:
     unit: float = 1.0  # numbers of so many seconds
     origin: float = 0.0  # that count from here
     window: tuple[int, int] | None = None
+    n_midnight: int = 0  # rows at 00:00, on the wall clock or in UTC
+    epoch: int = DAY  # seconds
     n_at_zero: int = 0
     middle: tuple[float, float] | None = None
     box: tuple[float, float, float, float] | None = None
@@ -85,7 +87,7 @@ class Check(Generic[Facts]):
 
 
 def row_fact_columns(now: float, *, points: bool, percentiles: bool) -> dict[str, str]:
-    """The aggregates of rows (t, counted, lat, lon) that facts are made of, by name, in SQL."""
+    """The aggregates of rows (t, instant, counted, lat, lon) that facts are made of, by name, in SQL."""
     likely = f"FILTER (WHERE t BETWEEN {EARLIEST_LIKELY} AND {now!r})"
     columns = {
         "n_rows": "count(*)",
@@ -94,6 +96,9 @@ def row_fact_columns(now: float, *, points: bool, percentiles: bool) -> dict[str
         "last": "max(t)",
         "n_early": f"count(*) FILTER (WHERE t < {EARLIEST_LIKELY})",
         "n_future": f"count(*) FILTER (WHERE t > {now!r})",
+        "n_midnight": f"count(*) FILTER (WHERE t % {DAY} = 0)",
+        "n_quarter": "count(*) FILTER (WHERE t % 900 = 0)",  # others are at midnight in no zone
+        "n_utc_midnight": f"count(*) FILTER (WHERE instant % {DAY} = 0)",
         "likely_first": f"min(t) {likely}",
         "likely_last": f"max(t) {likely}",
     }
@@ -123,6 +128,7 @@ def row_facts(found: Mapping[str, Any], now: float) -> RowFacts | None:
         likely=None if likely[0] is None else likely,
         now=now,
         counted=found["n_counted"] > 0,
+        n_midnight=max(found["n_midnight"], found["n_utc_midnight"]),
         n_at_zero=found.get("n_at_zero") or 0,
         middle=(found["lat"], found["lon"]) if has_middle else None,
         spread=None if None in ends else (tuple(ends[0]), tuple(ends[1])),  # type: ignore[arg-type]
@@ -255,6 +261,16 @@ def _unit_line(facts: RowFacts) -> str:
     )
 
 
+def _midnight(facts: RowFacts) -> str | None:
+    if facts.n_rows < FEW_ROWS or facts.epoch >= DAY or facts.n_midnight < facts.n_rows:
+        return None
+    return (
+        f"all {facts.n_rows:,} rows lie at 00:00, as dates without a time of day do, and epochs are shorter "
+        'than a day; write epoch = "1d", the right column of times (columns.time), or columns.date for the '
+        "dates and columns.time for the times of day"
+    )
+
+
 def _all_within(facts: RowFacts, seconds: int) -> bool:
     """Whether all times are this close to one another, and the plan does not ask for so short a window."""
     stated = facts.window is not None and facts.window[1] - facts.window[0] <= seconds
@@ -356,6 +372,7 @@ ROW_CHECKS: tuple[Check[RowFacts], ...] = (
     Check("future_times", _future_times),
     Check("one_hour", _one_hour),
     Check("one_day", _one_day, refuses=False),
+    Check("midnight", _midnight),
     Check("swapped_coordinates", _swapped_coordinates),
     Check("zero_coordinates", _zero_coordinates),
     Check("distant_points", _distant_points),

@@ -28,6 +28,7 @@ NULL_DOUBLE = "NULL::DOUBLE"
 _KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
     WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
     WHEN regexp_matches(substr(lg_text, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
+TWO_TIMES = "two times of day: "  # before a date that has a time beside that of another column; no time
 MAX_BAD_ROWS_NAMED = 5  # in a message
 ROWS_CHECKED = 1_000_000  # of files that are not read twice
 
@@ -197,9 +198,10 @@ class VisitParser:
         columns = ", ".join(f"{sql} AS {name}" for name, sql in {**more, **parts}.items())
         return f"SELECT {columns} FROM {with_time_text(rows.time, relation)}"
 
-    def _counted_times(self) -> dict[str, str]:
-        """A column that says which times are numbers."""
-        return {"counted": counts_time_sql(self.rows.time, self.timing)}
+    def _checked_times(self) -> dict[str, str]:
+        """Columns for checks: which times are numbers, and the instants of those that have one."""
+        instant, _ = times_sql(self.rows.time, self.timing, self.where)
+        return {"counted": counts_time_sql(self.rows.time, self.timing), "instant": instant}
 
     def timed(self, relation: str, offsets: epochs.UtcOffsets, more: Mapping[str, str]) -> str:
         """The same with all times on the wall clock."""
@@ -223,7 +225,7 @@ class VisitParser:
         now = plausibility.latest_likely()
         has_points = self.rows.lat is not None
         facts = plausibility.row_fact_columns(now, points=has_points, percentiles=cut == 0.0)
-        selected = self.select(self.rows.relation, self._counted_times())
+        selected = self.select(self.rows.relation, self._checked_times())
         rows = f"SELECT *, coalesce(wall, utc) AS t FROM ({selected})"
         row = connection.execute(
             f"SELECT {', '.join((*wanted, *facts.values()))} FROM ({rows}) WHERE {' AND '.join(good)}"
@@ -232,7 +234,19 @@ class VisitParser:
             return DataExtent((0.0, 0.0), [(0.0, 0.0)], (-90.0, -180.0, 90.0, 180.0))
         offsets, walls = self._walls(*row[:4])
         found = dict(zip(facts, row[len(wanted) :], strict=True))
+        if row[0] is not None and found["n_quarter"] == found["n_rows"]:
+            found["n_midnight"] = self._n_midnight(connection, offsets, good)
         return DataExtent(walls, offsets, _box(row[4 : len(wanted)]), plausibility.row_facts(found, now))
+
+    def _n_midnight(
+        self, connection: duckdb_reader.Connection, offsets: epochs.UtcOffsets, good: Sequence[str]
+    ) -> int:
+        """How many rows lie at 00:00 on the wall clock of the zone."""
+        rows = f"SELECT *, wall AS utc FROM ({self.timed(self.rows.relation, offsets, {})})"
+        ((n,),) = connection.execute(
+            f"SELECT count(*) FROM ({rows}) WHERE wall % {epochs.DAY} = 0 AND {' AND '.join(good)}"
+        ).fetchall()
+        return int(n)
 
     def first_rows(
         self, connection: duckdb_reader.Connection, offsets: epochs.UtcOffsets, inside: Sequence[str]
@@ -241,7 +255,7 @@ class VisitParser:
         now = plausibility.latest_likely()
         facts = plausibility.row_fact_columns(now, points=self.rows.lat is not None, percentiles=False)
         first = f"(SELECT * FROM {self.rows.relation} LIMIT {ROWS_CHECKED})"
-        rows = f"SELECT *, wall AS t FROM ({self.timed(first, offsets, self._counted_times())})"
+        rows = f"SELECT *, wall AS t FROM ({self.timed(first, offsets, self._checked_times())})"
         good = ["user_id IS NOT NULL", valid_time_sql("t"), *inside]
         row = connection.execute(
             f"SELECT {', '.join(facts.values())} FROM ({rows}) WHERE {' AND '.join(good)}"
@@ -418,6 +432,8 @@ def _faults(status: RowStatus, texts: dict[str, str | None], scale: float) -> st
     """What is wrong with the values, without any value: they are personal data."""
     match status:
         case RowStatus.NO_TIME:
+            if (texts.get("time") or "").startswith(TWO_TIMES):
+                return "its date has a time of day other than midnight; leave out columns.date if that counts"
             return f"time {_fault(texts.get('time'), 'not a time', 'outside 1900 to 2200')}"
         case RowStatus.NO_PLACE:
             return f"place {_fault(texts.get('place'), 'unknown', 'unknown')}"

@@ -63,6 +63,7 @@ from leakgauge.domains.locations.plan_tables import LocationsDataTable, Publishe
 
 WHERE = "data.source"
 VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
+DATED_VERSION = "visits 2"  # where dates have a column of their own
 _DATE_LENGTH = len("2013-11-01")
 LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
 
@@ -149,6 +150,7 @@ def _check_rows(
         unit=UNIT_SECONDS[table.time_unit],
         origin=0.0 if table.origin is None else to_wall_seconds(table.origin, None, "data.origin"),
         window=window,
+        epoch=parse_epoch_length(table.epoch),
         box=box,
         fitted=box is not None,
         home=None if zone is None else zone_position(zone),
@@ -289,12 +291,13 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
         few = trace_matrix.rows_of_others(connection)
     outside = tally.outside_map + tally.kept - int(kept)
     clock = row_filter.clock
+    version = VERSION if table.columns.date is None else DATED_VERSION
     facts = TraceFacts(traces=traces, n_rows=int(kept) - few, seconds=clock.n_epochs * clock.length)
     warnings += refuse_implausible(TRACE_CHECKS, facts, table.accept, Path(table.source).name)
     return VisitData(
         traces=traces,
         tally=replace(tally, kept=int(kept) - few, outside_map=outside, few_visits=few),
-        digest=digest_source(table.source, (*files, *known), VERSION, _table_without_paths(table)),
+        digest=digest_source(table.source, (*files, *known), version, _table_without_paths(table)),
         places=places,
         first=format_wall_time(clock.first),
         epoch_seconds=clock.length,
