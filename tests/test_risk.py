@@ -405,6 +405,11 @@ def test_the_optimum_of_a_refuted_distribution_clears_nobody():
     assert measured.rounds_needed is None
     unknown = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), refuted="it")
     assert unknown.status is RiskStatus.WITHIN  # no distribution is stated, so no attacker rests on one
+    stated = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), refuted="it", noise_is_stated=True)
+    assert (stated.status, stated.high < LIMIT) == (RiskStatus.UNDECIDED, True)  # as of a service
+    assert stated.reason.endswith("take the noise to be as stated; it")
+    kept = risk(answers(0.5, 2000, 1, np.random.default_rng(7)), noise_is_stated=True)
+    assert kept.status is RiskStatus.WITHIN  # nothing speaks against it
     assert risk(answers(0.9, 400, 1, np.random.default_rng(7)), **refuted).reason is None  # over: no need
     high = risk(answers(0.55, 40, 1, np.random.default_rng(7)), optimum={"accuracy": 0.7}, refuted="it")
     assert "clears nobody" not in high.reason  # it would not have cleared anybody anyway

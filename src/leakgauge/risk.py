@@ -114,6 +114,8 @@ class RiskContext:
         optimum: What the best possible attacker reaches, by metric, where the noise distribution is known.
         refuted: Why the stated noise distribution does not hold, so that its optimum clears nobody: what this
             audit found. None where nothing speaks against it.
+        noise_is_stated: Whether a noise distribution is stated, on which attackers rest, also where its
+            optimum is not relied on: that of a service, or of knowledge that failed its positive control.
         looked: Why bounds for a fixed number of rounds do not hold, such as rounds added after a look at the
             result; then those are used that may be read at any time, where a metric has them.
         block: After how many rounds at a time such bounds are read.
@@ -126,6 +128,7 @@ class RiskContext:
     sweep_points: int = 1
     optimum: Mapping[str, float] | None = None
     refuted: str | None = None
+    noise_is_stated: bool = False
     looked: str | None = None
     block: int = 100
     overfitted: bool = False
@@ -202,12 +205,14 @@ def assess_risk(
 
     ``estimates`` are those of its verdict; ``counted`` says whether the limits are about it. Where the exact
     optimum is below every limit no rounds are needed, and the answer is about any such attacker, unless the
-    noise distribution it rests on was refuted. Then nobody is within: the attackers tried rest on it too.
+    noise distribution it rests on was refuted. Then nobody is within: the attackers tried rest on it too,
+    unless no distribution was stated at all.
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
-    if context.refuted and context.optimum is not None and risk.status is not RiskStatus.OVER:
+    stated = context.noise_is_stated or context.optimum is not None
+    if context.refuted and stated and risk.status is not RiskStatus.OVER:
         said = risk.reason or "the attackers tried stay below the limit, but take the noise to be as stated"
         cleared = _exact_check(limits, context.optimum) is not None
         reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"

@@ -7,7 +7,13 @@ from scipy.stats import binom
 from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
-from leakgauge.referee.equal_noise import equal_noise, grid_step, largest_chance, off_extremes
+from leakgauge.referee.equal_noise import (
+    equal_noise,
+    grid_step,
+    largest_chance,
+    off_extremes,
+    p_value_of_sessions,
+)
 
 NOISES = {
     "laplace": Laplace(epsilon=0.5),
@@ -49,6 +55,23 @@ def test_rounded_answers_are_equal_by_chance():
     rng, law = np.random.default_rng(6), NOISES["laplace"]
     first, second = np.round(law.draw((2, 100), rng))
     assert equal_noise(first, second, law, first).p_value > 0.01
+
+
+@pytest.mark.parametrize("repeated", [1, 3, 30])
+def test_sessions_that_repeat_answers_are_accused_at_most_at_the_nominal_rate(repeated):
+    rng, n, error = np.random.default_rng(11), 2000, 0.05
+    hits = np.repeat(rng.random((n, 60, 30 // repeated)) < 0.2, repeated, axis=2)
+    accused = sum(p_value_of_sessions(shares, 0.2) <= error for shares in hits.mean(axis=2))
+    assert accused <= binom.ppf(0.9999, n, error)
+
+
+def test_sessions_with_more_than_their_share_are_found():
+    shares = (np.random.default_rng(12).random((100, 30)) < 0.3).mean(axis=1)
+    assert p_value_of_sessions(shares, 0.2) < 1e-8
+    once = np.zeros(1000)
+    once[:2] = 0.1
+    assert p_value_of_sessions(once, 1e-9) < 1e-8  # real numbers are never equal by chance
+    assert p_value_of_sessions(np.zeros(0), 0.2) == p_value_of_sessions(once, 1.0) == 1.0
 
 
 def test_missing_pairs_do_not_count():

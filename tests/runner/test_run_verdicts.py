@@ -93,7 +93,7 @@ def test_verdicts_of_a_later_schema_are_left_alone(plan, tmp_path):
     assert '"schema": 3' in (tmp_path / "out" / "verdicts.json").read_text()
 
 
-def two_attackers(folder):
+def two_attackers(folder, limit=0.6):
     """Run a count whose noise keeps anybody below 60 %, with two attackers who know the same."""
     attacks = [{"name": "one_threshold", "label": "weak"}, {"name": "likelihood", "label": "strong"}]
     audit = {
@@ -104,7 +104,7 @@ def two_attackers(folder):
         "attacks": attacks,
         "challenger": {"pair": [[0], [1]]},
     }
-    return run_plan(plan_of({"audit": [audit], "limits": {"accuracy": 0.6}}), folder)
+    return run_plan(plan_of({"audit": [audit], "limits": {"accuracy": limit}}), folder)
 
 
 @pytest.mark.parametrize(("failed", "exact"), [(["weak"], True), (["weak", "strong"], False)])
@@ -149,6 +149,31 @@ def test_a_refuted_noise_distribution_clears_nobody_of_the_audit(shown, why, tmp
         assert "clears nobody: " + why in found.risk.reason
     assert judged.summary.risk.status == "undecided"
     assert judged.summary.exit_code == (1 if "finding" in shown else 3)
+
+
+@pytest.mark.parametrize("noise", ["of a service", "none is stated"])
+def test_measured_numbers_clear_nobody_where_the_noise_is_refuted_unless_none_was_stated(
+    noise, tmp_path, monkeypatch
+):
+    two_attackers(tmp_path / "run", limit=0.9)
+    content = manifest.load(tmp_path / "run")
+    metadata = content["facts"]["count"]
+    metadata["noise_is_stated"] = noise == "of a service"
+    if noise == "none is stated":
+        metadata["guarantee"]["curve"] = None
+    manifest.update(content, tmp_path / "run")
+    judge = run_verdicts.verdict.judge_trials
+    before = run_verdicts.judge_folder(tmp_path / "run")
+    assert {(found.risk.status, found.risk.scope) for found in before} == {("within", ATTACKERS_TRIED)}
+
+    def violated(trials, **rest):
+        return replace(judge(trials, **rest), finding=Finding.VIOLATED)
+
+    monkeypatch.setattr(run_verdicts.verdict, "judge_trials", violated)
+    after = run_verdicts.judge_folder(tmp_path / "run")
+    assert all(found.risk.high < 0.9 for found in after)
+    status = "within" if noise == "none is stated" else "undecided"
+    assert {found.risk.status for found in after} == {status}
 
 
 def test_an_attacker_over_the_limit_refutes_the_noise_distribution_for_others(tmp_path, monkeypatch):

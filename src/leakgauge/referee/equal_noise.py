@@ -12,6 +12,7 @@ _FEW = 64  # answers that tell most steps to be wrong
 _CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
 _DECIMALS = 10
 _ROUND = 1e-6  # from a whole number of thousandths
+_STAKES = (0.9, 0.8, 0.7, 0.6, *2.0 ** -np.arange(1.0, 16.0))  # shares of what a session may cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,22 @@ def equal_noise(
         n_pairs=n_pairs,
         p_value=float(binom.sf(n_equal - 1, n_pairs, chance)) if n_pairs else 1.0,
     )
+
+
+def p_value_of_sessions(shares: Reals, chance: float) -> float:
+    """The chance of such large shares in independent sessions, whatever depends on what within a session.
+
+    In each session a share of ``chance`` at most is expected. Who bets on more in one session after another,
+    at fair odds, multiplies the stake by 1 / p with a chance of at most p (Ville 1939); the stake is divided
+    over several bets. Answers that a session repeats are so no more evidence than one.
+    """
+    shares = shares[np.isfinite(shares)]
+    if not 0 < chance < 1:
+        return 1.0
+    stakes = np.array(_STAKES)[:, None]
+    gains = np.log1p(stakes * (shares / chance - 1)).sum(axis=1)
+    best = float(gains.max())
+    return min(1.0, float(np.exp(-best) / np.exp(gains - best).mean()))
 
 
 def largest_chance(noise: StatedNoise, step: float) -> float:

@@ -20,7 +20,8 @@ def risk_context(
     refuted: str | None = None,
 ) -> RiskContext:
     """How the error of comparisons with limits is divided over the run, and which bounds hold in it."""
-    limits, looked = run.plan.limits, None
+    limits, looked, metadata = run.plan.limits, None, run.metadata[audit.name]
+    exact = metadata.guarantee is not None and metadata.guarantee.curve is not None
     if audit.stop is Stop.DECIDED:
         looked = "the audit may stop early, and intervals hold for a fixed number of rounds"
     elif first := changed_rounds(audit, run):
@@ -39,7 +40,8 @@ def risk_context(
         sweep_points=sweep_size(audit, run.plan),
         optimum=optimum,
         refuted=refuted,
+        noise_is_stated=metadata.noise_is_stated or exact,
         looked=looked,
         block=audit.block,
-        overfitted=contender.knowledge in run.metadata[audit.name].overfitted_knowledge,
+        overfitted=contender.knowledge in metadata.overfitted_knowledge,
     )

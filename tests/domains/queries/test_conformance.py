@@ -146,11 +146,12 @@ def with_other_truths(parts):
     return [{**part, "answers": part["answers"] + more, "truths": part["truths"] + more} for part in parts]
 
 
+@pytest.mark.parametrize("share", [0.1, 0.2])
 @pytest.mark.parametrize("mechanism", ["laplace", "geometric"])
-def test_some_answers_without_noise_are_named(mechanism):
+def test_some_answers_without_noise_are_named(mechanism, share):
     """They are equal to one another, but not because sessions share their noise."""
     rng = np.random.default_rng(2)
-    parts = with_noise(transcripts(mechanism), lambda noise, *_: noise * (rng.random(noise.shape) < 0.8))
+    parts = with_noise(transcripts(mechanism), lambda noise, *_: noise * (rng.random(noise.shape) >= share))
     found = compared(parts, mechanism)
     (said,) = found.certain
     assert "answers are exactly the true ones, without any noise" in said
@@ -287,6 +288,33 @@ def test_a_session_that_repeats_its_first_answer_is_no_violation():
     found = compared([{**part, "answers": part["answers"][:, :1] + 0 * part["answers"]} for part in parts])
     assert "repeats one answer whatever it is asked" in found.unanswered
     assert found.certain == found.departures == ()
+
+
+@pytest.mark.parametrize("n_pairs", [0, 30])
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 3.0])
+def test_a_session_that_repeats_its_first_answer_has_no_exact_answers_by_chance(
+    epsilon, n_pairs, monkeypatch
+):
+    """Whole-number noise adds nothing to the first answer of many sessions, which give it 30 times."""
+    monkeypatch.setitem(MECHANISMS, f"geometric {epsilon}", {"name": "geometric", "epsilon": epsilon})
+    made = transcripts(f"geometric {epsilon}", "none", rounds=120, block=30, queries=30)
+    noise = adversary(f"geometric {epsilon}", "none", 30)[0].rules.noise
+
+    def first_answers(truths, rng):
+        return noise.sample(truths[:, :1], rng) + 0 * truths
+
+    for seed in range(7000, 7020):
+        rng = np.random.default_rng(seed)
+        parts = [{**part, "answers": first_answers(part["truths"], rng)} for part in made]
+        for part in parts:
+            members = np.arange(n_pairs) % 2 == 1
+            truths = np.column_stack([20.0 + members, np.full(n_pairs, 20.0)])
+            answers = first_answers(truths, rng)
+            part.update({"pair_members": members, "pair_truths": truths, "pair_answers": answers})
+        found = compared(parts, f"geometric {epsilon}", "none")
+        assert (found.certain, decide_conformance(found, 0.001).violations) == ((), ())
+        if n_pairs:
+            assert "repeats one answer whatever it is asked" in found.unanswered
 
 
 @pytest.mark.parametrize(("world", "words"), [(1, "as if the target was in the"), (0, "was not in the")])

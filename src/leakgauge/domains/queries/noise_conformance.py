@@ -3,8 +3,10 @@
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.answer_table import AnswerTable
@@ -18,7 +20,10 @@ from leakgauge.referee.equal_noise import (
     EqualNoise,
     are_no_clamps,
     equal_noise,
+    grid_step,
+    largest_chance,
     off_extremes,
+    p_value_of_sessions,
     unexplained_step,
 )
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
@@ -33,6 +38,7 @@ _CLEAR = 3.0  # standard errors from which on residuals are clearly not about ze
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 _MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
 _UNLIKE = 0.05  # of a test whether pairs are equal as often with the target as without it
+_RARE = 1e-6  # of a test whether answers are equal in sessions more often than between them
 REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
 EQUAL_ANSWERS = (
     "different questions of one session got exactly the same answer, where their true answers are equal"
@@ -161,11 +167,7 @@ class NoiseComparison:
     @property
     def _p_unlike(self) -> float:
         """The chance that equal pairs are so many of those without the target, if it makes no difference."""
-        from scipy.stats import hypergeom
-
-        absent, present = self._absent_pairs, self._present_pairs
-        n, n_equal = absent.n_pairs + present.n_pairs, absent.n_equal + present.n_equal
-        return float(hypergeom.sf(absent.n_equal - 1, n, n_equal, absent.n_pairs))
+        return _p_more_equal(self._absent_pairs, self._present_pairs)
 
     @cached_property
     def _absent_pairs(self) -> EqualNoise:
@@ -200,7 +202,32 @@ class NoiseComparison:
         """Whether different questions of one session with equal true answers got the same answer."""
         if self._without_noise:
             return False
-        return self._one_answer or self._between_questions("same").p_value < CERTAIN
+        return (
+            self._one_answer
+            or self._between_questions("same").p_value < CERTAIN
+            or self._equal_in_sessions_only
+        )
+
+    @property
+    def _equal_in_sessions_only(self) -> bool:
+        """Whether answers are equal within sessions far more often than in different sessions.
+
+        Little whole-number noise makes equal answers so probable that the stated noise alone tells nothing.
+        Whatever the noise is, also clamped or rounded, without repeats a question is answered like another
+        one of its session, with the same true answer, as often as in another session with that true answer.
+        """
+        n = self._residuals.shape[1] // 2 * 2
+        pairs, truths = (rows[:, :n].reshape(-1, 2) for rows in (self._residuals, self.answers.truths))
+        asked = self.answers.questions[:, :n].reshape(-1, 2)[:, 0]
+        same = np.isfinite(pairs).all(axis=1) & (truths[:, 0] == truths[:, 1])
+        (first, second), truth, asked = pairs[same].T, truths[same, 0], asked[same]
+        truth_of = np.unique(truth, return_inverse=True)[1].astype(np.uint64)
+        one, other = _neighbours(np.unique([asked, truth_of], axis=1, return_inverse=True)[1].ravel())
+        within, between = (
+            equal_noise(first[one], rest, self._noise, self.answers.answers)
+            for rest in (second[one], first[other])
+        )
+        return self._mostly_equal(within) and _p_more_equal(within, between) < _RARE
 
     @cached_property
     def _one_answer(self) -> bool:
@@ -354,10 +381,18 @@ class NoiseComparison:
 
     @cached_property
     def _exact(self) -> EqualNoise:
-        """Answers that are the true ones."""
-        residuals = self._off_extremes
+        """Answers that are the true ones: too many for independent noise, and for any repeats in a session.
+
+        A session that repeats an answer, to which whole-number noise added nothing, gives it many times.
+        """
+        residuals, seen = self._off_extremes, np.isfinite(self._residuals)
         kept = self._share_of_all(residuals)
-        return equal_noise(residuals, np.zeros_like(residuals), self._noise, self.answers.answers, kept)
+        exact = equal_noise(residuals, np.zeros_like(residuals), self._noise, self.answers.answers, kept)
+        asked = seen.any(axis=1)
+        n_exact = (self._is_exact & np.isfinite(residuals))[asked].sum(axis=1)
+        step = max(grid_step(self.answers.answers, self._scale), 4 * _EXACT * self._scale)
+        p_value = p_value_of_sessions(n_exact / seen[asked].sum(axis=1), largest_chance(self._noise, step))
+        return replace(exact, p_value=max(exact.p_value, p_value))
 
     @cached_property
     def _has_exact(self) -> bool:
@@ -411,17 +446,13 @@ class NoiseComparison:
 
     @cached_property
     def _session_pairs(self) -> tuple[Reals, Reals, Reals, Reals]:
-        """Residuals and true answers of the same question in pairs of sessions, each in one pair at most."""
-        seen = np.argwhere(np.isfinite(self._comparable))
+        """Residuals and true answers of the same question in pairs of sessions, each in one pair at most.
+
+        What a session repeats counts once there, too.
+        """
+        seen = np.argwhere(np.isfinite(self._comparable) & self.distinct.independent)
         questions = self.answers.questions[seen[:, 0], seen[:, 1]]
-        order = np.argsort(questions, kind="stable")  # rounds stay in their order
-        seen, questions = seen[order], questions[order]
-        new = np.ones(questions.size, dtype=bool)
-        new[1:] = questions[1:] != questions[:-1]
-        position = np.arange(questions.size)
-        position -= np.maximum.accumulate(np.where(new, position, 0))  # within its question
-        first = np.flatnonzero((position[:-1] % 2 == 0) & ~new[1:])
-        pairs = seen[first], seen[first + 1]
+        pairs = [seen[places] for places in _neighbours(questions)]
         residuals = [self._comparable[pair[:, 0], pair[:, 1]] for pair in pairs]
         truths = [self.answers.truths[pair[:, 0], pair[:, 1]] for pair in pairs]
         return residuals[0], residuals[1], truths[0], truths[1]
@@ -437,3 +468,27 @@ class NoiseComparison:
             first, second = first + true_first, second + true_second
         rows = ~differ if which == "same" else differ
         return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
+
+
+def _p_more_equal(some: EqualNoise, others: EqualNoise) -> float:
+    """The chance that so many of the equal pairs are among some, if they are as probable there (Fisher)."""
+    from scipy.stats import hypergeom
+
+    n, n_equal = some.n_pairs + others.n_pairs, some.n_equal + others.n_equal
+    return float(hypergeom.sf(some.n_equal - 1, n, n_equal, some.n_pairs))
+
+
+def _neighbours(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The places of two equal keys after each other, each in one pair at most.
+
+    >>> [places.tolist() for places in _neighbours(np.array([7, 8, 7, 7, 8, 7, 7]))]
+    [[0, 3, 1], [2, 5, 4]]
+    """
+    order = np.argsort(keys, kind="stable")  # rounds stay in their order
+    keys = keys[order]
+    new = np.ones(keys.size, dtype=bool)
+    new[1:] = keys[1:] != keys[:-1]
+    position = np.arange(keys.size)
+    position -= np.maximum.accumulate(np.where(new, position, 0))  # among its equals
+    first = np.flatnonzero((position[:-1] % 2 == 0) & ~new[1:])
+    return order[first], order[first + 1]
