@@ -146,6 +146,38 @@ def noisy_update(noise):
     return make
 
 
+PROTECTED = """
+import torch
+
+
+def protected(sent, trained):
+    update = {name: torch.nan_to_num(trained[name] - sent[name]) for name in sent}
+    norm = sum(float((part.double() ** 2).sum()) for part in update.values()) ** 0.5
+    share = min(1.0, BOUND / max(norm, 1e-30))
+    return {k: sent[k] + share * part + NOISE * torch.randn(part.shape) for k, part in update.items()}
+
+
+app = ClientApp()
+"""
+
+
+def clipped_noisy_update(bound, noise):
+    """A client whose whole update has at most this norm before noise is added, whatever it is sent."""
+    function = PROTECTED.replace("BOUND", str(bound)).replace("NOISE", str(noise))
+    sent = 'msg.content["arrays"].to_torch_state_dict()'
+
+    def make(folder):
+        return copy_app(
+            folder,
+            client=[
+                ("\napp = ClientApp()\n", function),
+                ("(net.state_dict())", f"(protected({sent}, net.state_dict()))"),
+            ],
+        ), {}
+
+    return make
+
+
 LEGACY_CLIENT = """
 from flwr.client import NumPyClient
 from flwr.clientapp import ClientApp
