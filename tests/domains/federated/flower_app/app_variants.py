@@ -123,6 +123,13 @@ def opacus_poisson(folder):
     return project, config
 
 
+def opacus_replacement(folder):
+    project, config = opacus(0.5)(folder)
+    sampler = "sampler=torch.utils.data.RandomSampler(parts[0], replacement=True))"
+    _replace(project / PACKAGE / "task.py", [("shuffle=True)", sampler)])
+    return project, config
+
+
 def opacus_in_parts(folder):
     project, config = opacus(0.5)(folder)
     whole = '    loss = train_fn(net, trainloader, run["local-epochs"], optimizer)\n'
@@ -395,6 +402,7 @@ VARIANTS = {
     "opacus 2": opacus(2.0),
     "opacus poisson": opacus_poisson,
     "opacus in parts": opacus_in_parts,
+    "opacus replacement": opacus_replacement,
     "legacy": legacy,
     "batch norm": batch_norm,
     "dropout": dropout,
