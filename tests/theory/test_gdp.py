@@ -34,10 +34,19 @@ def delta_with_many_digits(mu: float, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("mu", [1e-6, 0.01, 0.5, 1.0, 5.0, 30.0])
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("share", [-0.4, -0.1, 0.0, 0.1, 1.0, 3.0, 6.0])
 def test_delta_matches_high_precision(mu, share):
-    epsilon = mu * mu / 2 + share * mu
+    epsilon = max(mu * mu / 2 + share * mu, 0.0)
     assert gdp.delta_at(mu, epsilon) == pytest.approx(delta_with_many_digits(mu, epsilon), rel=2e-8)
+
+
+@pytest.mark.parametrize("number", [float, np.float64])
+def test_delta_of_nearly_no_noise_does_not_overflow(number):
+    """Shifts so large that e^epsilon Phi(-far) is a difference of huge exponents: it is at most 1 / far."""
+    mu, epsilon = number(30370004999.760498), number(4.611686014559706e20)
+    assert gdp.delta_at(mu, epsilon) == pytest.approx(norm.cdf(mu / 2 - epsilon / mu), abs=1e-9)
+    assert gdp.delta_at(number(1e200), number(1e300)) == 1
+    assert gdp.epsilon_at(mu, 1e-5) == pytest.approx(mu * mu / 2, rel=1e-8)
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.5, 0.2), (1.0, 1.0), (3.0, 2.0)])

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri
+from scipy.special import erfcx, ndtr, ndtri
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -32,11 +32,14 @@ def delta_at(mu: float, epsilon: float) -> float:
         return 0.0
     if mu == np.inf:
         return 1.0
+    mu, epsilon = float(mu), float(epsilon)
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    density = np.exp(-near * near / 2)
     if near < 0:
-        return float(ndtr(-near) - np.exp(epsilon + log_ndtr(-far)))
+        # epsilon - far^2 / 2 is -near^2 / 2: e^epsilon Phi(-far) without the difference of huge numbers
+        return float(ndtr(-near) - density * erfcx(far / np.sqrt(2)) / 2)
     # e^epsilon times the normal density at far is the density at near: no cancellation, no overflow.
-    return float(np.exp(-(near**2) / 2) * (erfcx(near / np.sqrt(2)) - erfcx(far / np.sqrt(2))) / 2)
+    return float(density * (erfcx(near / np.sqrt(2)) - erfcx(far / np.sqrt(2))) / 2)
 
 
 def epsilon_at(mu: float, delta: float) -> float:

@@ -5,6 +5,7 @@ from runpy import run_path
 
 BLIND_ROUNDS = 400  # clients are run one by one
 AT_NIGHT = ("planted_layers",)  # its clients are run by a process of their own
+UPDATE_BOUND = 100.0  # honest updates are far smaller; crafted weights would make them as large as any noise
 _VARIANTS = Path(__file__).parent / "flower_app" / "app_variants.py"
 
 
@@ -20,10 +21,13 @@ def tables(noise, folder, attack):
 
 
 def app_tables(noise, folder):
-    """A Flower app whose client adds noise to its update."""
+    """A Flower app whose client clips its update and adds noise.
+
+    Without the bound no noise hides everything: the server chooses weights whose update exceeds it.
+    """
     project = folder / f"noise-{noise}"
     if not project.exists():
-        run_path(str(_VARIANTS))["noisy_update"](noise)(project)
+        run_path(str(_VARIANTS))["clipped_noisy_update"](UPDATE_BOUND, noise)(project)
     return {
         "challenger": {"app": str(project / "project"), "data_hook": "task:load_data", "targets": 1},
         "mechanism": {},

@@ -123,6 +123,13 @@ def opacus_poisson(folder):
     return project, config
 
 
+def opacus_replacement(folder):
+    project, config = opacus(0.5)(folder)
+    sampler = "sampler=torch.utils.data.RandomSampler(parts[0], replacement=True))"
+    _replace(project / PACKAGE / "task.py", [("shuffle=True)", sampler)])
+    return project, config
+
+
 def opacus_in_parts(folder):
     project, config = opacus(0.5)(folder)
     whole = '    loss = train_fn(net, trainloader, run["local-epochs"], optimizer)\n'
@@ -142,6 +149,38 @@ def noisy_update(noise):
             "from flwr.clientapp import ClientApp\nimport torch\n",
         )
         return copy_app(folder, client=[added, imported]), {}
+
+    return make
+
+
+PROTECTED = """
+import torch
+
+
+def protected(sent, trained):
+    update = {name: torch.nan_to_num(trained[name] - sent[name]) for name in sent}
+    norm = sum(float((part.double() ** 2).sum()) for part in update.values()) ** 0.5
+    share = min(1.0, BOUND / max(norm, 1e-30))
+    return {k: sent[k] + share * part + NOISE * torch.randn(part.shape) for k, part in update.items()}
+
+
+app = ClientApp()
+"""
+
+
+def clipped_noisy_update(bound, noise):
+    """A client whose whole update has at most this norm before noise is added, whatever it is sent."""
+    function = PROTECTED.replace("BOUND", str(bound)).replace("NOISE", str(noise))
+    sent = 'msg.content["arrays"].to_torch_state_dict()'
+
+    def make(folder):
+        return copy_app(
+            folder,
+            client=[
+                ("\napp = ClientApp()\n", function),
+                ("(net.state_dict())", f"(protected({sent}, net.state_dict()))"),
+            ],
+        ), {}
 
     return make
 
@@ -363,6 +402,7 @@ VARIANTS = {
     "opacus 2": opacus(2.0),
     "opacus poisson": opacus_poisson,
     "opacus in parts": opacus_in_parts,
+    "opacus replacement": opacus_replacement,
     "legacy": legacy,
     "batch norm": batch_norm,
     "dropout": dropout,

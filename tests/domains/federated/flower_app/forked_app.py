@@ -33,6 +33,12 @@ class ForkedProcess:
         return map(self._runner.play, games)
 
 
+def _forget_opacus():
+    """In a copy: forget what an earlier test of this process imported; a client's own process has not."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "opacus"]:
+        del sys.modules[name]
+
+
 class ForkedPopen:
     """Serves an audit in a copy of this process, which has loaded Flower and torch already."""
 
@@ -47,6 +53,7 @@ class ForkedPopen:
                 os.dup2(source, number)
             os.closerange(3, 256)
             os.environ.update(env)
+            _forget_opacus()
             sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate("rww"))
             try:
                 client_process.main()
@@ -88,6 +95,7 @@ def forked(function: Callable[[], Any]) -> Any:
         child = os.fork()
     if child == 0:
         try:
+            _forget_opacus()
             result = function()
         except BadInput as error:
             result = str(error)

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
 
-from leakgauge.domains.federated.flower_app.flower_internals import with_reads
+from leakgauge.domains.federated.flower_app.flower_internals import run_reads, with_reads
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
 N = 100_000
+
+
+def single(reads):
+    """A run in which no step reads a row twice."""
+    return np.array(reads), np.array(reads)
 
 
 def simulated_accuracy(reads, steps, multiplier, rng, *, sees_steps, apart):
@@ -89,10 +95,10 @@ def test_limits_hold_where_only_means_of_the_reads_are_known(iterations):
     channel = NoisyChannel(name="it", clipped="example", multiplier=0.3, steps=4)
     rng, epochs = np.random.default_rng(8), 2
     runs = [
-        sum(np.isin(np.arange(48), rng.permutation(48)[:40]).astype(int) for _ in range(epochs)).tolist()
+        single(sum(np.isin(np.arange(48), rng.permutation(48)[:40]).astype(int) for _ in range(epochs)))
         for _ in range(8)
     ]
-    found = with_reads(channel, runs, ())
+    found = with_reads(channel, runs, None)
     assert found.reads_are == "unknown"
     assert found.reads == pytest.approx(2 * 40 / 48)  # exact: every run reads equally many rows in all
     reads = rng.binomial(2, 40 / 48, size=(N, iterations))
@@ -107,7 +113,7 @@ def test_limits_hold_where_only_means_of_the_reads_are_known(iterations):
     truth = np.mean(np.where(total > 0, seen > 0, rng.random(N) < 0.5) == members)
     assert found.ceiling(iterations) >= truth - 0.006
     if iterations == 1:
-        as_binomial = with_reads(channel, runs, (found.reads / 4,))
+        as_binomial = with_reads(channel, runs, found.reads / 4)
         assert as_binomial.ceiling() < truth - 0.02  # what one recorded run was taken for
 
 
@@ -115,14 +121,14 @@ def test_reads_follow_from_the_rate_of_the_sampler_and_not_from_one_run():
     channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
     rng, stated = np.random.default_rng(9), set()
     for _ in range(20):
-        found = with_reads(channel, [rng.binomial(6, 1 / 3, size=16).tolist()], (1 / 3,))
+        found = with_reads(channel, [single(rng.binomial(6, 1 / 3, size=16))], 1 / 3)
         stated.add((found.reads, found.reads_are))
     assert stated == {(2.0, "binomial")}
 
 
 def test_equal_reads_are_fixed():
     channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
-    found = with_reads(channel, [[2] * 48], ())
+    found = with_reads(channel, [single([2] * 48)], None)
     assert (found.reads, found.reads_are) == (2.0, "fixed")
 
 
@@ -131,6 +137,57 @@ def test_uncertain_means_are_stated_with_their_error_on_top():
     channel = NoisyChannel(name="it", clipped="example", multiplier=0.5, steps=6)
     rng, above = np.random.default_rng(10), []
     for _ in range(300):
-        runs = [rng.binomial(6, rng.uniform(0.2, 0.5), size=16).tolist() for _ in range(8)]
-        above.append(with_reads(channel, runs, ()).reads >= 6 * 0.35)
+        runs = [single(rng.binomial(6, rng.uniform(0.2, 0.5), size=16)) for _ in range(8)]
+        above.append(with_reads(channel, runs, None).reads >= 6 * 0.35)
     assert np.mean(above) > 0.98
+
+
+def test_reads_are_counted_by_step():
+    rng = np.random.default_rng(11)
+    batches = [rng.integers(7, size=size) for size in (5, 0, 12, 1)]
+    counts = np.array([np.bincount(batch, minlength=7) for batch in batches])
+    fetched = [*np.concatenate(batches).tolist(), 3, 3]  # the last two are in no step
+    reads, squares = run_reads(fetched, np.cumsum([len(batch) for batch in batches]).tolist(), 7)
+    np.testing.assert_array_equal(reads, counts.sum(axis=0))
+    np.testing.assert_array_equal(squares, (counts**2).sum(axis=0))
+
+
+@pytest.mark.parametrize(("steps", "reads", "norms"), [(1, 2, 2), (4, 4, 4), (2, 3, np.sqrt(5))])
+def test_reads_in_one_step_add_up(steps, reads, norms):
+    """Twice in the only step; four times in the first of four; twice in the first and once in the second."""
+    rows = np.arange(32)
+    batches = {(1, 2): [2], (4, 4): [4, 0, 0, 0], (2, 3): [2, 1]}[steps, reads]
+    fetched = np.concatenate([np.tile(rows, times) for times in batches])
+    run = run_reads(fetched.tolist(), (32 * np.cumsum(batches)).tolist(), 32)
+    found = with_reads(
+        NoisyChannel(name="it", clipped="example", multiplier=2.0, steps=steps), [run] * 8, None
+    )
+    assert found.reads_are == "fixed"
+    assert found.optimum() == pytest.approx(norm.cdf(reads / (2 * 2 * np.sqrt(steps))))
+    assert found.ceiling() == pytest.approx(norm.cdf(norms / 2))
+    assert found.ceiling(3) == pytest.approx(norm.cdf(np.sqrt(3) * norms / 2))
+
+
+@pytest.mark.parametrize(
+    ("steps", "batch", "multiplier"), [(1, 32, 1.0), (1, 64, 1.0), (1, 32, 2.0), (4, 16, 1.0)]
+)
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_limits_hold_for_rows_drawn_with_replacement(steps, batch, multiplier, iterations):
+    """Attackers that know each count, and one of a single message who does not (by numerical integration)."""
+    rng = np.random.default_rng([12, steps, batch])
+    channel = NoisyChannel(name="it", clipped="example", multiplier=multiplier, steps=steps)
+    ends = (batch * np.arange(1, steps + 1)).tolist()
+    runs = [run_reads(rng.integers(32, size=steps * batch).tolist(), ends, 32) for _ in range(8)]
+    found = with_reads(channel, runs, None)
+    counts = rng.binomial(batch, 1 / 32, size=(N, iterations, steps))
+    sums = np.sqrt((counts.sum(axis=2) ** 2).sum(axis=1))
+    knows_sum = norm.cdf(sums / (2 * multiplier * np.sqrt(steps))).mean()
+    knows_steps = norm.cdf(np.sqrt((counts**2).sum(axis=(1, 2))) / multiplier).mean()
+    assert knows_sum - 0.003 <= found.optimum(iterations) <= knows_sum + 0.15
+    assert knows_steps - 0.003 <= found.ceiling(iterations) <= min(1, knows_steps + 0.15)
+    if iterations == 1:
+        seen, width = np.linspace(-10 * multiplier, 20, 20_001, retstep=True)
+        spread, times = multiplier * np.sqrt(steps), np.arange(20)
+        inside = binom.pmf(times, steps * batch, 1 / 32) @ norm.pdf(seen, times[:, None], spread)
+        bayes = 0.5 + np.abs(inside - norm.pdf(seen, 0, spread)).sum() * width / 4
+        assert found.optimum() >= bayes

@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -134,6 +135,11 @@ def test_secure_aggregation_is_refused_by_name(tmp_path):
     mod = "from flwr.client.mod import secaggplus_mod\n\napp = ClientApp(mods=[secaggplus_mod])\n"
     message = describe(copy_app(tmp_path, client=[("app = ClientApp()\n", mod)]))
     assert message.startswith("secaggplus_mod: with secure aggregation a server sees only sums of updates")
+
+
+def test_opacus_of_another_test_is_not_taken_for_the_apps(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opacus", ModuleType("opacus"))
+    assert describe(copy_app(tmp_path)).protections == ()
 
 
 @pytest.mark.nightly

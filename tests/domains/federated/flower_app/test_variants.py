@@ -97,6 +97,16 @@ def test_steps_and_reads_of_opacus_are_its_own(tmp_path, name):
     assert channel.reads_are == ("binomial" if name == "opacus poisson" else "fixed")
 
 
+def test_reads_of_a_row_in_one_step_are_recorded(tmp_path):
+    """48 rows, of which each of six steps draws 16 with replacement: reads of a step are binomial."""
+    (channel,) = build(tmp_path, "opacus replacement").description.channels
+    assert (channel.steps, channel.reads_are) == (6, "unknown")
+    assert channel.reads == pytest.approx(2.0)
+    square = 6 * (16 / 48 * 47 / 48 + (16 / 48) ** 2)
+    assert square < channel.norm_square < 1.4 * square
+    assert channel.reads_norm**2 < channel.norm_square
+
+
 def test_noisy_rows_are_recognised_by_a_trained_detector(tmp_path):
     assert rate_low(won(build(tmp_path, "noisy rows .5"), Attack()), 100, ERROR) > 0.7
 

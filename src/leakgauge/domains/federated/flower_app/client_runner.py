@@ -3,7 +3,6 @@
 import random
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -129,19 +128,17 @@ class AppRunner:
     def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
         """Play games with the app's protection, and return what is known of its noise.
 
-        One game shows how often rows are read if all are read equally often, or the sampler states its rate.
+        One game shows how often rows are read if each is read once, or the sampler states its rate.
         """
         if not self._protections():
             return ()
-        record, runs = internals.OpacusRecord(), list[list[int]]()
+        record = internals.OpacusRecord()
         for number in range(_RECORDED_RUNS):
-            with record.recording():
+            with record.recording(self._hook.fetched, len(game.rows)):
                 self.play(replace(game, seed=number))
-            fetched = Counter(self._hook.current.fetched if self._hook.current else ())
-            runs.append([fetched[row] for row in range(len(game.rows))])
-            if len(set(runs[0])) == 1 or record.sample_rates:
+            if record.is_complete:
                 break
-        opacus = record.channel(runs)
+        opacus = record.channel()
         return (*self._mods.channels, *([opacus] if opacus else []))
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
@@ -202,6 +199,7 @@ class AppRunner:
         """Let the app's client handle a message with the rows, the seed and the protection of a game."""
         context, hook, recorder = self._context(self._settings.partition), self._hook, ForwardRecorder()
         hook.rows, hook.current, hook.calls = game.rows, None, 0
+        hook.fetched.clear()
         self._mods.protection = game.protection
         _seed_generators(game.seed)
         try:

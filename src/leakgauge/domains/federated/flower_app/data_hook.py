@@ -25,8 +25,8 @@ class ChosenRows:
     It has ``__getitems__`` too, because loaders prefer it. Everything else is asked of the app's own dataset.
     """
 
-    def __init__(self, rows: Sequence[tuple[Any, int]], original: Any) -> None:
-        self._rows, self._original = rows, original
+    def __init__(self, rows: Sequence[tuple[Any, int]], original: Any, fetched_in_game: list[int]) -> None:
+        self._rows, self._original, self._fetched_in_game = rows, original, fetched_in_game
         self.fetched: list[int] = []
 
     def __len__(self) -> int:
@@ -35,6 +35,7 @@ class ChosenRows:
     def __getitem__(self, position: Any) -> Any:
         number = int(position)
         self.fetched.append(number)
+        self._fetched_in_game.append(number)
         source, row = self._rows[number]
         return source[row]
 
@@ -58,6 +59,7 @@ class DataHook:
     calls: int = 0
     sources: dict[int, Any] = field(default_factory=dict)  # the datasets of the partitions
     current: ChosenRows | None = None
+    fetched: list[int] = field(default_factory=list)  # in the present game, however often data are loaded
     worker_processes: int = 0
     _original: Callable[..., Any] | None = None
 
@@ -115,7 +117,8 @@ class DataHook:
 
     def _chosen(self, original: Any) -> ChosenRows:
         assert self.rows is not None
-        return ChosenRows([(self.sources[partition], row) for partition, row in self.rows], original)
+        rows = [(self.sources[partition], row) for partition, row in self.rows]
+        return ChosenRows(rows, original, self.fetched)
 
     def _replaced(self, loaded: Any) -> Any:
         """What the app loaded, with the rows of the game in its first loader or dataset."""

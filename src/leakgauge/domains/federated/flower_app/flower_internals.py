@@ -1,7 +1,7 @@
 """All that is used of Flower beyond its public functions; checked with the version that is pinned below."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
 from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
@@ -329,11 +330,21 @@ class OpacusRecord:
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, float, bool]] = []  # noise multiplier, learning rate, plain SGD
+        self._runs: list[RunReads] = []
         self.sample_rates: set[float] = set()
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether further runs would say nothing new."""
+        return not self._runs or self._is_binomial or (len(self._runs) == 1 and _is_settled(self._runs[0]))
+
+    @property
+    def _is_binomial(self) -> bool:
+        return len(self.sample_rates) == 1 and all(_are_single(run) for run in self._runs)
+
     @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Record within the context."""
+    def recording(self, fetched: Sequence[int], n_rows: int) -> Iterator[None]:
+        """Record a run within the context; the app adds the numbers of the rows that it reads to a list."""
         import sys
 
         if "opacus" not in sys.modules:
@@ -342,6 +353,8 @@ class OpacusRecord:
         from opacus.optimizers import DPOptimizer
         from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
+        ends: list[int] = []
+        peeked: list[int] = []
         step, draw, steps, rates = (
             DPOptimizer.step,
             UniformWithReplacementSampler.__iter__,
@@ -355,10 +368,13 @@ class OpacusRecord:
             skipped = optimizer._is_last_step_skipped  # noqa: SLF001, a part of a batch, without noise yet
             if not skipped:
                 steps.append(parameters)
+                ends.append(len(fetched))
             return answer
 
         def drawn(sampler: Any) -> Any:
             rates.add(float(sampler.sample_rate))
+            if not ends and not any(fetched):  # its loader looks at the first row for shapes and types
+                peeked.append(len(fetched))
             return draw(sampler)
 
         DPOptimizer.step, UniformWithReplacementSampler.__iter__ = recorded, drawn
@@ -366,9 +382,11 @@ class OpacusRecord:
             yield
         finally:
             DPOptimizer.step, UniformWithReplacementSampler.__iter__ = step, draw
+        start = max(peeked, default=0)
+        self._runs.append(run_reads(fetched[start:], [end - start for end in ends], n_rows))
 
-    def channel(self, runs: Sequence[Sequence[int]]) -> NoisyChannel | None:
-        """Return what the recorded noise allows, where rows were read so many times each, in some runs."""
+    def channel(self) -> NoisyChannel | None:
+        """Return what the recorded noise allows."""
         noises, rates, plain = (set(part) for part in zip(*self._steps)) if self._steps else ((), (), ())
         if len(noises) != 1 or not (noise := next(iter(noises))) > 0:
             return None
@@ -376,32 +394,67 @@ class OpacusRecord:
             name="Opacus",
             clipped="example",
             multiplier=noise,
-            steps=len(self._steps) // len(runs),
+            steps=len(self._steps) // len(self._runs),
             sums=plain == {True} and len(rates) == 1,
         )
-        return with_reads(channel, runs, self.sample_rates)
+        return with_reads(channel, self._runs, next(iter(self.sample_rates)) if self._is_binomial else None)
 
 
-def with_reads(
-    channel: NoisyChannel, runs: Sequence[Sequence[int]], sample_rates: Collection[float]
-) -> NoisyChannel:
+RunReads = tuple[Reals, Reals]  # of each row: its reads in all, and the sum of their squares by step
+
+
+def run_reads(fetched: Sequence[int], ends: Sequence[int], n_rows: int) -> RunReads:
+    """Count the reads of each row in a run; ``ends`` is how many rows were fetched before each step.
+
+    A row counts for the next step after it was fetched. Where an app fetches rows long before it uses them,
+    more reads fall in one step than did, so that limits are too high rather than too low.
+    """
+    used = np.asarray(fetched[: ends[-1]] if ends else (), np.int64)
+    steps = np.searchsorted(np.asarray(ends, np.int64), np.arange(len(used)), side="right")
+    places, counts = np.unique(steps * n_rows + used, return_counts=True)
+    rows = places % n_rows
+    summed = (np.bincount(rows, weights, n_rows) for weights in (counts, counts.astype(np.float64) ** 2))
+    reads, squares = (np.asarray(sums, np.float64) for sums in summed)
+    return reads, squares
+
+
+def _are_single(run: RunReads) -> bool:
+    """Whether no step read a row twice."""
+    return bool(np.array_equal(*run))
+
+
+def _is_settled(run: RunReads) -> bool:
+    """Whether all rows were read once, or all of their reads fell in one step."""
+    reads, squares = run
+    return bool(np.ptp(reads) == 0 and np.array_equal(squares, reads**2))
+
+
+def with_reads(channel: NoisyChannel, runs: Sequence[RunReads], sample_rate: float | None) -> NoisyChannel:
     """Say how often a row is read: by the sampler's own rate, or by what was recorded in some runs.
 
     Where rows were read differently often, and not by a rate that is known, no distribution is assumed: the
     means over runs are stated with five standard errors on top.
     """
-    if len(sample_rates) == 1:
-        rate = next(iter(sample_rates))
-        return replace(channel, reads=rate * channel.steps, reads_are="binomial")
-    counts = np.minimum(np.array(runs, np.float64), channel.steps)
-    if np.ptp(counts) == 0:
-        return replace(channel, reads=float(counts[0, 0]))
-    limits = []
-    for means in (counts.mean(axis=1), (counts**2).mean(axis=1)):
-        error = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else np.inf
-        limits.append(float(means.mean()) + 5 * error)
-    reads, square = min(limits[0], channel.steps), min(limits[1], channel.steps**2)
-    return replace(channel, reads=reads, mean_square=square, reads_are="unknown")
+    if sample_rate is not None:
+        return replace(channel, reads=sample_rate * channel.steps, reads_are="binomial")
+    reads, squares = (np.array(part, np.float64) for part in zip(*runs))
+    if np.ptp(reads) == np.ptp(squares) == 0:
+        return replace(channel, reads=float(reads[0, 0]), reads_norm=float(np.sqrt(squares[0, 0])))
+    return replace(
+        channel,
+        reads=_mean_limit(reads),
+        reads_norm=_mean_limit(np.sqrt(squares)),
+        reads_square=_mean_limit(reads**2),
+        norm_square=_mean_limit(squares),
+        reads_are="unknown",
+    )
+
+
+def _mean_limit(values: Reals) -> float:
+    """The mean of runs x rows, and five standard errors between runs; infinite if there is only one run."""
+    means = values.mean(axis=1)
+    error = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else np.inf
+    return float(means.mean()) + 5 * error
 
 
 def _step_parameters(optimizer: Any) -> tuple[float, float, bool]:

@@ -15,10 +15,12 @@ class NoisyChannel:
     """Gaussian noise that an app adds, and what it clips: every "example", or a whole "update".
 
     ``multiplier`` is the standard deviation in units of the clipping bound. The noise is added in each of
-    ``steps``, of which a row is in ``reads``. That number is "fixed"; or "binomial" with this mean, where
-    each step draws every row independently; or "unknown", and then this is a limit of its mean, as
-    ``mean_square`` is of the mean of its square. ``sums`` says whether the update is the sum of all steps
-    with equal weights (SGD without momentum, at one rate).
+    ``steps``, in which a row is read ``reads`` times in all. Reads in one step add up, those in different
+    steps are orthogonal at most: ``reads_norm`` is the root of the sum over steps of the squared reads in
+    that step; without it, no step reads a row twice. Both are "fixed"; or "binomial" with this mean, where
+    each step draws every row independently, once; or "unknown", and then they are limits of their means, as
+    ``reads_square`` and ``norm_square`` are of the means of their squares. ``sums`` says whether the update
+    is the sum of all steps with equal weights (SGD without momentum, at one rate).
     """
 
     name: str
@@ -27,13 +29,15 @@ class NoisyChannel:
     steps: int = 1
     reads: float = 1.0
     reads_are: Literal["fixed", "binomial", "unknown"] = "fixed"
-    mean_square: float = 1.0
+    reads_norm: float | None = None
+    reads_square: float = 1.0
+    norm_square: float = 1.0
     sums: bool = True
 
     def optimum(self, iterations: int = 1) -> float | None:
         """Largest accuracy of an attacker for whom all other rows send nothing; None if it is not known.
 
-        The target fills the bound in each step that reads it. What the server sees is the sum of all steps:
+        The target fills the bound each time it is read. What the server sees is the sum of all steps:
         Phi(reads / (2 multiplier sqrt(steps))). Several iterations add up the squares of their reads. Where
         reads are random, it is averaged over their numbers, which the attacker may even know; those of
         different iterations are independent. Where only means are known, it is the accuracy at the mean,
@@ -45,7 +49,7 @@ class NoisyChannel:
         if self.reads_are == "fixed":
             return gdp.max_accuracy(scale * sqrt(iterations) * self.reads)
         if self.reads_are == "unknown":
-            root = self.reads if iterations == 1 else sqrt(iterations * self.mean_square)
+            root = self.reads if iterations == 1 else sqrt(iterations * self.reads_square)
             return gdp.max_accuracy(scale * root)
         reads = np.arange(self.steps + 1)
         squares = np.bincount(reads**2, binom.pmf(reads, self.steps, self.reads / self.steps))
@@ -54,13 +58,17 @@ class NoisyChannel:
         return _averaged(chances, scale * np.sqrt(np.arange(size)))
 
     def ceiling(self, iterations: int = 1) -> float:
-        """Largest accuracy of any attacker, even of one who sees every step: Phi(sqrt(reads) / multiplier).
+        """Largest accuracy of any attacker, even of one who sees every step: Phi(reads_norm / multiplier).
 
-        One row can turn what it moves from one side of the bound to the other.
+        One row can turn what it moves from one side of the bound to the other. Several iterations add up the
+        squares of their norms; where only means are known, it is the accuracy at the mean (see ``optimum``).
         """
         scale = 2 / self.multiplier
+        if self.reads_are == "unknown" and iterations > 1:
+            return gdp.max_accuracy(scale * sqrt(iterations * self.norm_square))
         if self.reads_are != "binomial":
-            return gdp.max_accuracy(scale * sqrt(iterations * self.reads))
+            norm = sqrt(self.reads) if self.reads_norm is None else self.reads_norm
+            return gdp.max_accuracy(scale * sqrt(iterations) * norm)
         reads = np.arange(iterations * self.steps + 1)
         chances = binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
         return _averaged(chances, scale * np.sqrt(reads))
@@ -72,7 +80,7 @@ class NoisyChannel:
         if self.clipped == "update":
             return f"{said} on the whole update; no attacker is right more than {ceiling:.1%} of the time"
         often = {"fixed": "", "binomial": " on average", "unknown": " at most on average"}[self.reads_are]
-        said += f" in each of {self.steps} steps, {self.reads:.3g} of which{often} read a given record"
+        said += f" in each of {self.steps} steps, which read a given record {self.reads:.3g} times{often}"
         if optimum is not None:
             said += (
                 f"; an attacker who makes all other records send nothing is right at most {optimum:.1%} of "
