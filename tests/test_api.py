@@ -63,7 +63,8 @@ def test_public_fields_are_documented():
     assert {"leakgauge.Plan", "leakgauge.Verdict", "leakgauge.Estimate"} <= set(values)
     for name, value in values.items():
         for field in fields(value):
-            assert f"\n    {field.name}: " in getdoc(value), (name, field.name)
+            if not field.name.startswith("_"):
+                assert f"\n    {field.name}: " in getdoc(value), (name, field.name)
 
 
 def test_import_loads_no_heavy_library():

@@ -128,3 +128,17 @@ def test_dry_run_says_what_is_in_the_data_in_the_words_of_the_page(tmp_path, cap
     shown = " ".join(shown.split()).replace("visits.parquet", "visits.csv")
     number = r"\d(?:[\d,.:T-]*\d)?"
     assert re.sub(number, "#", shown) in re.sub(number, "#", output)
+
+
+@pytest.mark.nightly
+def test_exposure_on_the_page_is_that_of_the_example(tmp_path, capsys):
+    number = r"\d+(?:,\d{3})*(?:\.\d+)?"
+    blocks = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (shown,) = (" ".join(block.split()) for block in blocks if " can be recognised by " in block)
+    example = DOCS.parent / "examples" / "city-table" / "plan.toml"
+    assert main(["expose", str(example), "--out", str(tmp_path / "run")]) in (0, 1, 3)
+    printed = " ".join(capsys.readouterr().out.split())
+    pattern = re.escape(re.sub(number, "#", shown)).replace(r"\#", number)
+    (found,) = (match.group() for match in re.finditer(pattern, printed))
+    read = ([float(one.replace(",", "")) for one in re.findall(number, text)] for text in (shown, found))
+    assert next(read) == pytest.approx(next(read), rel=0.02)

@@ -3,7 +3,9 @@
 import json
 import re
 import tomllib
+from contextlib import redirect_stdout
 from dataclasses import fields
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch, capsys):
+def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
@@ -39,13 +41,16 @@ def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch, capsys):
     with served(service_rounds(challenger)) as url:
         few = PLAN.replace("http://127.0.0.1:8700", url).replace("rounds = 200", "rounds = 20")
         (tmp_path / "plan.toml").write_text(few)
-        assert main(["run", "plan.toml"]) == 1  # some session answers for more than the stated promise
+        with redirect_stdout(
+            StringIO()
+        ) as printed:  # not capsys: the server's log would keep its closed file
+            assert main(["run", "plan.toml"]) == 1  # some session answers for more than the stated promise
     found = json.loads((tmp_path / "runs" / tmp_path.name / "verdicts.json").read_text())["verdicts"]
     right = {verdict["attack"]: verdict["metrics"]["accuracy_own"]["value"] for verdict in found}
     assert right["refusal"] == 1.0
     assert right["split_likelihood"] < 1.0
     shown, _ = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert " ".join(shown.split()) in " ".join(capsys.readouterr().out.split())
+    assert " ".join(shown.split()) in " ".join(printed.getvalue().split())
 
 
 def test_user_service_on_page_is_read():

@@ -74,7 +74,7 @@ def draw_caps(folder: Path) -> dict[str, Any]:
     shown["caption"] = (
         "The most exposed 5% of people: with the noise of one visit left as it is, a cap of 1 instead of 10 "
         "visits a day lowers how often the attacker with data of similar people is right about them from "
-        f"{ten['right']:.1%} or more to {one['right']:.1%} or more, and throws away {1 - one['kept']:.0%} of "
+        f"{ten['right']:.1%} or more to {one['right']:.1%} or more, and removes {1 - one['kept']:.0%} of "
         f"all visits. Noise that covers a day grows with the cap: at 10 visits a day the attacker is right "
         f"{most['right']:.1%} of the time or more, and a count is off by {most['error']:.0f} on average."
     )

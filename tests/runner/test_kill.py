@@ -172,7 +172,7 @@ def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
     process = start(tmp_path, "--out", "out", "--workers", "2")
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3
-    assert errors == (
+    assert errors.startswith(  # joblib may mention semaphores of the killed process after it
         "leakgauge: audit 'own': a worker process was killed 3 times in a row, perhaps because memory ran "
         "out; use fewer workers; finished blocks are kept: continue with: "
         "leakgauge run plan.toml --out out\n"
