@@ -525,7 +525,10 @@ COMMANDS = [
         scores_dot_csv="label,value\n1,0.5\n",
     ),
     command(
-        "scores with semicolons", "judge scores.csv", "scores.csv", scores_dot_csv=SCORES.replace(",", ";")
+        "scores with two separators",
+        "judge scores.csv",
+        "scores.csv",
+        scores_dot_csv=SCORES.replace(",", ";", 1),
     ),
     command("empty scores", "judge scores.csv", "scores.csv", scores_dot_csv=""),
     command(

@@ -104,7 +104,9 @@ def test_dry_run_sends_no_request(call, plan):
     assert outcome.code == 0
     per_round = 3 * (10 + 2)  # three attacks of ten questions, and two requests for each round of each
     beyond = 2 * 3 * 5  # in each block, one session of each attack is asked on past its budget
-    requests = f"{2100 * per_round + beyond:,} requests, {100 * per_round:,} of them for the positive control"
+    pairs = 2 * 3 * 20 * (2 + 2)  # and ten sessions of each world are asked one question in two forms
+    extra = beyond + pairs
+    requests = f"{2100 * per_round + extra:,} requests, {100 * per_round:,} of them for the positive control"
     assert requests in outcome.out
-    assert f"at most {beyond} of the requests ask sessions on, beyond their budget" in outcome.out
+    assert f"at most {extra} of the requests" in outcome.out
     assert "service.total = 100,000 requests for each start of an audit: one start is enough" in outcome.out
