@@ -59,11 +59,11 @@ class AttackBounds(Protocol):
     def tpr_at(self, fpr: Any, /) -> tuple[Reals, Reals]: ...
 
 
-class AdditiveNoise(Mechanism, Protocol):
+class AdditiveNoise(Mechanism, count_noise.SymmetricNoise, Protocol):
     """Independent noise, symmetric about zero and independent of the values, that is added to every value.
 
-    Distances are outputs minus values. Under ``lattice`` noise values, noise and outputs are whole numbers,
-    and ``log_density`` is a log probability.
+    Under ``lattice`` noise values, noise and outputs are whole numbers, and ``log_density`` is a log
+    probability.
     """
 
     @property
@@ -78,34 +78,7 @@ class AdditiveNoise(Mechanism, Protocol):
         ...
 
     @property
-    def noise_scale(self) -> float: ...
-
-    @property
     def sensitivity(self) -> float: ...
-
-    @property
-    def reach(self) -> float:
-        """A distance that is exceeded with a probability below 1e-17 on either side."""
-        ...
-
-    @property
-    def density(self) -> count_noise.DensityShape:
-        """How a continuous density may be interpolated."""
-        ...
-
-    def draw(self, shape: tuple[int, ...], rng: Generator) -> Reals:
-        """Draw the noise alone."""
-        ...
-
-    def log_density(self, distances: Reals) -> Reals: ...
-
-    def log_cdf(self, distances: Reals) -> Reals:
-        """Log probability of noise of at most each distance."""
-        ...
-
-    def log_sf(self, distances: Reals) -> Reals:
-        """Log probability of noise above each distance."""
-        ...
 
     def partial_moments(self, distances: Reals) -> tuple[Reals, Reals, Reals]:
         """P(X > x), E (X - x)+ and E (X - x)+^2 of the noise X, for each distance x."""
@@ -159,7 +132,10 @@ def vars_of(kind: type, name: str) -> Any:
 
 
 _MEMBERS = frozenset(
-    name for protocol in (Mechanism, AdditiveNoise) for name in vars(protocol) if not name.startswith("_")
+    name
+    for protocol in (Mechanism, count_noise.SymmetricNoise, AdditiveNoise)
+    for name in vars(protocol)
+    if not name.startswith("_")
 )
 
 

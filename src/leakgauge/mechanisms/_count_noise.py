@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, exp, log, log1p
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
-
-if TYPE_CHECKING:
-    from leakgauge.mechanisms._additive import AdditiveNoise
 
 NEGLIGIBLE = 1e-17  # the probability that may lie beyond the reach of noise, on either side
 _PER_WIDTH = 5  # points per width of the function that a cubic approximates
@@ -47,6 +44,41 @@ class RoughDensity:
 
 
 DensityShape: TypeAlias = IntegerOutputs | PiecewiseExponential | SmoothDensity | RoughDensity
+
+
+class SymmetricNoise(Protocol):
+    """The distribution of noise, symmetric about zero. Distances are outputs minus values."""
+
+    @property
+    def noise_scale(self) -> float: ...
+
+    @property
+    def reach(self) -> float:
+        """A distance that is exceeded with a probability below 1e-17 on either side."""
+        ...
+
+    @property
+    def density(self) -> DensityShape:
+        """How a continuous density may be interpolated."""
+        ...
+
+    def draw(self, shape: tuple[int, ...], rng: Generator) -> Reals:
+        """Draw the noise alone."""
+        ...
+
+    def sample(self, values: Reals, rng: Generator) -> Reals:
+        """Draw outputs."""
+        ...
+
+    def log_density(self, distances: Reals) -> Reals: ...
+
+    def log_cdf(self, distances: Reals) -> Reals:
+        """Log probability of noise of at most each distance."""
+        ...
+
+    def log_sf(self, distances: Reals) -> Reals:
+        """Log probability of noise above each distance."""
+        ...
 
 
 class CountNoise(Protocol):
@@ -135,7 +167,7 @@ class TwoSidedGeometricNoise:
 class LatticeNoise:
     """Noise that takes only whole values."""
 
-    mechanism: "AdditiveNoise"
+    mechanism: SymmetricNoise
     between = IntegerOutputs()
 
     @cached_property
@@ -159,7 +191,7 @@ class LatticeNoise:
 class RoundedNoise:
     """Continuous noise rounded down to whole numbers."""
 
-    mechanism: "AdditiveNoise"
+    mechanism: SymmetricNoise
     between = IntegerOutputs()
 
     @cached_property
@@ -191,7 +223,7 @@ class RoundedNoise:
 class UnroundedNoise:
     """Continuous noise that is published as it is."""
 
-    mechanism: "AdditiveNoise"
+    mechanism: SymmetricNoise
 
     @cached_property
     def between(self) -> DensityShape:
@@ -215,7 +247,7 @@ class UnroundedNoise:
 
 
 @lru_cache(maxsize=64)
-def density_shape(noise: "AdditiveNoise") -> DensityShape:
+def density_shape(noise: SymmetricNoise) -> DensityShape:
     """Find a step at which a cubic follows the log density, and the step from one count to the next.
 
     The log density of a mixture over counts bends where the likelier count changes: as quickly as the slopes
@@ -236,7 +268,7 @@ def density_shape(noise: "AdditiveNoise") -> DensityShape:
     return RoughDensity(scale)
 
 
-def _cubic_error(noise: "AdditiveNoise", step: float) -> float:
+def _cubic_error(noise: SymmetricNoise, step: float) -> float:
     """The largest error of a cubic through four points, half-way between the inner two."""
     middles = np.unique(np.concatenate([np.linspace(-noise.reach, noise.reach, 4_001), [0.0]]))
     points = [noise.log_density(middles + offset * step) for offset in (-1.5, -0.5, 0.5, 1.5)]
