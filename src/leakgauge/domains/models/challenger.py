@@ -25,14 +25,28 @@ from leakgauge.domains.models.data.sources import load_table
 from leakgauge.domains.models.dp_training import challenger as watched
 from leakgauge.domains.models.exposed_records import ExposedRecords
 from leakgauge.domains.models.games.game_builder import GameSetup, set_up_game
-from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
+from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame, StrongGame
+from leakgauge.domains.models.knowledge import (
+    BlackBoxKnowledge,
+    BlindKnowledge,
+    CheckpointsKnowledge,
+    ComponentsKnowledge,
+    StrongKnowledge,
+    TrainingLossKnowledge,
+)
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
+from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
 from leakgauge.domains.models.training.trainers.network import NetworkTrainer
-from leakgauge.domains.models.training.user_trainer import UserTrainer, load_training, training_records
+from leakgauge.domains.models.training.user_trainer import (
+    MemorizingTrainer,
+    UserTrainer,
+    load_training,
+    training_records,
+)
 from leakgauge.domains.models.user_model import challenger as own
 
 CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"
@@ -137,6 +151,23 @@ class Challenger(ChallengerDefaults):
             groups=described.groups,
         )
 
+    def knowledge(self, name: str) -> Any:
+        """Give an attacker what it may know."""
+        match name:
+            case "strong":
+                return _strong_knowledge(self)
+            case "components":
+                return ComponentsKnowledge(**_black_box(self), **_components(self, name))
+            case "blind":
+                return BlindKnowledge(**_components(self, name))
+            case "training_loss":
+                return TrainingLossKnowledge(**_black_box(self))
+            case "checkpoints":
+                known = _black_box(self)
+                return CheckpointsKnowledge(**known | {"trainer": checkpointed(known["trainer"])})
+            case _:
+                return BlackBoxKnowledge(**_black_box(self))
+
     def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
         """The accuracy of the models on members, others and, where there are any, validation rows.
 
@@ -151,6 +182,75 @@ class Challenger(ChallengerDefaults):
             name: np.array([training.accuracy(some) for training, some in zip(block, rows)])
             for name, rows in parts.items()
         }
+
+
+def _black_box(challenger: Challenger) -> dict[str, Any]:
+    game, reference = challenger.game, challenger.setup.reference
+    targets = game.targets
+    known = reference if targets is None else np.concatenate([reference, targets])
+    return {
+        "reference": challenger.table.take(reference),
+        "n_members": game.slots,
+        "trainer": _trainer_of(challenger, known, shown_later=targets is None),
+        "targets": None if targets is None else challenger.table.take(targets),
+        "empty": targets is not None and challenger.relation is Relation.ADD_REMOVE,
+        "rows_are_numbered": challenger.described is not None and not challenger.described.tabular,
+    }
+
+
+def _trainer_of(challenger: Challenger, known: Ints, *, shown_later: bool = False) -> PreparedTrainer:
+    """How models are trained; training code of the user comes with the records that the attacker has.
+
+    Where every round shows other records, its models are asked about these right after their training, and
+    nobody trains on them.
+    """
+    trainer, rows = challenger.trainer, challenger.table.rows
+    if not isinstance(trainer, UserTrainer | MemorizingTrainer):
+        return trainer
+    return trainer.restricted_to(rows[known], rows if shown_later else None)
+
+
+def _components(challenger: Challenger, name: str) -> dict[str, Any]:
+    setup, table = challenger.setup, challenger.table
+    if setup.components is None:
+        raise BadInput(
+            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group' with "
+            "a dependence that names them"
+        )
+    codes = setup.components.codes[setup.reference]
+    kinds = [setup.reference[codes == code] for code in range(len(setup.components.values))]
+    if few := [value for value, rows in zip(setup.components.values, kinds) if rows.size < 2]:
+        game, way_out = challenger.game, "raise challenger.reference, or lower members or others"
+        if isinstance(game, GroupGame) and game.sizes.members is None:
+            way_out = (
+                "challenger.members is left out, so all rows of the group and all others are in question: "
+                f"set members (below {game.slots}) and others (below {game.n_targets - game.slots}) to leave "
+                "some"
+            )
+        raise BadInput(f"knowledge {name!r}: the attacker has no rows of component {few[0]!r}; {way_out}")
+    return {
+        "components": tuple(table.take(rows) for rows in kinds),
+        "names": setup.components.values,
+        "fixed": setup.fixed,
+    }
+
+
+def _strong_knowledge(challenger: Challenger) -> StrongKnowledge:
+    game, table = challenger.game, challenger.table
+    if not isinstance(game, StrongGame):
+        raise BadInput(
+            "knowledge 'strong' needs game = 'strong': only there are all other rows the same in every round"
+        )
+    substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
+    spare = [] if game.substitute is None else [game.substitute]
+    known: Ints = np.array([*game.others.tolist(), game.target, *spare])
+    return StrongKnowledge(
+        others=table.take(game.others),
+        target=table.take(np.array([game.target])),
+        substitute=substitute,
+        trainer=_trainer_of(challenger, known),
+        relation=challenger.relation,
+    )
 
 
 def build_trained(

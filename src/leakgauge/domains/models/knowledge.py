@@ -10,13 +10,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN, release
-from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.games.membership_game import GroupGame, StrongGame
 from leakgauge.domains.models.shadow_predictions import ShadowModels
-from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
-from leakgauge.domains.models.training.user_trainer import MemorizingTrainer, UserTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 
@@ -133,88 +129,4 @@ def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> 
     """Give an attacker what it may know about a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(_NoParameters, parameters, f"knowledge {name!r}")
-    if not isinstance(challenger, Challenger):
-        return challenger.knowledge(name)
-    match name:
-        case "strong":
-            return _strong(challenger)
-        case "components":
-            return ComponentsKnowledge(**_black_box(challenger), **_components(challenger, name))
-        case "blind":
-            return BlindKnowledge(**_components(challenger, name))
-        case "training_loss":
-            return TrainingLossKnowledge(**_black_box(challenger))
-        case "checkpoints":
-            known = _black_box(challenger)
-            return CheckpointsKnowledge(**known | {"trainer": checkpointed(known["trainer"])})
-        case _:
-            return BlackBoxKnowledge(**_black_box(challenger))
-
-
-def _black_box(challenger: Challenger) -> dict[str, Any]:
-    game, reference = challenger.game, challenger.setup.reference
-    targets = game.targets
-    known = reference if targets is None else np.concatenate([reference, targets])
-    return {
-        "reference": challenger.table.take(reference),
-        "n_members": game.slots,
-        "trainer": _trainer_of(challenger, known, shown_later=targets is None),
-        "targets": None if targets is None else challenger.table.take(targets),
-        "empty": targets is not None and challenger.relation is Relation.ADD_REMOVE,
-        "rows_are_numbered": challenger.described is not None and not challenger.described.tabular,
-    }
-
-
-def _trainer_of(challenger: Challenger, known: Ints, *, shown_later: bool = False) -> PreparedTrainer:
-    """How models are trained; training code of the user comes with the records that the attacker has.
-
-    Where every round shows other records, its models are asked about these right after their training, and
-    nobody trains on them.
-    """
-    trainer, rows = challenger.trainer, challenger.table.rows
-    if not isinstance(trainer, UserTrainer | MemorizingTrainer):
-        return trainer
-    return trainer.restricted_to(rows[known], rows if shown_later else None)
-
-
-def _components(challenger: Challenger, name: str) -> dict[str, Any]:
-    setup, table = challenger.setup, challenger.table
-    if setup.components is None:
-        raise BadInput(
-            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group' with "
-            "a dependence that names them"
-        )
-    codes = setup.components.codes[setup.reference]
-    kinds = [setup.reference[codes == code] for code in range(len(setup.components.values))]
-    if few := [value for value, rows in zip(setup.components.values, kinds) if rows.size < 2]:
-        game, way_out = challenger.game, "raise challenger.reference, or lower members or others"
-        if isinstance(game, GroupGame) and game.sizes.members is None:
-            way_out = (
-                "challenger.members is left out, so all rows of the group and all others are in question: "
-                f"set members (below {game.slots}) and others (below {game.n_targets - game.slots}) to leave "
-                "some"
-            )
-        raise BadInput(f"knowledge {name!r}: the attacker has no rows of component {few[0]!r}; {way_out}")
-    return {
-        "components": tuple(table.take(rows) for rows in kinds),
-        "names": setup.components.values,
-        "fixed": setup.fixed,
-    }
-
-
-def _strong(challenger: Challenger) -> StrongKnowledge:
-    game, table = challenger.game, challenger.table
-    if not isinstance(game, StrongGame):
-        raise BadInput(
-            "knowledge 'strong' needs game = 'strong': only there are all other rows the same in every round"
-        )
-    substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
-    spare = [] if game.substitute is None else [game.substitute]
-    known: Ints = np.array([*game.others.tolist(), game.target, *spare])
-    return StrongKnowledge(
-        others=table.take(game.others),
-        target=table.take(np.array([game.target])),
-        substitute=substitute,
-        trainer=_trainer_of(challenger, known),
-        relation=challenger.relation,
-    )
+    return challenger.knowledge(name)

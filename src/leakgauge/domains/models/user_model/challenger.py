@@ -14,6 +14,12 @@ from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Real
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import NAMED_BY_ROW, CategoricalColumn, Ints
 from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, ImportedShadows
+from leakgauge.domains.models.knowledge import (
+    BlackBoxKnowledge,
+    CheckpointsKnowledge,
+    LabelledRecordsKnowledge,
+    TrainingLossKnowledge,
+)
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
 from leakgauge.domains.models.shadow_predictions import (
@@ -230,12 +236,6 @@ class Challenger(ChallengerDefaults):
 
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
-        from leakgauge.domains.models.knowledge import (
-            BlackBoxKnowledge,
-            CheckpointsKnowledge,
-            TrainingLossKnowledge,
-        )
-
         if name == "blind":
             return self._blind()
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
@@ -286,8 +286,6 @@ class Challenger(ChallengerDefaults):
             )
 
     def _blind(self) -> Any:
-        from leakgauge.domains.models.knowledge import LabelledRecordsKnowledge
-
         features, shown = numeric_features(self.records.features), ~self.records.membership.reference
         if features is None:
             raise BadInput(

@@ -17,6 +17,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
 from leakgauge.domains.models.games.membership_game import RoundRows
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge, CheckpointsKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
@@ -94,12 +95,6 @@ class ResplitChallenger(ChallengerDefaults):
 
     def knowledge(self, name: str) -> Any:
         """Give an attacker what it may know."""
-        from leakgauge.domains.models.knowledge import (
-            BlackBoxKnowledge,
-            CheckpointsKnowledge,
-            TrainingLossKnowledge,
-        )
-
         kinds = {
             "black_box": BlackBoxKnowledge,
             "training_loss": TrainingLossKnowledge,
