@@ -34,16 +34,10 @@ from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import NAME as MANIFEST
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
+from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, without_charts
-from leakgauge.runner.run_verdicts import (
-    CONFORMANCE_FILE,
-    EXPOSURE_FILE,
-    VERDICTS_FILE,
-    gate_folder,
-    judge_folder,
-    read_exposure_summary,
-)
+from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument
 from leakgauge.support.frame_source import hold_frame
@@ -51,7 +45,7 @@ from leakgauge.support.progress import announce
 from leakgauge.support.table_reader import convert_value
 
 if TYPE_CHECKING:
-    from leakgauge.report.run_report import JudgedRun
+    from leakgauge.report.judged_run import JudgedRun
 
 
 def run(
@@ -487,7 +481,7 @@ def write_report(
 
 def judged_run(folder: Path, result: RunResult, incomplete: str | None = None) -> "JudgedRun":
     """Return all that a report shows of a run folder."""
-    from leakgauge.report.run_report import JudgedRun
+    from leakgauge.report.judged_run import JudgedRun
 
     verdicts = folder / VERDICTS_FILE
     judged = (

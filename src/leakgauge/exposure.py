@@ -15,6 +15,7 @@ from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.core.exposure import (
     EXPOSURE_METRICS,
     RECOGNISED_ACCURACY,
+    SMALLEST_GROUP,
     AdversaryExposure,
     Exposure,
     PersonalGuarantees,
@@ -27,8 +28,8 @@ from leakgauge.runner import manifest
 from leakgauge.runner.code_digest import library_versions
 from leakgauge.runner.engines import Engine, open_engine
 from leakgauge.runner.library_versions import VersionGuard
+from leakgauge.runner.rollback import EXPOSURE_FILE
 from leakgauge.runner.run import EngineOptions
-from leakgauge.runner.run_verdicts import EXPOSURE_FILE
 from leakgauge.runner.worker_tasks import Task
 from leakgauge.support import files as support_files
 from leakgauge.support.exposure_rows import exposure_csv
@@ -38,7 +39,6 @@ from leakgauge.support.result_views import result_views
 from leakgauge.support.threads import single_threaded
 
 PEOPLE_FILE = "exposure.csv"
-SMALLEST_GROUP = 10  # records or people, for a group to be shown
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 IDENTIFIED_AT = np.arange(51, 101) / 100  # accuracies for which people are counted
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from leakgauge import api
-from leakgauge.runner.run_verdicts import EXPOSURE_FILE
+from leakgauge.runner.rollback import EXPOSURE_FILE
 from leakgauge.support.files import json_digest
 
 COMMANDS = (

@@ -8,7 +8,7 @@ import pytest
 from leakgauge.cli.verdict_table import print_table
 from leakgauge.report.answers import promise_answer
 from leakgauge.report.control_text import MOST_LINES, control_cell, control_lines
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import finding, instrument
 from leakgauge.runner.in_memory import judge
 from leakgauge.summary import RunResult, summarise_run

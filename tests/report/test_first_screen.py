@@ -1,6 +1,6 @@
 from leakgauge.limits import Limits
 from leakgauge.report.first_screen import CHART, MOST_ROWS, first_screen
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.summary import summarise_run
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import leakgauge.domains
 from leakgauge.report.decision import decision_of
-from leakgauge.report.run_report import JudgedRun, domains_of
+from leakgauge.report.judged_run import JudgedRun, domains_of
 from leakgauge.report.sections import exposure, privacy_budget, risk_utility, study_results
 
 INVENTED = """

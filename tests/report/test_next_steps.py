@@ -5,8 +5,8 @@ import pytest
 from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import leading_verdict
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
-from leakgauge.report.run_report import JudgedRun
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import summarise_run
 

@@ -8,7 +8,7 @@ from leakgauge.cli import verdict_table
 from leakgauge.limits import Limits
 from leakgauge.report.answers import risk_answer
 from leakgauge.report.first_screen import first_screen
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import finding, metrics
 from leakgauge.report.text_formats import markdown_text
 from leakgauge.risk import ATTACKERS_TRIED, DRAWN_SPLITS, Risk, RiskStatus

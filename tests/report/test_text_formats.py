@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.text_formats import csv_text, json_text, markdown_text, write_text_report
 
 NASTY = "=1+1 | <script>alert(1)</script> `x`"

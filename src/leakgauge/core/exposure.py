@@ -11,6 +11,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
 EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
+SMALLEST_GROUP = 10  # records or people, for a group to be shown
 RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 
 

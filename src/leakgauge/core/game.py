@@ -475,6 +475,11 @@ class Trials:
             return True
         return np.unique(self.rounds).size < self.rounds.size
 
+    @property
+    def round_numbers(self) -> npt.NDArray[np.int64]:
+        """The round of each trial, with the rounds that occur numbered from 0."""
+        return np.unique(self.rounds, return_inverse=True)[1].astype(np.int64)
+
     def where(self, rows: Bits | npt.NDArray[np.intp]) -> "Trials":
         return replace(
             self,

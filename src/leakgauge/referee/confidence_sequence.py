@@ -19,7 +19,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import n_splits, round_numbers, these_splits
+from leakgauge.referee.jackknife import n_splits, these_splits
 from leakgauge.referee.thresholds import best_thresholds
 
 # Parts of the wealth that are bet each time; one of them is nearly the best for any mean and variance.
@@ -65,7 +65,7 @@ def sequence_estimate(trials: Trials, says_member: Bits, confidence: float, meth
     if not len(trials):
         reason = "the first block chooses thresholds, and no other was played"
         return Estimate(value=None, confidence=confidence, method=method, reason=reason)
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     shares = np.bincount(rounds, says_member == trials.members) / np.bincount(rounds)
     error = (1 - confidence) / 2
     return Estimate(

@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc
 from leakgauge.core.game import NOISE_ERROR, Bits, Coins, Trials
 from leakgauge.referee.bounded_mean import mean_low
 from leakgauge.referee.intervals import FEWEST_ROUNDS, rate_high, rate_low
-from leakgauge.referee.jackknife import rate_estimate, round_numbers
+from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.sample_split import selection_half
@@ -142,7 +142,7 @@ def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float,
     right = says_member == trials.members
     if not trials.shared_rounds:
         return float(right.mean()), float(rate_low(right.sum(), right.size, CONTROL_ERROR))
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     hits, sizes = np.bincount(rounds, right), np.bincount(rounds)
     return float((hits / sizes).mean()), max(0.0, mean_low(hits / sizes, 0.0, CONTROL_ERROR))
 

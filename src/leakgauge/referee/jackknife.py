@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from leakgauge.core.game import Coins, Reals, Trials
 from leakgauge.referee.bounded_mean import mean_high, mean_low
@@ -47,11 +46,6 @@ class JackknifeStatistic:
     repeats: bool = False  # each round repeats a whole experiment with many trials of both worlds
 
 
-def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
-    """Number the rounds that occur from 0."""
-    return np.unique(trials.rounds, return_inverse=True)[1].astype(np.int64)
-
-
 def jackknife_statistic(
     trials: Trials, value: float, values: Reals, weights: Reals, rates: "Reals | float"
 ) -> JackknifeStatistic:
@@ -69,7 +63,7 @@ def jackknife_statistic(
 
 def largest_influences(trials: Trials, weights: Reals, rates: "Reals | float") -> tuple[float, float]:
     """How far a pseudo-value can be below and above the statistic, in the round with the largest weight."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     lost, won = np.bincount(rounds, weights * rates), np.bincount(rounds, weights * (1 - rates))
     return float(lost.size * lost.max()), float(won.size * won.max())
 
@@ -82,7 +76,7 @@ def are_repeats(trials: Trials) -> bool:
     """
     if trials.coins is not Coins.GIVEN or not len(trials):
         return False
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     ins = np.bincount(rounds, trials.members)
     return bool(min(ins.min(), (np.bincount(rounds) - ins).min()) >= FEWEST_IN_A_REPEAT)
 

@@ -34,7 +34,7 @@ def tpr_at(scores: Reals, members: Bits, fpr: float) -> float:
 
 def jackknife_tpr_at(trials: Trials, fpr: float) -> Reals:
     """TPR at one FPR with each round left out; each is computed anew, so rounds should be few."""
-    rounds = jackknife.round_numbers(trials)
+    rounds = trials.round_numbers
     whole = tpr_at(trials.scores, trials.members, fpr)
     values = []
     for number in range(int(rounds.max()) + 1):
@@ -88,7 +88,7 @@ def has_enough_repeats(trials: Trials, fpr: float) -> bool:
     """Whether there are enough repeats, with enough non-members in each."""
     if not jackknife.are_repeats(trials):
         return False
-    others = np.bincount(jackknife.round_numbers(trials), ~trials.members)
+    others = np.bincount(trials.round_numbers, ~trials.members)
     return others.size >= intervals.FEWEST_REPEATS and bool(others.min() * fpr >= FEWEST_ALARMS - 1e-9)
 
 
@@ -127,7 +127,7 @@ def _rates(trials: Trials, fpr: float) -> tuple[Reals, Reals]:
     chance = stream(0, Role.TIES, 2).random((2, len(trials)))
     ranks = np.empty(len(trials), np.int64)
     ranks[np.lexsort((chance[0], trials.scores))] = np.arange(len(trials))
-    rounds = jackknife.round_numbers(trials)
+    rounds = trials.round_numbers
     order = np.lexsort((chance[1], rounds))
     rates, corrected = [], []
     for rows in np.split(order, np.flatnonzero(np.diff(rounds[order])) + 1):

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Trials
-from leakgauge.referee.jackknife import round_numbers
 
 
 def has_lasting_targets(trials: Trials) -> bool:
@@ -43,7 +42,7 @@ class TargetRounds:
 
 def target_rounds(trials: Trials, targets: npt.NDArray[np.int64]) -> TargetRounds:
     """Number the pairs of a target and a round that occur."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     n_rounds = int(rounds.max()) + 1
     pairs, numbers = np.unique(targets * n_rounds + rounds, return_inverse=True)
     return TargetRounds(numbers.astype(np.int64), pairs // n_rounds, pairs % n_rounds)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from leakgauge.core.game import Bits, Trials
-from leakgauge.referee.jackknife import round_numbers
 
 
 def selection_half(trials: Trials) -> Bits:
@@ -13,7 +12,7 @@ def selection_half(trials: Trials) -> Bits:
     file that alternates them; where trials share rounds, every second round.
     """
     if trials.shared_rounds:
-        return round_numbers(trials) % 2 == 0
+        return trials.round_numbers % 2 == 0
     half = np.zeros(len(trials), bool)
     order = np.argsort(trials.rounds, kind="stable")
     for world in (True, False):

@@ -14,7 +14,6 @@ from leakgauge.referee.jackknife import (
     jackknife_statistic,
     largest_influences,
     rate_estimate,
-    round_numbers,
 )
 from leakgauge.referee.per_target import jackknife_target_means, split_targets, target_rounds
 from leakgauge.referee.sample_split import selection_half
@@ -54,7 +53,7 @@ def _best_threshold(ranked: Reals, members: Bits) -> float:
 
 def jackknife_accuracy(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     """Balanced accuracy (TPR + TNR) / 2 of a decision, with each round left out."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     right = says_member == trials.members
     tallies = [
         np.bincount(rounds, column)
@@ -99,7 +98,7 @@ def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStati
 
 def too_few_per_round(trials: Trials, fewest: int) -> str | None:
     """The reason if some round has fewer members, or fewer others, than ``fewest``; else nothing."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     ins = np.bincount(rounds, trials.members)
     smallest = int(min(ins.min(), (np.bincount(rounds) - ins).min())) if len(trials) else 0
     if smallest >= fewest:
@@ -115,7 +114,7 @@ def cross_fitted_decisions(trials: Trials) -> Bits:
 
     Halves are drawn by a fixed stream, separately for members and others, without looking at scores.
     """
-    rounds, second = round_numbers(trials), _second_halves(trials)
+    rounds, second = trials.round_numbers, _second_halves(trials)
     n_groups = 2 * (int(rounds.max()) + 1)
     thresholds = best_thresholds(2 * rounds + second, trials.scores, trials.members, n_groups)
     return trials.scores >= thresholds[2 * rounds + ~second]
@@ -123,14 +122,14 @@ def cross_fitted_decisions(trials: Trials) -> Bits:
 
 def in_sample_decisions(trials: Trials) -> Bits:
     """Decide on each release at the threshold that is best on the same trials; this overstates the attack."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     thresholds = best_thresholds(rounds, trials.scores, trials.members, int(rounds.max()) + 1)
     return trials.scores >= thresholds[rounds]
 
 
 def mean_over_rounds(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     """Balanced accuracy of the decisions on each release, averaged; with each round left out."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     right = says_member == trials.members
     ins, outs = np.bincount(rounds, trials.members), np.bincount(rounds, ~trials.members)
     hits = np.bincount(rounds, trials.members & right) / ins
@@ -203,7 +202,7 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
     repeats = are_repeats(trials)
 
     def statistic(chosen: Trials) -> JackknifeStatistic:
-        rounds = round_numbers(chosen)
+        rounds = chosen.round_numbers
         right = np.bincount(rounds, (chosen.scores >= threshold) == says_member)
         n = np.bincount(rounds)
         value = float(right.sum() / n.sum())

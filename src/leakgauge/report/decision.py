@@ -8,10 +8,10 @@ from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.report.answers import Answer, promise_answer, risk_answer
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.next_steps import next_steps
 from leakgauge.report.number_format import count, level, percent
-from leakgauge.report.run_report import JudgedRun
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import RunSummary, is_control, refuted_audits
 from leakgauge.verdict import Verdict

@@ -14,10 +14,10 @@ from leakgauge.report.decision import (
     leading_value,
     leading_verdict,
 )
+from leakgauge.report.judged_run import JudgedRun, by_audit
 from leakgauge.report.metric_text import LARGEST_LIMIT, interval_text
 from leakgauge.report.number_format import level, percent, times
 from leakgauge.report.page import Chart, Section, Stroke, render_html
-from leakgauge.report.run_report import JudgedRun, by_audit
 from leakgauge.risk import leading_metric
 from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 from leakgauge import catalog
 from leakgauge.report.answers import limit_text
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import number, percent
-from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.baseline import TOLERANCE, BaselineComparison, BaselineResult

@@ -8,9 +8,9 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.judged_run import JudgedRun, is_finished
 from leakgauge.report.metric_text import UNIT_NAMES
 from leakgauge.report.number_format import percent
-from leakgauge.report.run_report import JudgedRun, is_finished
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,

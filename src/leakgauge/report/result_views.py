@@ -17,9 +17,10 @@ from leakgauge.limits import Limits, read_limits
 from leakgauge.report import static_svg
 from leakgauge.report.decision import decision_of
 from leakgauge.report.first_screen import decision_chart
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, metrics_in, table_metrics, value_text
 from leakgauge.report.page import Chart, LegendEntry, Stroke, render_html
-from leakgauge.report.run_report import JudgedRun, write_run_report
+from leakgauge.report.run_report import write_run_report
 from leakgauge.report.sections.exposure import (
     exposure_answer,
     exposure_question,

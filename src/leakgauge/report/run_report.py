@@ -1,56 +1,24 @@
-"""The report of a run: which verdicts are shown, and one HTML file with all sections."""
+"""The report of a run: one HTML file with the decision and all sections."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from leakgauge import catalog
-from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
-from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report import number_format, page, sections
 from leakgauge.report.adversary_names import attackers_and_settings, clip
-from leakgauge.summary import RunSummary, summarise_run
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.report.first_screen import first_screen
+from leakgauge.report.judged_run import JudgedRun, is_finished
+from leakgauge.verdict import Verdict
 
 TITLE = "What does this release leak?"
-_SEVERITY = {
-    Finding.VIOLATED: 0,
-    Finding.UNTESTABLE: 1,
-    Finding.UNDECIDED: 2,
-    None: 3,
-    Finding.NOT_VIOLATED: 4,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRun:
-    """The verdicts of a run and its manifest; of the latter, any entry may be missing."""
-
-    verdicts: Sequence[Verdict]
-    manifest: Mapping[str, Any]
-
-    @cached_property
-    def summary(self) -> RunSummary:
-        """The two answers of the run; without limits where none were recorded."""
-        given: RunSummary | None = self.manifest.get("summary")
-        return given or summarise_run(self.verdicts)
-
-    @property
-    def without_plan(self) -> bool:
-        """Whether the result is that of a Python call, so that advice must not speak of a plan."""
-        return bool(self.manifest.get("without_plan"))
 
 
 def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
     """Write the report: the decision first, then an appendix with the numbers and what they are based on."""
-    from leakgauge.report.first_screen import first_screen
-
     if not verdicts:
         raise BadInput(
             f"{path.name}: there is no verdict to report; judge a run that has simulated some releases"
@@ -93,52 +61,3 @@ def _lead(verdicts: Sequence[Verdict]) -> str:
     releases = " and ".join(number_format.times(n, kind) for n, kind in kinds if n)
     attackers = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
     return ", ".join(part for part in (attackers, releases) if part)
-
-
-def is_finished(verdict: Verdict) -> bool:
-    """Whether a verdict is about a release that there is, such as a model, and not about simulated ones."""
-    return verdict.rounds == 1 and any(is_of_one_release(answer) for answer in verdict.metrics.values())
-
-
-def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """The most severe verdicts, and of equals those with the largest epsilon; in the order of the plan."""
-    if len(verdicts) <= most:
-        return list(verdicts)
-    kept = sorted(range(len(verdicts)), key=lambda place: _severity(verdicts[place]))[:most]
-    return [verdicts[place] for place in sorted(kept)]
-
-
-def severest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """All verdicts, the most severe first."""
-    return sorted(verdicts, key=_severity)
-
-
-def by_audit(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
-    """The verdicts of each audit, in the order of the plan."""
-    audits: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        audits.setdefault(verdict.audit, []).append(verdict)
-    return audits
-
-
-def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
-    """The domains of the verdicts, each once; scores that were computed elsewhere have none."""
-    domains = (catalog.find_domain(name) for name in sorted({verdict.domain for verdict in verdicts}))
-    return [domain for domain in domains if domain is not None]
-
-
-def omission_note(shown: int, of: int, things: str) -> str:
-    """A sentence that says how many are not shown; empty if nothing is missing.
-
-    >>> omission_note(2, 2, "attackers"), omission_note(100, 200, "attackers")
-    ('', 'Shown are the 100 most important of 200 attackers; verdicts.json holds them all.')
-    """
-    if shown >= of:
-        return ""
-    return f"Shown are the {shown:,} most important of {of:,} {things}; verdicts.json holds them all."
-
-
-def _severity(verdict: Verdict) -> tuple[int, float]:
-    estimate = verdict.metrics.get("epsilon")
-    shown = estimate.low if estimate and estimate.low is not None else 0.0
-    return _SEVERITY[verdict.finding], -shown

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report import metric_text, number_format, run_report
+from leakgauge.report import judged_run, metric_text, number_format, run_report
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
@@ -36,7 +36,7 @@ _CSV_COLUMNS = (
 )
 
 
-def write_text_report(run: run_report.JudgedRun, style: str, path: Path) -> Path:
+def write_text_report(run: judged_run.JudgedRun, style: str, path: Path) -> Path:
     """Write the report in one of the formats of ``WRITERS``."""
     if style not in WRITERS:
         raise BadInput(f"no report format {style!r}; known: html, {', '.join(WRITERS)}")
@@ -44,7 +44,7 @@ def write_text_report(run: run_report.JudgedRun, style: str, path: Path) -> Path
     return path
 
 
-def markdown_text(run: run_report.JudgedRun) -> str:
+def markdown_text(run: judged_run.JudgedRun) -> str:
     """The decision, and a table with one line per attacker."""
     decision = decision_of(run)
     parts = [
@@ -72,8 +72,8 @@ def _answers(decision: Decision) -> str:
     return "\n".join([*lines, f"- **{decision.promise.words}.** {plain_markdown(decision.promise.text)}"])
 
 
-def _table(run: run_report.JudgedRun) -> str:
-    shown = run_report.most_severe(run.verdicts, MOST_ROWS)
+def _table(run: judged_run.JudgedRun) -> str:
+    shown = judged_run.most_severe(run.verdicts, MOST_ROWS)
     lines = [
         "| Attacker | Promise | Risk | Correct identifications | ε shown | ε promised |",
         "|---|---|---|---|---|---|",
@@ -82,7 +82,7 @@ def _table(run: run_report.JudgedRun) -> str:
         cells = (name, *table_cells(verdict, run.summary.limits.get("accuracy")))
         lines.append("| " + " | ".join(plain_markdown(cell) for cell in cells) + " |")
     return "\n".join(
-        [*lines, "", run_report.omission_note(len(shown), len(run.verdicts), "attackers")]
+        [*lines, "", judged_run.omission_note(len(shown), len(run.verdicts), "attackers")]
     ).rstrip()
 
 
@@ -105,7 +105,7 @@ def table_cells(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[
     )
 
 
-def csv_text(run: run_report.JudgedRun) -> str:
+def csv_text(run: judged_run.JudgedRun) -> str:
     """One line for each metric of each attacker; missing values are empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
@@ -136,7 +136,7 @@ def csv_text(run: run_report.JudgedRun) -> str:
     return text.getvalue()
 
 
-def json_text(run: run_report.JudgedRun) -> str:
+def json_text(run: judged_run.JudgedRun) -> str:
     """The decision in words, the two answers as values, and all verdicts."""
     content = {
         "title": run_report.report_title(run),
@@ -159,7 +159,7 @@ def _cell(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-WRITERS: Mapping[str, Callable[[run_report.JudgedRun], str]] = {
+WRITERS: Mapping[str, Callable[[judged_run.JudgedRun], str]] = {
     "md": markdown_text,
     "csv": csv_text,
     "json": json_text,

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.runner.engines import Results, TaskMap
-from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
+from leakgauge.runner.worker_tasks import Results, Task, TaskMap, pack_task, run_task, unwrap_outcome
 
 _TIMEOUT = "20s"
 

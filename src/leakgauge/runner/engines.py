@@ -10,24 +10,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 from warnings import catch_warnings, filterwarnings, simplefilter
 
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.runner.worker_tasks import Task, pack_item, pack_task, run_packed_item, unwrap_outcome
+from leakgauge.runner.worker_tasks import (
+    Results,
+    Task,
+    TaskMap,
+    pack_item,
+    pack_task,
+    run_packed_item,
+    unwrap_outcome,
+)
 from leakgauge.support.progress import relay_worker_progress, report_progress
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
-Results: TypeAlias = Iterator[tuple[int, Any]]
 _WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers that use much memory
 _MOST_DEATHS = 3  # times in a row that a worker may be killed before an item is done
 _KILLED_WORKERS = (
     f"a worker process was killed {_MOST_DEATHS} times in a row, perhaps because memory ran out; use "
     "fewer workers"
 )
-TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 
 class Engine(Protocol):

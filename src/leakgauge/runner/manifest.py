@@ -16,7 +16,6 @@ from leakgauge.limits import read_limits
 from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
 from leakgauge.runner import audit_metadata
 from leakgauge.runner.block_store import BlockStore
-from leakgauge.runner.code_digest import code_digests, run_versions, user_code_digests
 from leakgauge.support import files
 from leakgauge.support.files import json_digest
 from leakgauge.support.table_reader import read_dataclass
@@ -54,19 +53,6 @@ class Manifest:
             )
             for contender in audit.contenders
         }
-
-
-def make_manifest(plan: Plan, metadata: dict[str, audit_metadata.AuditMetadata]) -> Manifest:
-    """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
-    code = code_digests(plan.audits)
-    return Manifest(
-        plan=plan,
-        metadata=metadata,
-        code=code,
-        versions=run_versions(plan.audits),
-        digest=run_digest(plan, metadata, code),
-        user_code=user_code_digests(plan.audits, plan.folder),
-    )
 
 
 def run_digest(

@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.runner.engines import Results, TaskMap
-from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
+from leakgauge.runner.worker_tasks import Results, Task, TaskMap, pack_task, run_task, unwrap_outcome
 
 _CONNECT_TIMEOUT = 10.0  # seconds
 

@@ -10,10 +10,11 @@ from leakgauge.runner import manifest
 from leakgauge.support import files
 
 PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER = "plan.toml", "audits", "controls"
+VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
 _WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER, files.LOCK_NAME)  # the lock last
 EXPOSURE_FILES = {f"exposure.{style}" for style in ("csv", "json", "html")}
 _RESULT_FILES = (
-    "verdicts.json",
+    VERDICTS_FILE,
     *(f"report.{style}" for style in ("html", "md", "csv", "json")),
     *EXPOSURE_FILES,
 )

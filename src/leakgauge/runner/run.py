@@ -12,13 +12,13 @@ from leakgauge.core.errors import ANOTHER_OUT, START_OVER, BadInput, IncompleteR
 from leakgauge.core.game import NoControl
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
-from leakgauge.runner.audit_metadata import metadata_of
+from leakgauge.runner.audit_metadata import AuditMetadata, metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
-from leakgauge.runner.code_digest import library_versions
+from leakgauge.runner.code_digest import code_digests, library_versions, run_versions, user_code_digests
 from leakgauge.runner.early_stop import empty_sequence, load_block, require_block
-from leakgauge.runner.engines import Engine, TaskMap
+from leakgauge.runner.engines import Engine
 from leakgauge.runner.library_versions import VersionGuard
-from leakgauge.runner.manifest import Manifest, make_manifest
+from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import control_stores, missing_controls, play_missing_controls
 from leakgauge.runner.rollback import (
@@ -31,7 +31,7 @@ from leakgauge.runner.rollback import (
 )
 from leakgauge.runner.run_verdicts import judge_run, read_exposure_summary, refuse_unjudgeable
 from leakgauge.runner.status import audit_progress
-from leakgauge.runner.worker_tasks import WorkerError
+from leakgauge.runner.worker_tasks import TaskMap, WorkerError
 from leakgauge.summary import RunResult
 from leakgauge.support import files
 from leakgauge.support.progress import Advance, listen_to_progress, progress_bar
@@ -97,7 +97,20 @@ def set_up_run(
             refuse_unjudgeable(audit, metadata[audit.name], plan.limits)
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
-    return make_manifest(plan, metadata), kept
+    return _new_manifest(plan, metadata), kept
+
+
+def _new_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:
+    """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
+    code = code_digests(plan.audits)
+    return Manifest(
+        plan=plan,
+        metadata=metadata,
+        code=code,
+        versions=run_versions(plan.audits),
+        digest=manifest.run_digest(plan, metadata, code),
+        user_code=user_code_digests(plan.audits, plan.folder),
+    )
 
 
 def refuse_too_many_workers(prepared: PreparedAudit, options: EngineOptions) -> None:

@@ -25,6 +25,7 @@ from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_b
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import counted_contenders, stored_control
 from leakgauge.runner.risk_context import changed_rounds, risk_context
+from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.summary import (
     CONTROL_PASSED,
     RunResult,
@@ -43,7 +44,6 @@ from leakgauge.support.table_reader import read_dataclass
 from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import VERDICTS_SCHEMA, Verdict, VerdictSubject
 
-VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
 CONFORMANCE_FILE = "conformance.json"  # of a bundle, instead of the transcripts
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakgauge.plan import Audit, Stop
-from leakgauge.runner import manifest, resume, run_verdicts
+from leakgauge.runner import manifest, resume
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import empty_sequence, load_block
 from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.rollback import VERDICTS_FILE
 from leakgauge.support.files import is_locked
 
 MOST_AUDITS_NAMED = 3  # in a message
@@ -54,7 +55,7 @@ def run_status(folder: Path) -> RunStatus:
     return RunStatus(
         folder=str(folder),
         running=is_locked(folder),
-        judged=(folder / run_verdicts.VERDICTS_FILE).exists(),
+        judged=(folder / VERDICTS_FILE).exists(),
         reported=(folder / "report.html").exists(),
         audits=audits,
         versions=run.versions,

@@ -3,7 +3,7 @@
 import sys
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,6 +19,8 @@ from leakgauge.support.threads import single_threaded
 
 PackedTask: TypeAlias = npt.NDArray[np.uint8]
 Task: TypeAlias = Callable[[Any], Any]
+Results: TypeAlias = Iterator[tuple[int, Any]]  # with the positions of their items
+TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 _MOST_UNPACKED = 4  # functions a worker keeps unpacked
 _unpacked: OrderedDict[str, Task] = OrderedDict()

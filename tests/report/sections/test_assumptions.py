@@ -1,7 +1,7 @@
 import pytest
 
 from leakgauge.core.game import Coins
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections.assumptions import COINS, section
 
 

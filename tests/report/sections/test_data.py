@@ -1,4 +1,4 @@
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import data
 from leakgauge.report.sections.data import section
 

@@ -1,4 +1,4 @@
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections.data_draws import draw_sentence, section
 
 DRAWS = {"number": 12.0, "mean": 0.7312, "smallest": 0.6551, "largest": 0.81}

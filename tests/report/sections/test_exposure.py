@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import exposure
 from leakgauge.report.sections.exposure import (
     exposure_answer,

@@ -1,7 +1,7 @@
 import pytest
 
 from leakgauge.report.answers import finding_words
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import finding
 from leakgauge.verdict import Finding
 

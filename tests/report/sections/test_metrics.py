@@ -1,6 +1,6 @@
 import pytest
 
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import metrics as sections_metrics
 from leakgauge.report.sections.metrics import MOST_REASONS, MOST_ROWS, metric_tables
 from leakgauge.verdict import Finding

@@ -1,6 +1,6 @@
 from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import UNIT_NAMES, promised_text
-from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import RELATIONS, promise_text, section
 
 

@@ -1,7 +1,7 @@
 import json
 
 from leakgauge.limits import Limits
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections.risk_utility import section, utility_rows, utility_sentence
 from leakgauge.summary import summarise_run
 

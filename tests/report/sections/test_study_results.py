@@ -1,5 +1,5 @@
 from leakgauge.core.domain import Term
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections.study_results import section, study_sentences, study_value
 
 

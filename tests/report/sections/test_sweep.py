@@ -1,6 +1,6 @@
 import pytest
 
-from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import sweep
 
 

@@ -63,6 +63,6 @@ class Metric(RateMetric):
 
 
 def _without_a_leak(trials: Trials) -> float:
-    rounds = jackknife.round_numbers(trials)
+    rounds = trials.round_numbers
     n, m = np.bincount(rounds, trials.members), np.bincount(rounds, ~trials.members)
     return float(np.sqrt(np.pi / 8 * (1 / n + 1 / m)).mean())

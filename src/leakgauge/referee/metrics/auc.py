@@ -9,7 +9,7 @@ import numpy.typing as npt
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate, round_numbers
+from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate
 from leakgauge.referee.metric_protocol import RateMetric
 
 
@@ -68,7 +68,7 @@ class Metric(RateMetric):
 
 def _jackknife_auc(trials: Trials) -> JackknifeStatistic:
     """Leave out each round: its pairs with everybody, less its own pairs counted twice."""
-    rounds = round_numbers(trials)
+    rounds = trials.round_numbers
     n_rounds = int(rounds.max()) + 1
     every = placements(np.zeros(len(trials), np.int64), trials.scores, trials.members).won
     within = placements(rounds, trials.scores, trials.members).won

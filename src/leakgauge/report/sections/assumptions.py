@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge import catalog
-from leakgauge.report import metric_text, number_format, page, run_report
+from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.verdict import Finding, Verdict
 
@@ -100,11 +100,11 @@ computed elsewhere this cannot be checked.{% endif %}</li>
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section:
+def section(run: judged_run.JudgedRun) -> page.Section:
     """Coins, independence, correction, stopping, and the method of each estimate."""
     verdicts = run.verdicts
-    shown, methods = run_report.most_severe(verdicts, MOST_ROWS), _methods(verdicts)
-    audits = run_report.by_audit(verdicts)
+    shown, methods = judged_run.most_severe(verdicts, MOST_ROWS), _methods(verdicts)
+    audits = judged_run.by_audit(verdicts)
     stopped = [verdict for verdict in verdicts if verdict.stopped_early]
     single = [verdict for verdict in verdicts if verdict.rounds == 1 and verdict.n_targets > 1]
     html = page.render_html(
@@ -120,11 +120,11 @@ def section(run: run_report.JudgedRun) -> page.Section:
         rows=[
             _row(name, verdict) for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
-        omitted=run_report.omission_note(len(shown), len(verdicts), "attackers"),
+        omitted=judged_run.omission_note(len(shown), len(verdicts), "attackers"),
         methods=methods[:MOST_METHODS],
-        omitted_methods=run_report.omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
+        omitted_methods=judged_run.omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
         audits=[_settings(audit, rivals[0]) for audit, rivals in list(audits.items())[:MOST_AUDITS]],
-        omitted_audits=run_report.omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
+        omitted_audits=judged_run.omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
     )
     return page.Section("What the numbers are based on", html)
 

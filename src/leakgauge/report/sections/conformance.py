@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.number_format import count
 from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 23

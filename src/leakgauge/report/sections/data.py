@@ -1,6 +1,6 @@
 """How the data behind the audits were read: how many rows were used, and which were skipped."""
 
-from leakgauge.report import page, run_report
+from leakgauge.report import judged_run, page
 from leakgauge.report.adversary_names import clip
 
 ORDER = 65
@@ -16,7 +16,7 @@ _TEMPLATE = """
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One line for each file that was read; nothing where there was none."""
     notes = run.manifest.get("notes") or {}
     if not notes:

@@ -1,9 +1,9 @@
 """How much an attacker's success depends on the random split of the people, where several were tried."""
 
 from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.number_format import count, percent
 from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 29

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
-from leakgauge.exposure import SMALLEST_GROUP
+from leakgauge.core.exposure import SMALLEST_GROUP
 from leakgauge.report import page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import people_chart
+from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
-from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import claim_text, promise_text
 from leakgauge.report.sections.risk_utility import utility_sentence
 

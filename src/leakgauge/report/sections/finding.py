@@ -7,10 +7,10 @@ from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.report.text_formats import table_cells
 from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable

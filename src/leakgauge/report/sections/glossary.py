@@ -1,7 +1,7 @@
 """The glossary: words of the report and its metrics."""
 
 from leakgauge import catalog
-from leakgauge.report import metric_text, page, run_report
+from leakgauge.report import judged_run, metric_text, page
 
 ORDER = 100
 
@@ -49,7 +49,7 @@ _TEMPLATE = """
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section:
+def section(run: judged_run.JudgedRun) -> page.Section:
     """General words, then the metrics that occur."""
     used = metric_text.metrics_in(run.verdicts)
     metrics = [

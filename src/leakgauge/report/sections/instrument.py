@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakgauge.report import metric_text, number_format, page, run_report
+from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.control_text import control_sentences
 from leakgauge.summary import control_status, is_control
@@ -63,10 +63,10 @@ have found, is not known.</p>
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section:
+def section(run: judged_run.JudgedRun) -> page.Section:
     """An explanation, then one line per attacker."""
     checked = [verdict for verdict in run.verdicts if verdict.instrument]
-    shown = run_report.most_severe(checked, MOST_ROWS)
+    shown = judged_run.most_severe(checked, MOST_ROWS)
     sure = max((e.confidence for verdict in run.verdicts for e in verdict.metrics.values()), default=0.95)
     tolerated = round(1 - sure, 9)
     rows = [
@@ -82,7 +82,7 @@ def section(run: run_report.JudgedRun) -> page.Section:
         control=_control(shown),
         remarks=any(row["remark"] for row in rows),
         alarming=any(FALSE_ALARMS in row["remark"] for row in rows),
-        omitted=run_report.omission_note(len(shown), len(checked), "attackers"),
+        omitted=judged_run.omission_note(len(shown), len(checked), "attackers"),
     )
     return page.Section("Was the audit able to find a leak?", html)
 

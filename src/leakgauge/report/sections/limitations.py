@@ -1,6 +1,6 @@
 """What the audit did not test."""
 
-from leakgauge.report import number_format, page, run_report
+from leakgauge.report import judged_run, number_format, page
 from leakgauge.report.adversary_names import clip
 
 ORDER = 80
@@ -24,7 +24,7 @@ attributes, repeated releases over time, access control, logs and copies of the 
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section:
+def section(run: judged_run.JudgedRun) -> page.Section:
     """What must not be concluded from the report."""
     verdicts = run.verdicts
     tried = list(dict.fromkeys(f"{clip(v.attack)} (knowledge: {clip(v.knowledge)})" for v in verdicts))

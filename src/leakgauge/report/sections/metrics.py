@@ -8,6 +8,7 @@ from markupsafe import Markup
 from leakgauge import catalog
 from leakgauge.report.adversary_names import SEPARATOR, adversary_names, clip
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import (
     bound_text,
     describe_metric,
@@ -22,7 +23,6 @@ from leakgauge.report.metric_text import (
 )
 from leakgauge.report.number_format import NOTHING, confidence
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.summary import TOO_WEAK_ACCURACY
 from leakgauge.verdict import Finding, Verdict
 

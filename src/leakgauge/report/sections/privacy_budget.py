@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
-from leakgauge.report import number_format, page, run_report
+from leakgauge.report import judged_run, number_format, page
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.verdict import Verdict
 
@@ -18,12 +18,12 @@ _TEMPLATE = """
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One line per attacker whose spending was counted."""
     spending = [verdict for verdict in run.verdicts if verdict.spent]
     if not spending:
         return None
-    shown = run_report.most_severe(spending, MOST_ROWS)
+    shown = judged_run.most_severe(spending, MOST_ROWS)
     columns = spending_terms(shown)
     rows = [
         page.HtmlTableRow(
@@ -40,9 +40,9 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         [(term.title, term.meaning) for term in columns.values()],
         rows,
         caption="ε spent in one simulated release; “a to b” where these differ. "
-        + run_report.omission_note(len(shown), len(spending), "attackers"),
+        + judged_run.omission_note(len(shown), len(spending), "attackers"),
     )
-    notes = [domain.spending_note for domain in run_report.domains_of(shown) if domain.spending_note]
+    notes = [domain.spending_note for domain in judged_run.domains_of(shown) if domain.spending_note]
     return page.Section(
         "The privacy budget, as spent and as recorded", page.render_html(_TEMPLATE, notes=notes, table=table)
     )
@@ -52,7 +52,7 @@ def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The columns that any verdict has: declared ones in the order of their domains, then the others."""
     names = {name for verdict in verdicts for name in verdict.spent or {}}
     declared: dict[str, Term] = {}
-    for domain in run_report.domains_of(verdicts):
+    for domain in judged_run.domains_of(verdicts):
         declared |= domain.spending
     known = {name: term for name, term in declared.items() if name in names}
     return known | {name: Term(title=clip(name)) for name in sorted(names - set(known))}
@@ -62,7 +62,7 @@ def compared_columns(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The columns that are set against each other: obtained, recorded and, where it is known, reported."""
     compared = {
         name
-        for domain in run_report.domains_of(verdicts)
+        for domain in judged_run.domains_of(verdicts)
         for name in (*(domain.spending_check or ()), *domain.spending_beside)
     }
     return {name: term for name, term in spending_terms(verdicts).items() if name in compared}
@@ -89,7 +89,7 @@ def range_text(span: Mapping[str, float]) -> str:
 def exceeding_columns(verdict: Verdict) -> set[str]:
     """The columns that exceed the one they must not exceed, in the round where most was spent."""
     spent = verdict.spent or {}
-    checks = [domain.spending_check for domain in run_report.domains_of([verdict]) if domain.spending_check]
+    checks = [domain.spending_check for domain in judged_run.domains_of([verdict]) if domain.spending_check]
     return {
         first
         for first, second in checks

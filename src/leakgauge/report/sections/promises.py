@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report import metric_text, number_format, page, run_report
+from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.answers import least_protected_sentence, promises_less
 
@@ -68,7 +68,7 @@ more δ: from the promise to each part
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One line per audit that promises something."""
     promises = {verdict.audit: verdict.promised for verdict in run.verdicts if verdict.promised}
     if not promises:
@@ -77,7 +77,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
     allowed = {verdict.audit: verdict.bounds.get("accuracy") for verdict in run.verdicts}
     composed = any(promised.get("composed") for _, promised in shown)
     rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
-    omitted = run_report.omission_note(len(rows), len(promises), "promises")
+    omitted = judged_run.omission_note(len(rows), len(promises), "promises")
     html = page.render_html(
         _TEMPLATE,
         rows=rows,
@@ -159,7 +159,7 @@ def claim_text(nominal: Mapping[str, Any]) -> str:
     )
 
 
-def _dependence_notes(run: run_report.JudgedRun, shown: Mapping[str, Any]) -> list[str]:
+def _dependence_notes(run: judged_run.JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     """Where records depend on one another: what each label would allow if they were independent."""
     bounds = {
         promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]

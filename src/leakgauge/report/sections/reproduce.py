@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from leakgauge.report import number_format, page, run_report
+from leakgauge.report import judged_run, number_format, page
 from leakgauge.report.adversary_names import clip
 
 ORDER = 90
@@ -44,7 +44,7 @@ live service, differs each time.</p>
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section:
+def section(run: judged_run.JudgedRun) -> page.Section:
     """Everything that is needed to repeat the run."""
     verdicts = run.verdicts
     name, text = _plan(run.manifest.get("plan"))

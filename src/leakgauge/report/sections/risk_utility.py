@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from leakgauge import catalog
 from leakgauge.core.domain import Term
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report import metric_text, number_format, page, run_report
+from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.answers import limit_text
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
@@ -32,15 +32,15 @@ _TEMPLATE = """
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One point for each attacker of an audit whose utility is known."""
     known = [verdict for verdict in run.verdicts if _main_utility(verdict) is not None]
     if not known:
         return None
-    shown = run_report.most_severe(known, MOST_ROWS)
+    shown = judged_run.most_severe(known, MOST_ROWS)
     columns = {
         name: term
-        for domain in run_report.domains_of(shown)
+        for domain in judged_run.domains_of(shown)
         for name, term in domain.utility.items()
         if any(name in (verdict.utility or {}) for verdict in shown)
     }
@@ -62,7 +62,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         [("Attacker right", ""), *((term.title, term.meaning) for term in columns.values())],
         rows,
         caption="Correct identifications of each attacker, and how useful the release is. "
-        + run_report.omission_note(len(shown), len(known), "attackers"),
+        + judged_run.omission_note(len(shown), len(known), "attackers"),
     )
     described = [term for term in columns.values() if term.meaning]
     html = page.render_html(
@@ -81,7 +81,7 @@ def utility_rows(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]
     audits = {verdict.audit: verdict for verdict in verdicts if verdict.utility}
     terms = {
         name: term
-        for domain in run_report.domains_of(list(audits.values()))
+        for domain in judged_run.domains_of(list(audits.values()))
         for name, term in domain.utility.items()
         if term.sentence and any(name in (verdict.utility or {}) for verdict in audits.values())
     }
@@ -158,7 +158,7 @@ def _main_utility(verdict: Verdict) -> tuple[str, Term] | None:
     known = verdict.utility or {}
     preferred = (
         (name, domain.utility[name])
-        for domain in run_report.domains_of([verdict])
+        for domain in judged_run.domains_of([verdict])
         for name in domain.main_utility
     )
     return next(((name, term) for name, term in preferred if name in known), None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leakgauge.report import metric_text, page, run_report
+from leakgauge.report import judged_run, metric_text, page
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.roc import MOST_POINTS, RocCurve, roc_chart
 from leakgauge.verdict import Verdict
@@ -33,15 +33,15 @@ targets”.
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """Two views of each audit's curves, linear and logarithmic."""
     verdicts = run.verdicts
     drawable = [verdict for verdict in verdicts if verdict.roc.get("fpr")]
     if not drawable:
         return None
-    audits = run_report.by_audit(drawable)
-    first = list(run_report.by_audit(run_report.severest_first(drawable)))[:MOST_AUDITS]
-    chosen = {audit: run_report.most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
+    audits = judged_run.by_audit(drawable)
+    first = list(judged_run.by_audit(judged_run.severest_first(drawable)))[:MOST_AUDITS]
+    chosen = {audit: judged_run.most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
     shown = sum(map(len, chosen.values()))
     pairs = [
         (clip(audit), [_chart(place, rivals, log) for log in (False, True)])
@@ -55,7 +55,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         together=any(
             verdict.n_targets > 1 and verdict.rounds > 1 for rivals in chosen.values() for verdict in rivals
         ),
-        omitted=run_report.omission_note(shown, len(drawable), "curves"),
+        omitted=judged_run.omission_note(shown, len(drawable), "curves"),
     )
     return page.Section(
         "Members found against non-members accused",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
-from leakgauge.report import metric_text, number_format, page, run_report
+from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.verdict import Verdict
 
@@ -24,12 +24,12 @@ preparation; beside them is how well the attacker then did.</p>
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One line per attacker that computed something."""
     studious = [verdict for verdict in run.verdicts if verdict.studied]
     if not studious:
         return None
-    shown = run_report.most_severe(studious, MOST_ROWS)
+    shown = judged_run.most_severe(studious, MOST_ROWS)
     terms = study_terms(shown)
     rows, notes = [], []
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
@@ -47,7 +47,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         [("Correct identifications", ""), *((term.title, term.meaning) for term in terms.values())],
         rows,
         caption="What attackers computed beforehand; means over the targets. "
-        + run_report.omission_note(len(shown), len(studious), "attackers"),
+        + judged_run.omission_note(len(shown), len(studious), "attackers"),
     )
     html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()), notes=notes)
     return page.Section("Computed by attackers beforehand", html)
@@ -57,7 +57,7 @@ def study_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The numbers that any attack computed: declared ones in the order of their domains, then the others."""
     names = {name for verdict in verdicts for name in verdict.studied or {}}
     declared: dict[str, Term] = {}
-    for domain in run_report.domains_of(verdicts):
+    for domain in judged_run.domains_of(verdicts):
         declared |= domain.studied
     known = {name: term for name, term in declared.items() if name in names}
     others = {

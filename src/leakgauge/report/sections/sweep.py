@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakgauge.report import metric_text, page, run_report
+from leakgauge.report import judged_run, metric_text, page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.sections.metrics import LARGEST_DRAWN
@@ -37,7 +37,7 @@ class SweepPoint:
     verdict: Verdict
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """One pair of charts for each sweep; nothing where no numeric parameter was swept."""
     verdicts = run.verdicts
     bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
@@ -58,7 +58,7 @@ def section(run: run_report.JudgedRun) -> page.Section | None:
         filter(
             None,
             [
-                run_report.omission_note(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
+                judged_run.omission_note(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
                 f"At most {MOST_LINES} lines are drawn in a chart." if lines > MOST_LINES else "",
             ],
         )

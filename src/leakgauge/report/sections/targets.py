@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report import metric_text, page, run_report
+from leakgauge.report import judged_run, metric_text, page
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.summary import is_control
@@ -21,13 +21,13 @@ top-ranked target is partly chance: an interval that holds for all targets toget
 """
 
 
-def section(run: run_report.JudgedRun) -> page.Section | None:
+def section(run: judged_run.JudgedRun) -> page.Section | None:
     """The most exposed targets of the strongest attacker, where rounds have several targets."""
     verdicts = run.verdicts
     concerned = [verdict for verdict in verdicts if verdict.n_targets > 1 and _metric(verdict)]
     if not concerned:
         return None
-    shown = run_report.most_severe(concerned, MOST_COMPARED)
+    shown = judged_run.most_severe(concerned, MOST_COMPARED)
     names = adversary_names(shown, verdicts)
     ranks = [_ranked(verdict) for verdict in shown]
     worst = max(range(len(shown)), key=lambda place: (not is_control(shown[place]), ranks[place][0][1].value))
