@@ -5,9 +5,11 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.resources import files
 from pathlib import Path
 
+import grimp
 import pytest
 
 from leakgauge import catalog
@@ -189,3 +191,10 @@ def test_search_finds_imports_by_name():
     assert named_upwards("leakgauge.verdict", code) == ["leakgauge.report.result_views"]
     assert named_upwards("leakgauge.cli.report", code) == []
     assert named_upwards("leakgauge.verdict", '"""leakgauge.report shows it."""') == []
+
+
+def test_no_module_imports_itself_through_others():
+    """Imports inside functions count; those for type checkers do not."""
+    graph = grimp.build_graph("leakgauge", exclude_type_checking_imports=True)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imported).prepare()  # raises CycleError with the modules of a cycle
