@@ -25,7 +25,7 @@ class Kernels(NamedTuple):
     tally: Kernel
     flip_members: Kernel
     sum_scores: Callable[..., bool]
-    sum_counts: Callable[..., bool]
+    sum_counts: Kernel
 
 
 @cache
@@ -149,14 +149,13 @@ def sum_scores(
     return True
 
 
-def sum_counts(releases: Array, hidden: Array, least: float, places: Array, epochs: Array) -> bool:
+def sum_counts(releases: Array, hidden: Array, least: float, places: Array, epochs: Array) -> None:
     """Sum the expected counts behind published ones by place and by epoch, for counts without noise.
 
     A count of at least ``least`` is published as it is, and a smaller one as 0: ``hidden`` is its expectation
-    in each cell. False if another number is published.
+    in each cell.
     """
     n_epochs = epochs.shape[1]
-    n_others = 0
     for round_ in range(releases.shape[0]):
         for place in range(places.shape[1]):
             total = 0.0
@@ -164,12 +163,10 @@ def sum_counts(releases: Array, hidden: Array, least: float, places: Array, epoc
             outputs, unseen, sums = releases[round_, cells], hidden[cells], epochs[round_]
             for epoch in range(n_epochs):
                 output, other = outputs[epoch], unseen[epoch]
-                n_others += (output < least) & (output != 0.0)
                 count = output if output >= least else other
                 total += count
                 sums[epoch] += count
             places[round_, place] = total
-    return n_others == 0
 
 
 def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] = np.int32) -> Whole:

@@ -188,10 +188,9 @@ def _compiled_score_sums(scores: CountScores, rows: Ints, releases: Reals) -> tu
     places, epochs = (np.zeros((len(releases), n)) for n in rows.shape)
     if scores.exact is not None:
         by_row = np.exp(scores.log_rates(np.arange(len(scores.scores))))
-        hidden, rates = (by_row + scores.scores[:, 0])[rows], by_row[rows]
-        if loops.sum_counts(releases, hidden.ravel(), scores.exact, places, epochs):
-            return places - rates.sum(axis=1), epochs - rates.sum(axis=0)
-        places[:], epochs[:] = 0.0, 0.0
+        hidden, rates = (by_row + scores.scores[:, 0]).astype(np.float32)[rows], by_row[rows]
+        loops.sum_counts(releases, hidden.ravel(), scores.exact, places, epochs)
+        return places - rates.sum(axis=1), epochs - rates.sum(axis=0)
     n_columns = np.uint64(scores.outputs.size)
     first = rows.astype(np.uint64).ravel() * n_columns
     low = int(scores.outputs[0])
@@ -205,31 +204,21 @@ def group_effects_model(
 ) -> GroupEffectsModel:
     """Estimate from a reference how groups of a number of people differ."""
     cells: CellMap = reference.map
-    people = np.repeat(np.arange(reference.n_people), reference.n_visits)
+    space, time = reference.once(("group variances", size), lambda: _group_variances(reference, size))
+    rates = usual.reshape(cells.n_places, cells.n_epochs)
+    return GroupEffectsModel(law, cells.max_value * size, rates, space, time)
+
+
+def _group_variances(reference: Traces, size: int) -> tuple[Reals, Reals]:
+    """Return the variances of the log rates of places, and of epochs, in groups of a number of people."""
+    cells, n = reference.map, reference.n_people
+    people = np.repeat(np.arange(n), reference.n_visits)
     visited = reference.visits.indices.astype(np.int64)
-    shares = (reference.visitors() / reference.n_people).reshape(cells.n_places, cells.n_epochs)
-    most = cells.max_value
-    return GroupEffectsModel(
-        law,
-        most * size,
-        usual.reshape(shares.shape),
-        _variances(
-            people,
-            cells.places(visited),
-            shares.sum(axis=1),
-            (shares**2).sum(axis=1) / most,
-            size,
-            reference.n_people,
-        ),
-        _variances(
-            people,
-            cells.epochs(visited),
-            shares.sum(axis=0),
-            (shares**2).sum(axis=0) / most,
-            size,
-            reference.n_people,
-        ),
-    )
+    shares = (reference.visitors() / n).reshape(cells.n_places, cells.n_epochs)
+    squares = shares**2 / cells.max_value
+    space = _variances(people, cells.places(visited), shares.sum(axis=1), squares.sum(axis=1), size, n)
+    time = _variances(people, cells.epochs(visited), shares.sum(axis=0), squares.sum(axis=0), size, n)
+    return space, time
 
 
 def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:

@@ -269,10 +269,14 @@ class ShadowSimulator:
         return others, one_more
 
     def _target(self, sketch: PartialTrace, cells: Ints, members: Bits, rng: Generator) -> ShadowCounts:
-        added = np.zeros((members.size, cells.size), dtype=np.int32)
         seen = np.isin(sketch.cells, cells)
-        drawn = sketch.draw(int(members.sum()), rng)[:, seen]
-        added[np.ix_(members, np.searchsorted(cells, sketch.cells[seen]))] = drawn
+        columns = np.searchsorted(cells, sketch.cells[seen])
+        if sketch.certain:
+            values = np.zeros(cells.size, dtype=np.int32)
+            values[columns] = sketch.draw(1, rng)[0, seen]
+            return np.where(members[:, None], values, np.int32(0))
+        added = np.zeros((members.size, cells.size), dtype=np.int32)
+        added[np.ix_(members, columns)] = sketch.draw(int(members.sum()), rng)[:, seen]
         return added
 
 
