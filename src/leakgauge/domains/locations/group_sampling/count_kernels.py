@@ -41,9 +41,12 @@ def kernels() -> Kernels | None:
     if numba.config.DISABLE_JIT:
         return None
     loops = (add_visits, tally, flip_members, sum_scores)
-    any_order = {"fastmath": {"reassoc", "nsz"}}  # of the terms of a sum: several are added at a time
+    any_order = {"reassoc", "nsz"}  # of the terms of a sum: several are added at a time
     return Kernels(
-        *(_compile(numba.njit, loop) for loop in loops), _compile(numba.njit, sum_counts, **any_order)
+        *[
+            *(_compile(numba.njit, loop) for loop in loops),
+            _compile(numba.njit, sum_counts, fastmath=any_order),
+        ]
     )
 
 

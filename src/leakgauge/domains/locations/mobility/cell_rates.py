@@ -148,7 +148,9 @@ def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
         """Minus the log-likelihood of beta-binomial counts, up to a constant."""
         shape = np.exp(log_shape)
         rest = shape * odds
-        log_beta = gammaln(kinds + shape)[seen] + log_gamma_ratio((n_people + shape + rest)[own], seen + shape)
+        log_beta = gammaln(kinds + shape)[seen] + log_gamma_ratio(
+            (n_people + shape + rest)[own], seen + shape
+        )
         return float(-times @ (log_beta - betaln(shape, rest)[own]))
 
     found = minimize_scalar(
