@@ -174,8 +174,10 @@ def _strongest(options: Sequence[_GuessOption], bound: _Bound, error: float) -> 
 
 def _best(options: Sequence[_GuessOption], bound: _Bound) -> _GuessOption:
     """Return the best share of the candidate with the largest bound."""
-    first = _largest(options, bound, _ERROR_AMONG_CANDIDATES)
-    own = [option for option in options if option.candidate == first.candidate]
+    own = options
+    if any(option.candidate != options[0].candidate for option in options):
+        first = _largest(options, bound, _ERROR_AMONG_CANDIDATES)
+        own = [option for option in options if option.candidate == first.candidate]
     return _largest(own, bound, _ERROR_AMONG_SHARES)
 
 

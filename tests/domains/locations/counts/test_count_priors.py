@@ -62,6 +62,16 @@ def test_shift_invariant_distribution_matches_matrix(scale):
 NOBODY = np.zeros(2, dtype=np.int64)
 
 
+@pytest.mark.parametrize("where", [0, 3, 8, 11])
+def test_distribution_without_noise_moves_the_counts(where):
+    weights = np.random.default_rng(2).normal(size=(3, 9))
+    values = np.full(12, -np.inf)
+    values[where] = -0.5
+    with np.errstate(divide="ignore"):
+        expected = np.log(np.exp(weights) @ np.exp(shifted_rows(values, 9)))
+    np.testing.assert_allclose(log_convolve(weights, values), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("coins", [0, 1, 7, 80])
 @pytest.mark.parametrize("counts", [range(131), range(5), range(40, 60), range(125, 131)], ids=str)
 def test_masses_are_binomial(coins, counts):

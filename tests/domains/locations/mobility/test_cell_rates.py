@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from scipy.stats import beta, betabinom, binom
@@ -10,9 +12,11 @@ from leakgauge.domains.locations.knowledge import PastReleasesKnowledge
 from leakgauge.domains.locations.mobility.cell_rates import (
     ReferenceRates,
     _likeliest_shape,
+    log_gamma_ratio,
     rates_from_past,
     rates_from_reference,
     shrink_by_held_out,
+    shrunk_rates_from_reference,
 )
 from leakgauge.domains.locations.partial_traces import known_cells
 from leakgauge.domains.locations.release_chain import ReleaseChain
@@ -55,6 +59,26 @@ def test_shape_maximises_likelihood_of_visitors():
     )
     assert at > below
     assert at > above
+
+
+@pytest.mark.parametrize("number", [8.5, 14.25, 1e4, 3e9])
+def test_ratio_of_gamma_functions_is_a_product(number):
+    """Gamma(x) / Gamma(x - k) = (x - 1) ... (x - k)."""
+    for less in (1, 3):
+        expected = -np.log(number - np.arange(1, less + 1)).sum()
+        found = log_gamma_ratio(np.array([number]), np.array([float(less)]))
+        assert found[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_rates_are_computed_once_for_a_reference():
+    people = traces(np.random.default_rng(1).random((40, 12)) < 0.3, n_epochs=4)
+    assert rates_from_reference(people) is rates_from_reference(people)
+    assert shrunk_rates_from_reference(people, 9) is shrunk_rates_from_reference(people, 9)
+    again = pickle.loads(pickle.dumps(people))
+    assert rates_from_reference(again) is not rates_from_reference(people)
+    np.testing.assert_array_equal(
+        rates_from_reference(again).everywhere, rates_from_reference(people).everywhere
+    )
 
 
 def test_posterior_of_rates_predicts_counts_of_other_people():

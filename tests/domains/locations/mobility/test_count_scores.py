@@ -67,6 +67,13 @@ def test_counts_without_noise_are_poisson():
     np.testing.assert_allclose(found.scores[rows][:, :40], np.arange(40) - rates[:, None], atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "least"), [("raw", 1.0), ("suppressed", 4.0), ("rounded", None), ("loud", None)]
+)
+def test_counts_that_are_published_as_they_are_are_found(name, least):
+    assert count_scores(None, CHAINS[name], SIZE, 40.0).exact == least
+
+
 @pytest.mark.parametrize(("largest", "most"), [(50.5, 60.0), (70.5, 60.0), (500.5, 200.0), (500.5, 250.0)])
 @pytest.mark.parametrize("variance", [0.0, 2.0], ids=["raw", "unrounded"])
 def test_information_is_that_of_all_outputs(variance, largest, most):

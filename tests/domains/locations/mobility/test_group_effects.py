@@ -106,6 +106,24 @@ def test_factors_of_busy_places_are_the_likeliest(noise, top):
     assert np.sqrt((errors**2).mean()) < 0.005
 
 
+@pytest.mark.parametrize("busy", [-2.0, 2.0])
+def test_factors_far_from_one_are_the_likeliest(busy):
+    """By a general optimiser over the posterior of Poisson counts: one place and one epoch are far busier."""
+    expected = np.array([[6.0, 3.0, 1.0], [2.0, 4.0, 8.0], [5.0, 5.0, 5.0]])
+    place, epoch = np.array([busy, 0.0, 0.1]), np.array([0.0, -0.2, 1.0])
+    counts = np.random.default_rng(7).poisson(expected * np.exp(place[:, None] + epoch))
+    model = GroupEffectsModel(RAW, SIZE, expected / SIZE, np.full(3, 1.0), np.full(3, 0.3))
+
+    def cost(logs):
+        rates = expected * np.exp(logs[:3, None] + logs[3:])
+        slope = (logs[:3] ** 2).sum() / 2 + (logs[3:] ** 2).sum() / 0.6
+        return (rates - counts * np.log(rates)).sum() + slope
+
+    best = minimize(cost, np.zeros(6), tol=1e-6).x
+    found = model.factors(counts.reshape(1, -1).astype(np.float64)).at(np.arange(9))
+    np.testing.assert_allclose(np.log(found.reshape(3, 3)), best[:3, None] + best[3:], atol=0.05)
+
+
 @pytest.mark.nightly
 @CHAINS
 def test_factors_are_as_close_to_the_truth_as_the_likeliest(chain, error):

@@ -245,7 +245,10 @@ class _ScoreShadows:
             return value_ratios.log_ratios_of_trace(self.log_ratios, outputs, shadows.known, prior, sketch)
         listed = np.arange(low, high + 1)[:, None] + np.zeros(outputs.shape[1])
         ratios = value_ratios.log_ratios_of_trace(self.log_ratios, listed, 0, prior, sketch)
-        return np.take_along_axis(ratios, (outputs - low).astype(np.intp), axis=0)
+        numbers = (outputs - low).astype(np.intp)
+        numbers *= outputs.shape[1]
+        numbers += np.arange(outputs.shape[1])
+        return ratios.ravel().take(numbers)
 
 
 def score_shadows(
@@ -308,9 +311,11 @@ class Attack:
         self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
     ) -> Scorer[LocationsView]:
         fitted = self.fit == "always" and not knowledge.simulator.n_known  # people known say more than a fit
-        found = cell_rates.rates_from_reference(knowledge.reference)
-        if fitted:
-            found = cell_rates.shrink_by_held_out(found, knowledge.reference, knowledge.public.group_size)
+        found = (
+            cell_rates.shrunk_rates_from_reference(knowledge.reference, knowledge.public.group_size)
+            if fitted
+            else cell_rates.rates_from_reference(knowledge.reference)
+        )
         added = [sketch.weights * sketch.added for sketch in knowledge.sketches]
         usual = tuple(
             RateEstimate(found(sketch.cells, own), found.shapes(sketch.cells, own))

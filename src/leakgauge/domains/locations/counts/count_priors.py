@@ -52,10 +52,24 @@ def log_mix(log_weights: Reals | LogWeights, log_law: Reals) -> Reals:
 
 def log_convolve(log_weights: Reals | LogWeights, log_values: Reals) -> Reals:
     """Do the same for a distribution shifted by the count: law[c, x] = values[C - 1 - c + x] for C counts."""
-    weights, top = _weights(log_weights), _finite_max(log_values, axis=0)
+    weights = _weights(log_weights)
     n_counts = weights.logs.shape[1]
+    possible = np.flatnonzero(log_values > -np.inf)
+    if possible.size == 1:  # no noise: nothing is summed
+        return _moved(weights.logs, n_counts - 1 - int(possible[0]), log_values)
+    top = _finite_max(log_values, axis=0)
     scaled = np.ascontiguousarray(shifted_rows(np.exp(log_values - top), n_counts))
     return _log_mixture(weights, shifted_rows(log_values, n_counts), scaled, top)
+
+
+def _moved(logs: Reals, first: int, log_values: Reals) -> Reals:
+    """Return the logs of the counts from ``first`` on, one for each place, plus the one finite value."""
+    n_counts = logs.shape[1]
+    n = log_values.size - n_counts + 1
+    moved = np.full((len(logs), n), -np.inf)
+    start, stop = max(0, -first), min(n, n_counts - first)
+    moved[:, start:stop] = logs[:, first + start : first + stop] + log_values.max()
+    return moved
 
 
 def _weights(weights: Reals | LogWeights) -> LogWeights:

@@ -26,6 +26,9 @@ _MAX_COARSENESS = 5  # at least every fifth row of a table of many rates is comp
 _MAX_COARSE_STEP = 0.8  # in log-odds, over the standard deviation of counts
 _ROUNDING = 1e-6  # of a step between rows
 
+_MAX_WIDENING = 3.0  # of the range of counts of rows that are computed with others, ...
+_FEW_ENTRIES = 2**14  # ... and the numbers that this adds: computing them takes as long as another call
+
 OutputRange: TypeAlias = tuple[float, float]
 
 _TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out; the first tail that fits
@@ -184,12 +187,27 @@ def table_strips(n_in: int, n_out: int, kinds: Sequence["KindRows"]) -> list[Tab
         for values in ([kind.coins for kind in kinds], [kind.shape for kind in kinds])
     )
     keys = ratio_tables.similar_cells(n_out, rates, CellKinds(coins, shapes))
-    strips = []
+    strips: list[TableStrip] = []
     for key in np.unique(keys):
         rows = np.flatnonzero(keys == key)
         cells = ratio_tables.CellsByRate(n_in, n_out, int(coins[rows[0]]), rates[rows], shapes[rows])
-        strips.append(TableStrip(cells, rows))
+        strip = TableStrip(cells, rows)
+        if strips and _one_strip(strips[-1], strip):
+            rows = np.concatenate([strips.pop().rows, rows])
+            strip = TableStrip(replace(cells, rates=rates[rows], shape=shapes[rows]), rows)
+        strips.append(strip)
     return strips
+
+
+def _one_strip(one: TableStrip, other: TableStrip) -> bool:
+    """Whether two strips are computed faster together: they are small, and their counts not too different."""
+    if one.cells.coins != other.cells.coins:
+        return False
+    ends = [strip.cells.home(0.0, _TAIL) for strip in (one, other)]
+    (width, rows), (wider, _) = sorted(
+        (high - low, strip.rows.size) for (low, high), strip in zip(ends, (one, other))
+    )
+    return wider <= _MAX_WIDENING * width and rows * (wider - width) <= _FEW_ENTRIES
 
 
 def stacked_tables(
@@ -319,10 +337,18 @@ class PrecomputedRatios:
         sure = np.broadcast_to(np.asarray(known, dtype=np.float64), seen.shape)
         ratios = np.zeros(seen.shape)
         everything = ratio_tables.OutputElements.all_of(seen.shape, prior, weights)
+        rows, listed = self._rows(everything)
         for part, table in zip(self.law.parts(seen), self.tables, strict=True):
             if part.places.size:
-                elements = everything.only(part.rows)
-                ratios[part.rows] = self._read(table, part, part.places - sure[part.rows], elements)
+                places = part.places - sure[part.rows]
+                ratios[part.rows] = self._read(
+                    table,
+                    part,
+                    places,
+                    everything.only(part.rows),
+                    rows.only(part.rows),
+                    listed[part.rows],
+                )
         return ratios
 
     def _read(
@@ -331,10 +357,12 @@ class PrecomputedRatios:
         part: release_distribution.OutputPart,
         places: Reals,
         elements: ratio_tables.OutputElements,
+        rows: ratio_tables.TableRows,
+        listed: Bits,
     ) -> Reals:
-        rows, listed = self._rows(elements)
+        """Return the ratios of some elements, given their rows and which of them have one."""
         low, high = table.columns.readable
-        listed &= (places >= low) & (places <= high)
+        listed = listed & (places >= low) & (places <= high)
         ratios = table.read(np.clip(places, low, high), rows, elements.own_weights)
         missing = np.flatnonzero(~listed | np.isnan(ratios))
         if missing.size:
@@ -343,8 +371,8 @@ class PrecomputedRatios:
 
     def _rows(self, elements: ratio_tables.OutputElements) -> tuple[ratio_tables.TableRows, Bits]:
         """Return the row of each element, and whether there is one."""
-        rates, cell_kinds = elements.by_kind
-        numbers, distinct = cell_kinds.numbered()
+        rates = elements.prior.rates if elements.own_rates is None else elements.own_rates
+        numbers, distinct = elements.numbered_kinds()
         by_kind = {(kind.coins, kind.shape): kind for kind in self.kinds}
         kinds = [by_kind.get((coins, shape if self.n_out else np.inf)) for coins, shape in distinct]
         rows, listed = (
@@ -376,13 +404,13 @@ class PrecomputedRatios:
         rates: Reals, numbers: ratio_tables.IndexArray, kinds: Sequence[KindRows | None], step: float
     ) -> tuple[ratio_tables.TableRows, Bits]:
         """Return the rows below the rates, the position of the rates above them, and which exist."""
-        ends = [(0, 0, 0, 1) if kind is None else kind.ends for kind in kinds]
-        low, high, first, last = np.array(ends, dtype=np.float64)[numbers].T
-        listed = (rates >= low) & (rates < high)
-        steps = np.zeros(rates.shape)
-        steps[listed] = (logit(rates[listed]) - logit(low[listed])) / step
-        rows = np.clip(np.floor(steps), 0, last - 1)
-        return ratio_tables.TableRows((first + rows).astype(np.intp), steps - rows), listed
+        ends = [(0.5, 0.5, 0, 1) if kind is None else kind.ends for kind in kinds]
+        low, high, first, last = np.array(ends, dtype=np.float64).T
+        listed = (rates >= low[numbers]) & (rates < high[numbers])
+        inside = rates if listed.all() else np.where(listed, rates, low[numbers])
+        steps = (logit(inside) - logit(low)[numbers]) / step
+        rows = np.clip(np.floor(steps), 0, (last - 1)[numbers])
+        return ratio_tables.TableRows((first[numbers] + rows).astype(np.intp), steps - rows), listed
 
 
 class RateRange(NamedTuple):

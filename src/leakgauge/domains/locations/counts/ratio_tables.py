@@ -7,12 +7,13 @@ given the output, with and without the target; it lies in [-1, 1] and changes sl
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from leakgauge.core.game import Bits, Reals
@@ -97,6 +98,14 @@ class TableRows:
             return values
         return values + self.share * (table.ravel().take(flat + table.shape[1]) - values)
 
+    def cubic_shares(self, n_rows: int) -> csr_array:
+        """Return the shares of all rows of a table in each element, by cubic interpolation."""
+        if self.share is None:
+            raise AssertionError("rows without a position between others")
+        shares, n = np.column_stack(_cubic_weights(self.share)), self.first.size
+        columns = self.first[:, None] + np.arange(-1, 3)
+        return csr_array((shares.ravel(), columns.ravel(), np.arange(0, 4 * n + 1, 4)), shape=(n, n_rows))
+
     def only(self, elements: IndexArray | Bits) -> "TableRows":
         return TableRows(self.first[elements], None if self.share is None else self.share[elements])
 
@@ -113,18 +122,10 @@ class ColumnRatios:
     rise_in: Reals
     rise_out: Reals
 
-    def rows_between(self, rows: TableRows) -> "ColumnRatios":
-        """Return other rows, by cubic interpolation between these."""
-        if rows.share is None:
-            raise AssertionError("rows without a position between others")
-        share, first = rows.share[:, None], rows.first
+    def rows_between(self, shares: csr_array) -> "ColumnRatios":
+        """Return other rows: mixtures of these."""
         tables = (self.at, self.rise_in, self.rise_out)
-        return ColumnRatios(
-            *(
-                _cubic(share, [table[first + i] for i in (-1, 0, 1, 2)]) if table.size else table
-                for table in tables
-            )
-        )
+        return ColumnRatios(*(shares @ table if table.size else table for table in tables))
 
     @classmethod
     def of(cls, log_in: Reals, log_out: Reals, between: count_noise.DensityShape) -> "ColumnRatios":
@@ -155,8 +156,9 @@ class RatioTable:
 
     def rows_between(self, rows: TableRows) -> "RatioTable":
         """Return a table of other rows, by cubic interpolation between these rows; NaN next to NaN."""
-        absent = None if self.absent is None else self.absent.rows_between(rows)
-        return RatioTable(self.columns, self.present.rows_between(rows), absent)
+        shares = rows.cubic_shares(len(self.present.at))
+        absent = None if self.absent is None else self.absent.rows_between(shares)
+        return RatioTable(self.columns, self.present.rows_between(shares), absent)
 
     def _read(self, ratios: ColumnRatios, places: Reals, rows: TableRows) -> Reals:
         steps = (places - self.columns.first) / self.columns.step
@@ -201,13 +203,16 @@ def _exponential(share: Reals, scale: float, rise_in: Reals, rise_out: Reals) ->
 
 def _cubic(share: Reals, values: list[Reals]) -> Reals:
     """Interpolate with Lagrange's cubic through four neighbouring columns, between the inner two."""
-    before, here, there, beyond = values
-    s = share
+    return np.asarray(sum(weight * value for weight, value in zip(_cubic_weights(share), values)))
+
+
+def _cubic_weights(s: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+    """Return the weights of four neighbours, between the inner two, ``s`` beyond the second."""
     return (
-        -s * (s - 1) * (s - 2) / 6 * before
-        + (s + 1) * (s - 1) * (s - 2) / 2 * here
-        - (s + 1) * s * (s - 2) / 2 * there
-        + (s + 1) * s * (s - 1) / 6 * beyond
+        -s * (s - 1) * (s - 2) / 6,
+        (s + 1) * (s - 1) * (s - 2) / 2,
+        -(s + 1) * s * (s - 2) / 2,
+        (s + 1) * s * (s - 1) / 6,
     )
 
 
@@ -244,10 +249,21 @@ class CellsByRate:
 
     def log_masses(self, counts: range) -> list[Reals]:
         """Return log probabilities with the target and without it, or one list entry if they are equal."""
-        return [
+        for window, masses in self._computed:
+            if window.start <= counts.start and counts.stop <= window.stop:
+                part = slice(counts.start - window.start, counts.stop - window.start)
+                return [logs[:, part] for logs in masses]
+        masses = [
             count_priors.log_masses(n, self.rates, self.coins, counts, self.shape)
             for n in dict.fromkeys((self.n_in, self.n_out))
         ]
+        self._computed.append((counts, masses))
+        return masses
+
+    @cached_property
+    def _computed(self) -> list[tuple[range, list[Reals]]]:
+        """Log probabilities that are computed already, and the counts they belong to."""
+        return []
 
 
 def tabulate_ratios(
@@ -353,6 +369,14 @@ class OutputElements:
         if self.own_rates is None:
             return self.prior.rates, CellKinds(self.prior.coins, self.prior.shapes)
         return self.own_rates, CellKinds(self.prior.coins[self.cells], self.own_shapes)
+
+    def numbered_kinds(self) -> "tuple[IndexArray, list[CellKind]]":
+        """Return the number of each one's kind, of elements or cells as in ``by_kind``, and the kinds."""
+        shapes = self.prior.shapes
+        if self.own_rates is None or (shapes is not None and shapes.ndim == 2):
+            return self.by_kind[1].numbered()
+        numbers, kinds = CellKinds(self.prior.coins, shapes).numbered()
+        return numbers[self.cells], kinds
 
     def groups(self) -> Iterator["RateGroup"]:
         """Group them by coins, and by similar shapes and mean counts."""

@@ -4,10 +4,10 @@ Contribution bounds are caps on how many visits of one person are counted.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from leakgauge.domains.locations.data.visit_matrix import (
 from leakgauge.support.target_choice import rows_by_name
 
 Ints = npt.NDArray[np.int64]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,16 @@ class Traces:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _traces_of, (self.visits.indices, self.visits.indptr, self.map, self.names)
+
+    def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """The result of ``make``, computed once for these traces and this key; it is not pickled."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    @cached_property
+    def _memory(self) -> dict[Hashable, Any]:
+        return {}
 
     @property
     def n_people(self) -> int:

@@ -25,6 +25,7 @@ class Kernels(NamedTuple):
     tally: Kernel
     flip_members: Kernel
     sum_scores: Callable[..., bool]
+    sum_counts: Kernel
 
 
 @cache
@@ -40,15 +41,21 @@ def kernels() -> Kernels | None:
     if numba.config.DISABLE_JIT:
         return None
     loops = (add_visits, tally, flip_members, sum_scores)
-    return Kernels(*(_compile(numba.njit, loop) for loop in loops))
+    any_order = {"reassoc", "nsz"}  # of the terms of a sum: several are added at a time
+    return Kernels(
+        *[
+            *(_compile(numba.njit, loop) for loop in loops),
+            _compile(numba.njit, sum_counts, fastmath=any_order),
+        ]
+    )
 
 
-def _compile(njit: Any, loop: Callable[..., Any]) -> Any:
+def _compile(njit: Any, loop: Callable[..., Any], **options: Any) -> Any:
     """Compile a loop, cached on disk for the next process where possible."""
     try:
-        return njit(loop, cache=True)
+        return njit(loop, cache=True, **options)
     except RuntimeError:  # no folder to write to: compile again in every process
-        return njit(loop)
+        return njit(loop, **options)
 
 
 def add_visits(people: Array, starts: Array, cells: Array, counts: Array) -> None:
@@ -143,6 +150,26 @@ def sum_scores(
                 sums[epoch] += score
             places[round_, place] = total
     return True
+
+
+def sum_counts(releases: Array, hidden: Array, least: float, places: Array, epochs: Array) -> None:
+    """Sum the expected counts behind published ones by place and by epoch, for counts without noise.
+
+    A count of at least ``least`` is published as it is, and a smaller one as 0: ``hidden`` is its expectation
+    in each cell.
+    """
+    n_epochs = epochs.shape[1]
+    for round_ in range(releases.shape[0]):
+        for place in range(places.shape[1]):
+            total = 0.0
+            cells = slice(place * n_epochs, (place + 1) * n_epochs)
+            outputs, unseen, sums = releases[round_, cells], hidden[cells], epochs[round_]
+            for epoch in range(n_epochs):
+                output, other = outputs[epoch], unseen[epoch]
+                count = output if output >= least else other
+                total += count
+                sums[epoch] += count
+            places[round_, place] = total
 
 
 def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] = np.int32) -> Whole:

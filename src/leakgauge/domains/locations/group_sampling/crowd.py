@@ -44,19 +44,21 @@ class VisitorClasses:
 
     n_people: int
     sizes: Ints  # visitors in each class; the last class is all other people
-    patterns: csr_array  # the visits of each class; none in the last
+    visits: csr_array  # of all visitors
+    first: Ints  # one visitor of each class but the last
 
     @classmethod
     def of(cls, n_people: int, visits: csr_array, max_value: int = 1) -> "VisitorClasses":
         """Group visitors into classes; at most ``most_columns`` columns."""
         powers = np.uint64(max_value + 1) ** np.arange(visits.shape[1], dtype=np.uint64)
         _, first, sizes = np.unique(visits @ powers, return_index=True, return_counts=True)
-        nothing = csr_array((1, visits.shape[1]), dtype=visits.dtype)
-        return cls(
-            n_people,
-            np.append(sizes, n_people - visits.shape[0]).astype(np.int64),
-            vstack([visits[first], nothing], format="csr"),
-        )
+        return cls(n_people, np.append(sizes, n_people - visits.shape[0]).astype(np.int64), visits, first)
+
+    @cached_property
+    def patterns(self) -> csr_array:
+        """The visits of each class; none in the last."""
+        nothing = csr_array((1, self.visits.shape[1]), dtype=self.visits.dtype)
+        return vstack([self.visits[self.first], nothing], format="csr")
 
     def groups(self, n_rounds: int, size: int, rng: Generator) -> Counts:
         """Counts of random groups."""

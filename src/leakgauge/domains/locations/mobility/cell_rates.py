@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+from scipy.special import betaln, gammaln
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import round_shapes
@@ -20,7 +20,8 @@ _BASE_STEP = 0.02  # of the logs of rates that are counted as equal
 _LOG_SHAPE_RANGE = (-6.0, 9.0)  # search range for the log of the shape
 _LOG_SHAPE_ERROR = 1e-3  # far below its standard error; shapes of cells are rounded within 2.5 %
 _SHRINKAGES = (1.0, 3.0, 10.0)
-_FIFTHS = ((0, 1), (2, 3), (4,))  # of the reference: to estimate rates, to predict, and whose cells
+_FIFTHS = np.arange(5) // 2 == np.arange(3)[:, None]  # the reference: for rates, to predict, and whose cells
+_MIN_STIRLING = 10.0  # least number for which Stirling's series is used
 _TOLERANCE = 0.1  # of the squared error of predictions for held-out people
 _MIN_HELD_OUT = 20  # people of the last fifth
 _MAX_SPARSE = 32  # numbers are counted, and not sorted, if they are below so many times how many they are
@@ -49,7 +50,7 @@ class ReferenceRates:
     shape: float
     shrinkage: float = 1.0
 
-    def __call__(self, cells: Ints, weights: npt.ArrayLike = 1.0) -> Reals:
+    def __call__(self, cells: Ints | slice, weights: npt.ArrayLike = 1.0) -> Reals:
         """Return the probability that one person is in each of some cells of a target.
 
         The target counts as one more visitor of its cells: a person drawn from the crowd is more often in
@@ -57,7 +58,9 @@ class ReferenceRates:
         """
         prior, seen = self.shrinkage * self.shape, self.visitors[cells]
         rates = (prior + seen) / (prior / self.base[cells] + self.n_people)
-        return np.minimum(rates * (1 + np.asarray(weights) / (self.shape + seen)), _MAX_RATE)
+        if np.any(weights):
+            rates *= 1 + np.asarray(weights) / (self.shape + seen)
+        return np.minimum(rates, _MAX_RATE)
 
     def shapes(self, cells: Ints, weights: npt.ArrayLike = 1.0) -> Reals:
         """Return the first parameters of the posterior beta distributions of these rates, rounded."""
@@ -66,11 +69,18 @@ class ReferenceRates:
     @property
     def everywhere(self) -> Reals:
         """The rates of all cells, without a target."""
-        return self(np.arange(self.visitors.size), 0.0)
+        return self(slice(None), 0.0)
 
 
 def rates_from_reference(reference: Traces) -> ReferenceRates:
-    """Estimate the rates of all cells, and how much they vary beyond the popularity of place and epoch."""
+    """Estimate the rates of all cells, and how much they vary beyond the popularity of place and epoch.
+
+    They are computed once for a reference: they are the same for all releases and attacks.
+    """
+    return reference.once("rates", lambda: _rates_from_reference(reference))
+
+
+def _rates_from_reference(reference: Traces) -> ReferenceRates:
     visitors, n_people = reference.visitors(), reference.n_people * reference.map.max_value
     base = _popularities(visitors, n_people, reference.map)
     return ReferenceRates(visitors, n_people, base, _likeliest_shape(visitors, n_people, base))
@@ -87,6 +97,14 @@ def _popularities(visitors: Ints, n_people: int, cells: CellMap) -> Reals:
     return np.minimum(max(total, _PSEUDO_VISITS) / n_people * np.outer(space, time).ravel(), _MAX_RATE)
 
 
+def shrunk_rates_from_reference(reference: Traces, group_size: int) -> ReferenceRates:
+    """Estimate the rates with a shrinkage chosen on held-out people; computed once for a reference."""
+    return reference.once(
+        ("shrunk rates", group_size),
+        lambda: shrink_by_held_out(rates_from_reference(reference), reference, group_size),
+    )
+
+
 def shrink_by_held_out(rates: ReferenceRates, reference: Traces, group_size: int) -> ReferenceRates:
     """Return the rates with the strongest shrinkage that predicts held-out people nearly as well as any.
 
@@ -96,21 +114,21 @@ def shrink_by_held_out(rates: ReferenceRates, reference: Traces, group_size: int
     errors of cells are relative to their counts in a group, plus one, and add up over the cells of a person.
     Nearly as well means a mean squared error that is larger by at most 10 %.
     """
-    fifths = np.arange(reference.n_people) % 5
-    parts = [np.isin(fifths, own) for own in _FIFTHS]
+    parts = [np.resize(fifths, reference.n_people) for fifths in _FIFTHS]
     if parts[2].sum() < _MIN_HELD_OUT:
         return rates
     cells = reference.map
     ours, theirs = (reference.visitors(chosen) for chosen in parts[:2])
     n_ours, n_theirs = (int(chosen.sum()) * cells.max_value for chosen in parts[:2])
     own_base, base = _popularities(ours, n_ours, cells), _popularities(theirs, n_theirs, cells)
-    errors = []
-    for shrinkage in _SHRINKAGES:
+    errors = np.empty((cells.n_cells, len(_SHRINKAGES)))
+    scale = base + 1 / group_size
+    found, expected = theirs / (n_theirs * scale), base / (own_base * scale)
+    for column, shrinkage in enumerate(_SHRINKAGES):
         own = ReferenceRates(ours, n_ours, own_base, rates.shape, shrinkage)
-        missed = theirs / n_theirs - base * own(np.arange(cells.n_cells)) / own_base
-        errors.append(missed / (base + 1 / group_size))
+        errors[:, column] = found - expected * own(slice(None))
     held_out = reference.of(np.flatnonzero(parts[2]))
-    squares = np.square(held_out.visits @ np.column_stack(errors)).mean(axis=0)
+    squares = np.square(held_out.visits @ errors).mean(axis=0)
     chosen = np.flatnonzero(squares <= (1 + _TOLERANCE) * squares.min())[-1]
     return replace(rates, shrinkage=_SHRINKAGES[chosen])
 
@@ -122,7 +140,7 @@ def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
     classes = np.round(np.log(base) / _BASE_STEP).astype(np.int64)
     lowest, n_kinds = classes.min(), int(visitors.max()) + 1
     keys, times = _distinct((classes - lowest) * n_kinds + visitors)
-    seen = keys % n_kinds
+    seen, kinds = keys % n_kinds, np.arange(n_kinds)
     some, own = np.unique(keys // n_kinds, return_inverse=True)
     odds = 1 / np.minimum(np.exp(_BASE_STEP * (some + lowest)), _MAX_RATE) - 1  # against a visit
 
@@ -130,12 +148,37 @@ def _likeliest_shape(visitors: Ints, n_people: int, base: Reals) -> float:
         """Minus the log-likelihood of beta-binomial counts, up to a constant."""
         shape = np.exp(log_shape)
         rest = shape * odds
-        return float(-times @ (betaln(seen + shape, n_people - seen + rest[own]) - betaln(shape, rest)[own]))
+        log_beta = gammaln(kinds + shape)[seen] + log_gamma_ratio(
+            (n_people + shape + rest)[own], seen + shape
+        )
+        return float(-times @ (log_beta - betaln(shape, rest)[own]))
 
     found = minimize_scalar(
         cost, bounds=_LOG_SHAPE_RANGE, method="bounded", options={"xatol": _LOG_SHAPE_ERROR}
     )
     return float(np.exp(found.x))
+
+
+def log_gamma_ratio(numbers: Reals, less: Reals) -> Reals:
+    """Return log Gamma(numbers - less) - log Gamma(numbers), without the difference of large numbers.
+
+    By Stirling's series, which is exact within 1e-10 from 10 on.
+
+    >>> log_gamma_ratio(np.array([12.0]), np.array([1.0])).round(9) == -np.log(11.0).round(9)
+    array([ True])
+    """
+    left = numbers - less
+    if left.min() < _MIN_STIRLING:
+        return np.asarray(gammaln(left) - gammaln(numbers))
+    logs = (left - 0.5) * np.log1p(-less / numbers) - less * np.log(numbers) + less
+    return np.asarray(logs + _stirling_rest(left) - _stirling_rest(numbers))
+
+
+def _stirling_rest(numbers: Reals) -> Reals:
+    """Return log Gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2."""
+    inverse = 1 / numbers
+    square = inverse * inverse
+    return inverse * (1 / 12 - square * (1 / 360 - square / 1260))
 
 
 def _distinct(numbers: Ints) -> tuple[Ints, Ints]:

@@ -28,6 +28,7 @@ _LEAST = 1e-5  # expected visits to a cell; lower rates are treated like this on
 _DEVIATIONS = 10  # the table reaches this far beyond the largest rate, so that it holds all likely outputs
 _WIDEST = 2048  # but at most so many outputs
 _RARE = 1e-250  # outputs less likely than this get the score of their likeliest counts
+_EQUAL = 1e-9  # expected counts this close to an output are the output
 _EXPONENTS = (0.25, 8.0)  # least and largest exponent
 
 
@@ -51,6 +52,7 @@ class CountScores:
     exponents: Reals  # by rate
     cut: bool  # whether outputs or rates above the table occur
     noise_variance: float
+    exact: float | None = None  # counts of at least so many are published as they are, smaller ones as 0
 
     def gain(self, rates: Reals) -> Reals:
         """Return by how much the expected count rises with the output, for normal counts and noise."""
@@ -122,7 +124,18 @@ def _tabulate(
     scores = np.where(chances.any(axis=0), means - rates[:, None], 0.0)
     shares = likely * np.exp(peaks) * weights
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    return CountScores(outputs, bool(law.whole), scores, *_mean_scores(scores, shares), cut, variance)
+    whole = bool(law.whole)
+    exact = _first_exact(outputs, means, chances) if whole else None
+    return CountScores(outputs, whole, scores, *_mean_scores(scores, shares), cut, variance, exact)
+
+
+def _first_exact(outputs: Reals, means: Reals, chances: Reals) -> float | None:
+    """Return the least output from which all are the count itself; None if others than 0 are below it."""
+    possible = chances.any(axis=0)
+    inexact = np.flatnonzero(possible & (np.abs(means - outputs) > _EQUAL).any(axis=0))
+    if inexact.size and (inexact[-1] > 0 or outputs[0] != 0):
+        return None
+    return float(outputs[possible & (outputs > 0)].min(initial=np.inf))
 
 
 def _mean_scores(scores: Reals, shares: Reals) -> tuple[Reals, Reals]:

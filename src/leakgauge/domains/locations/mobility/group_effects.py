@@ -19,8 +19,9 @@ from leakgauge.domains.locations.mobility.count_scores import CountScores, count
 
 Singles: TypeAlias = npt.NDArray[np.float32]
 
-_N_ITERATIONS = 4
 _MAX_CHANGE = 0.5  # of a log factor in one iteration
+_RATIOS = (0.05, 20.0)  # least and largest ratio of a sum and its mean from which factors are first estimated
+_TINY = np.float32(1e-30)
 _MAX_PAIRS = 2**22  # of person and place that are counted in one array
 _BLOCK_CELLS = 2**17  # cells of the releases in a block: they stay in the processor's cache
 
@@ -65,31 +66,66 @@ class GroupEffectsModel:
         expected = np.log(self.size * self.usual)
         most = float(np.exp(expected.max()))
         scores = count_scores(None, self.law, self.size, most)
-        sums = _compiled_score_sums(scores, expected, releases)
+        rows = scores.nearest(expected)
+        sums = _compiled_score_sums(scores, rows, releases)
         if sums is None:
             scores = count_scores(releases, self.law, self.size, most)
+            rows = scores.nearest(expected)
             sums = score_sums(scores, expected, releases)
-        return self._solve(*sums, CellWeights.of(scores, expected))
+        return self._solve(*sums, CellWeights.of(scores, expected, rows))
 
     def _solve(self, place_sums: Reals, epoch_sums: Reals, weights: "CellWeights") -> GroupEffects:
         """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite.
 
         In single precision: the logs err by about 1e-6, far less than their standard deviations.
         """
-        own, exponent = weights.own.astype(np.float32), np.float32(weights.exponent)
-        by_place = (place_sums + weights.tabulated.sum(axis=1) / exponent).astype(np.float32)
-        by_epoch = (epoch_sums + weights.tabulated.sum(axis=0) / exponent).astype(np.float32)
-        space, time = self.space.astype(np.float32), self.time.astype(np.float32)
-        place, epoch = np.zeros_like(by_place), np.zeros_like(by_epoch)
-        busy_place, busy_epoch = np.ones_like(place), np.ones_like(epoch)
-        for _ in range(_N_ITERATIONS):
-            mean = busy_place * (busy_epoch @ own.T)
-            place += _step(by_place - mean / exponent, mean, place, space)
-            busy_place = np.exp(exponent * place)
-            mean = busy_epoch * (busy_place @ own)
-            epoch += _step(by_epoch - mean / exponent, mean, epoch, time)
-            busy_epoch = np.exp(exponent * epoch)
-        return GroupEffects(place.astype(np.float64), epoch.astype(np.float64))
+        exponent, own, tabulated = weights.exponent, weights.own, weights.tabulated / weights.exponent
+        place = _LogFactors.unknown(place_sums + tabulated.sum(axis=1), self.space, exponent)
+        epoch = _LogFactors.unknown(epoch_sums + tabulated.sum(axis=0), self.time, exponent)
+        by_place = (own * self.space[:, None]).T.astype(np.float32)
+        by_epoch = (own * self.time).astype(np.float32)
+        place.start(by_place.sum(axis=0))
+        epoch.start(place.busy @ by_epoch)
+        place.improve(epoch.busy @ by_place)
+        epoch.improve(place.busy @ by_epoch)
+        place.improve(epoch.busy @ by_place)
+        return GroupEffects(place.logs.astype(np.float64), epoch.logs.astype(np.float64))
+
+
+@dataclass(eq=False)
+class _LogFactors:
+    """Log factors of places (or epochs), a row for each release, while they are computed.
+
+    Variances, those of the prior, multiply sums and means.
+    """
+
+    sums: Singles  # what exponent times the means should be, plus the slope of the prior
+    logs: Singles
+    busy: Singles  # the factors to the power of the exponent
+    exponent: np.float32
+
+    @classmethod
+    def unknown(cls, sums: Reals, variances: Reals, exponent: float) -> "_LogFactors":
+        """Return factors that are not known yet."""
+        scaled = (sums * variances).astype(np.float32)
+        return cls(scaled, np.zeros_like(scaled), np.ones_like(scaled), np.float32(exponent))
+
+    def start(self, means: Singles) -> None:
+        """Start where the means at usual factors, and the prior, are about right."""
+        ratios = np.clip(self.sums * self.exponent / np.maximum(means, _TINY), *_RATIOS)
+        self.logs = means / (1 + means) * np.log(ratios) / self.exponent
+        self.busy = np.exp(self.exponent * self.logs)
+        self.improve(means)
+
+    def improve(self, means: Singles) -> None:
+        """Make a step of Newton's method, given the means at usual factors."""
+        means = self.busy * means
+        change = self.sums - means / self.exponent
+        change -= self.logs
+        means += 1
+        change /= means
+        self.logs += np.clip(change, -_MAX_CHANGE, _MAX_CHANGE, out=change)
+        self.busy = np.exp(self.exponent * self.logs)
 
 
 class CellWeights(NamedTuple):
@@ -100,9 +136,8 @@ class CellWeights(NamedTuple):
     exponent: float
 
     @classmethod
-    def of(cls, scores: CountScores, expected: Reals) -> "CellWeights":
-        """Return those of cells with these logs of usual counts."""
-        rows = scores.nearest(expected)
+    def of(cls, scores: CountScores, expected: Reals, rows: Ints) -> "CellWeights":
+        """Return those of cells with these logs of usual counts, and these rows of the table."""
         weights, beyond = scores.information[rows], expected - scores.log_rates(rows)
         exponents = scores.exponents[rows]
         if scores.cut:
@@ -142,22 +177,26 @@ def score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[R
     return places, epochs
 
 
-def _compiled_score_sums(scores: CountScores, expected: Reals, releases: Reals) -> tuple[Reals, Reals] | None:
-    """Return the same by a compiled loop; None without one, or if a table does not hold all outputs."""
+def _compiled_score_sums(scores: CountScores, rows: Ints, releases: Reals) -> tuple[Reals, Reals] | None:
+    """Return the same by a compiled loop, given the rows of cells: places x epochs.
+
+    None without such a loop, or if a table does not hold all outputs.
+    """
     loops = count_kernels.kernels()
     if loops is None or scores.cut or not scores.whole:
         return None
+    places, epochs = (np.zeros((len(releases), n)) for n in rows.shape)
+    if scores.exact is not None:
+        by_row = np.exp(scores.log_rates(np.arange(len(scores.scores))))
+        hidden, rates = (by_row + scores.scores[:, 0]).astype(np.float32)[rows], by_row[rows]
+        loops.sum_counts(releases, hidden.ravel(), scores.exact, places, epochs)
+        return places - rates.sum(axis=1), epochs - rates.sum(axis=0)
     n_columns = np.uint64(scores.outputs.size)
-    first = scores.nearest(expected).astype(np.uint64).ravel() * n_columns
-    places, epochs = (np.zeros((len(releases), n)) for n in expected.shape)
+    first = rows.astype(np.uint64).ravel() * n_columns
     low = int(scores.outputs[0])
     if loops.sum_scores(releases, scores.scores.ravel(), first, n_columns, low, places, epochs):
         return places, epochs
     return None
-
-
-def _step(slope: Singles, bend: Singles, logs: Singles, variance: Singles) -> Singles:
-    return np.clip((variance * slope - logs) / (variance * bend + 1), -_MAX_CHANGE, _MAX_CHANGE)
 
 
 def group_effects_model(
@@ -165,31 +204,21 @@ def group_effects_model(
 ) -> GroupEffectsModel:
     """Estimate from a reference how groups of a number of people differ."""
     cells: CellMap = reference.map
-    people = np.repeat(np.arange(reference.n_people), reference.n_visits)
+    space, time = reference.once(("group variances", size), lambda: _group_variances(reference, size))
+    rates = usual.reshape(cells.n_places, cells.n_epochs)
+    return GroupEffectsModel(law, cells.max_value * size, rates, space, time)
+
+
+def _group_variances(reference: Traces, size: int) -> tuple[Reals, Reals]:
+    """Return the variances of the log rates of places, and of epochs, in groups of a number of people."""
+    cells, n = reference.map, reference.n_people
+    people = np.repeat(np.arange(n), reference.n_visits)
     visited = reference.visits.indices.astype(np.int64)
-    shares = (reference.visitors() / reference.n_people).reshape(cells.n_places, cells.n_epochs)
-    most = cells.max_value
-    return GroupEffectsModel(
-        law,
-        most * size,
-        usual.reshape(shares.shape),
-        _variances(
-            people,
-            cells.places(visited),
-            shares.sum(axis=1),
-            (shares**2).sum(axis=1) / most,
-            size,
-            reference.n_people,
-        ),
-        _variances(
-            people,
-            cells.epochs(visited),
-            shares.sum(axis=0),
-            (shares**2).sum(axis=0) / most,
-            size,
-            reference.n_people,
-        ),
-    )
+    shares = (reference.visitors() / n).reshape(cells.n_places, cells.n_epochs)
+    squares = shares**2 / cells.max_value
+    space = _variances(people, cells.places(visited), shares.sum(axis=1), squares.sum(axis=1), size, n)
+    time = _variances(people, cells.epochs(visited), shares.sum(axis=0), squares.sum(axis=0), size, n)
+    return space, time
 
 
 def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:

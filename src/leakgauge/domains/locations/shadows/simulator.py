@@ -248,31 +248,39 @@ class ShadowSimulator:
         """Draw groups without known people, one group size at a time, from the visitors of the cells only."""
         if self.public.everyone:
             return self.crowd.counts_with_repeats(drawn, subset, rng), None
-        shape = (drawn.size, self.public.map.n_cells if subset is None else subset.size)
-        others = np.empty(shape, np.int32)
-        one_more = np.empty(shape, np.int32) if replaces else None
         visitors = None if subset is None else self.crowd.on(subset)
-        for size in np.unique(drawn).tolist():
-            rows = drawn == size
-            n = int(rows.sum())
-            if one_more is not None:
+
+        def draw(n: int, size: int) -> tuple[ShadowCounts, ShadowCounts | None]:
+            if replaces:
                 pairs = (
                     visitors.pairs(n, size, rng) if visitors else self.crowd.shadow_pairs(n, size, None, rng)
                 )
-                others[rows], one_more[rows] = pairs.common, pairs.extra.toarray()
-            else:
-                others[rows] = (
-                    visitors.counts(n, size, rng)
-                    if visitors
-                    else self.crowd.shadow_counts(n, size, None, rng)
-                )
+                return pairs.common, pairs.extra.toarray().astype(np.int32)
+            if visitors:
+                return visitors.counts(n, size, rng), None
+            return self.crowd.shadow_counts(n, size, None, rng), None
+
+        if drawn.size and (drawn == drawn[0]).all():
+            return draw(drawn.size, int(drawn[0]))
+        shape = (drawn.size, self.public.map.n_cells if subset is None else subset.size)
+        others = np.empty(shape, np.int32)
+        one_more = np.empty(shape, np.int32) if replaces else None
+        for size in np.unique(drawn).tolist():
+            rows = drawn == size
+            others[rows], more = draw(int(rows.sum()), size)
+            if one_more is not None and more is not None:
+                one_more[rows] = more
         return others, one_more
 
     def _target(self, sketch: PartialTrace, cells: Ints, members: Bits, rng: Generator) -> ShadowCounts:
-        added = np.zeros((members.size, cells.size), dtype=np.int32)
         seen = np.isin(sketch.cells, cells)
-        drawn = sketch.draw(int(members.sum()), rng)[:, seen]
-        added[np.ix_(members, np.searchsorted(cells, sketch.cells[seen]))] = drawn
+        columns = np.searchsorted(cells, sketch.cells[seen])
+        if sketch.certain:
+            values = np.zeros(cells.size, dtype=np.int32)
+            values[columns] = sketch.draw(1, rng)[0, seen]
+            return np.where(members[:, None], values, np.int32(0))
+        added = np.zeros((members.size, cells.size), dtype=np.int32)
+        added[np.ix_(members, columns)] = sketch.draw(int(members.sum()), rng)[:, seen]
         return added
 
 
