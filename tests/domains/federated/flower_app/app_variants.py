@@ -147,6 +147,10 @@ READ_ROWS = "trainloader, _ = loaders(context)\n"
 IMPORTED = ("from flwr.clientapp import ClientApp\n", "import torch\nfrom flwr.clientapp import ClientApp\n")
 
 
+def kept_rows(folder):
+    return copy_app(folder, client=[(READ_ROWS, KEPT_ROWS), IMPORTED]), {}
+
+
 def opacus_kept_rows(folder):
     """All rows are read once, into tensors, and a loader of the app's own shuffles these."""
     project, config = opacus(0.5)(folder)
@@ -161,18 +165,19 @@ def opacus_kept_rows_poisson(folder):
     return project, config
 
 
-def opacus_in_loop(batches, *, poisson=False):
+def opacus_in_loop(batches, *, poisson=False, noise=0.5, config=()):
     """Other batches than those that the loader gives: ``batches`` is what the loop of training goes over."""
 
     def make(folder):
-        project, config = (opacus_poisson if poisson else opacus(0.5))(folder)
+        project, _ = (opacus_poisson if poisson else opacus(noise))(folder)
         loop = "    for _ in range(epochs):\n        for images, labels in trainloader:\n"
         _replace(project / PACKAGE / "task.py", [(loop, batches)])
-        return project, config
+        return project, dict(config)
 
     return make
 
 
+WHOLE_BATCHES = (("batch-size", 48), ("local-epochs", 36))
 KEPT_BATCHES = """    kept = list(trainloader)
     for _ in range(epochs):
         for images, labels in kept:
@@ -479,6 +484,7 @@ VARIANTS = {
     "opacus kept batches": opacus_in_loop(KEPT_BATCHES),
     "opacus kept after the first epoch": opacus_in_loop(KEPT_AFTER_THE_FIRST_EPOCH),
     "opacus kept after the first epoch poisson": opacus_in_loop(KEPT_AFTER_THE_FIRST_EPOCH, poisson=True),
+    "opacus 2 kept batches": opacus_in_loop(KEPT_BATCHES, noise=2.0, config=WHOLE_BATCHES),
     "opacus one batch": opacus_in_loop(ONE_BATCH),
     "opacus replayed": opacus_in_loop(REPLAYED),
     "opacus scaled": opacus_in_loop(SCALED),
@@ -496,6 +502,7 @@ VARIANTS = {
     "one linear layer": one_linear_layer,
     "worker processes": worker_processes,
     "client state": client_state,
+    "kept rows": kept_rows,
     "noisy rows .3": noisy_rows(0.3),
     "noisy rows .5": noisy_rows(0.5),
 }
