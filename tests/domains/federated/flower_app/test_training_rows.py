@@ -1,6 +1,7 @@
 """Which rows a client trains on, against small clients whose rows are known."""
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,24 @@ def test_rows_that_are_kept_count_each_time():
     seen = watched(train, items(rng))
     for found, batch in zip(seen.steps(seen.rows()), batches, strict=True):
         np.testing.assert_array_equal(found, batch)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_equal_rows_count_once_each_unless_they_are_kept(kept):
+    given = items(np.random.default_rng(7))
+    given[4] = given[1]
+
+    def train(net, read, seen):
+        for rows in ([1, 2], [4, 4], [4, 1]):
+            batch = torch.stack([read(number) for number in rows])
+            for _ in range(1 + kept):
+                net(batch)
+                seen.note_clipped(2, is_step=True)
+
+    seen = watched(train, given)
+    found = [step.tolist() for step in seen.steps(seen.rows())]
+    in_turn, both = [[1, 2], [4, 4], [4, 1]], [[1, 4, 2], [1, 4, 1, 4], [1, 4, 1, 4]]
+    assert found == (list(chain(*zip(both, both))) if kept else in_turn)
 
 
 def test_parts_of_a_step_are_one_step_and_the_rest_is_none():

@@ -1,5 +1,6 @@
 """Which rows a client trains on: what enters its network, compared with the rows that it read."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,12 +28,14 @@ class TrainingRows:
     examples: list[Example] = field(default_factory=list)
     step_ends: list[int] = field(default_factory=list)  # how many examples entered before each step
     is_complete: bool = True  # whether all that is trained on was seen
+    _reads: list[int] = field(default_factory=list)
     _root: Any = None
     _depth: int = 0
     _n_clipped: int = 0
 
     def note_read(self, number: int, item: Any) -> None:
         """Note a row that the client reads, by its number among those of the game."""
+        self._reads.append(number)
         for part in _numeric_parts(item):
             self.known.setdefault(_digest(part), set()).add(number)
 
@@ -81,14 +84,25 @@ class TrainingRows:
             self.step_ends.append(len(self.examples))
 
     def rows(self) -> list[Sequence[int]] | None:
-        """The rows behind each example, one unless some are equal; None if one of them is not known.
+        """The rows behind each example; None if one of them is not known.
 
-        Where no single row explains all that enters the network for an example, it is of several.
+        Where no single row explains all that enters the network for an example, it is of several. Equal rows
+        are told apart by the order in which they were read, if each read was used once; otherwise examples
+        count for all of them.
         """
         if not self.is_complete or not all(part in self.known for one in self.examples for part in one):
             return None
-        found = ([self.known[part] for part in one] for one in self.examples)
-        return [sorted(set.intersection(*parts) or set.union(*parts)) for parts in found]
+        rows: dict[Example, list[int]] = {}
+        for one in set(self.examples):
+            parts = [self.known[part] for part in one]
+            rows[one] = sorted(set.intersection(*parts) or set.union(*parts))
+        uses = Counter(self.examples)
+        in_turn = {}
+        for one, numbers in rows.items():
+            reads = [number for number in self._reads if number in numbers] if len(numbers) > 1 else []
+            if len(reads) == uses[one]:
+                in_turn[one] = iter(reads)
+        return [[next(in_turn[one])] if one in in_turn else rows[one] for one in self.examples]
 
     def learn(self, rows: Sequence[Sequence[int]]) -> None:
         """Know the examples from now on, by the rows that were found behind them."""
