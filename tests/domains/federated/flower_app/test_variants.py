@@ -51,7 +51,7 @@ def won(owner, attack, n_rounds=100):
     return int(((trials.scores >= 0) == trials.members).sum())
 
 
-@pytest.mark.parametrize("name", [*SURE, "worker processes", "fixed clipping", "adaptive clipping"])
+@pytest.mark.parametrize("name", [*SURE, "fixed clipping", "adaptive clipping"])
 def test_clients_without_noise_are_read_nearly_always(tmp_path, name):
     assert rate_low(won(build(tmp_path, name), Attack()), 100, ERROR) > 0.85
 
