@@ -137,6 +137,35 @@ def opacus_in_parts(folder):
     return project, config
 
 
+GHOST = """    from opacus import PrivacyEngine
+
+    net, optimizer, criterion, trainloader = PrivacyEngine().make_private(
+        module=net,
+        optimizer=optimizer,
+        criterion=torch.nn.CrossEntropyLoss(),
+        data_loader=trainloader,
+        noise_multiplier=0.5,
+        max_grad_norm=1.0,
+        poisson_sampling=False,
+        grad_sample_mode="ghost",
+    )
+"""
+
+
+def opacus_ghost(folder):
+    """Gradients of examples are clipped by their norms alone, and never stored."""
+    return copy_app(
+        folder,
+        task=[
+            ("    net.train()\n", f"{GHOST}    net.train()\n"),
+            (
+                "functional.cross_entropy(net(images), labels)\n            loss.backward()",
+                "criterion(net(images), labels)\n            loss.backward()",
+            ),
+        ],
+    ), {}
+
+
 KEPT_ROWS = """loaded, _ = loaders(context)
     pixels, labels = (torch.stack(part) for part in zip(*loaded.dataset))
     trainloader = torch.utils.data.DataLoader(
@@ -479,6 +508,7 @@ VARIANTS = {
     "opacus poisson": opacus_poisson,
     "opacus in parts": opacus_in_parts,
     "opacus replacement": opacus_replacement,
+    "opacus ghost": opacus_ghost,
     "opacus kept rows": opacus_kept_rows,
     "opacus kept rows poisson": opacus_kept_rows_poisson,
     "opacus kept batches": opacus_in_loop(KEPT_BATCHES),

@@ -169,6 +169,7 @@ def channel_of(folder, name):
     [
         "opacus .5",
         "opacus in parts",
+        "opacus ghost",
         "opacus kept rows",
         "opacus kept batches",
         "opacus kept after the first epoch",

@@ -470,10 +470,10 @@ def _step_parameters(optimizer: Any) -> tuple[float, float, bool]:
 
 def _n_clipped(optimizer: Any) -> int | None:
     """The number of gradients that an optimiser is about to clip; None if it does so without them (ghost)."""
-    try:
-        return len(optimizer.grad_samples[0])
-    except (ValueError, IndexError):
+    found = getattr(next(iter(optimizer.params), None), "grad_sample", None)
+    if found is None:
         return None
+    return sum(map(len, found)) if isinstance(found, list) else len(found)
 
 
 def _one_line(error: BaseException) -> str:
