@@ -6,13 +6,30 @@ import tomllib
 from pathlib import Path
 from shutil import copytree
 
+import pytest
+
 from leakgauge.cli.main import main
 from leakgauge.domains.federated.flower_app.app_table import AppTable
 from leakgauge.plan import read_plan
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "flower.md").read_text()
-PLAN = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL).group(1)
+PLAN, BUILT_IN_PLAN = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+INJECT, CLIENT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def verdicts_of(plan, folder, name="run"):
+    """Run a plan; return its verdicts and the exit code."""
+    code = main(["run", str(plan), "--out", str(folder / name)])
+    return json.loads((folder / name / "verdicts.json").read_text())["verdicts"], code
+
+
+def copy_example(folder, plan):
+    """Copy the project of the page, with a plan beside it."""
+    project = folder / "project"
+    copytree(ROOT / "examples" / "flower-app", project, ignore=lambda *_: {"__pycache__"})
+    (project / "plan.toml").write_text(plan)
+    return project
 
 
 def test_keys_on_the_page_are_those_of_the_table():
@@ -34,14 +51,77 @@ def test_example_has_the_plan_of_the_page():
 
 def test_ten_minutes(tmp_path, capsys):
     """The plan of the page beside a project, with fewer rounds than a reader would take."""
-    project = tmp_path / "project"
-    copytree(ROOT / "examples" / "flower-app", project, ignore=lambda *_: {"__pycache__"})
-    (project / "plan.toml").write_text(PLAN.replace("rounds = 100", "rounds = 40"))
+    project = copy_example(tmp_path, PLAN.replace("rounds = 100", "rounds = 40"))
     assert [one.attack for one in read_plan(project / "plan.toml").audits[0].contenders] == ["planted_layers"]
-    code = main(["run", str(project / "plan.toml"), "--out", str(tmp_path / "run")])
+    (verdict,), code = verdicts_of(project / "plan.toml", tmp_path)
     assert code == 1  # over the limit
-    (verdict,) = json.loads((tmp_path / "run" / "verdicts.json").read_text())["verdicts"]
     assert verdict["risk"]["status"] == "over"
     assert verdict["instrument"]["control"]["status"] == "passed"
     assert verdict["metrics"]["accuracy_own"]["low"] > 0.8
     assert "crafted weights are in fc1 and fc2 and fc3" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+def test_the_command_and_its_answer(tmp_path, capsys):
+    (command,) = re.findall(r"^leakgauge run (\S+) --out \S+$", PAGE, re.MULTILINE)
+    (verdict,), _ = verdicts_of(ROOT / command, tmp_path)
+    (right, rounds, least) = re.search(r"is right (\d+) times of (\d+) \(at least (.*)%\)", PAGE).groups()
+    found = verdict["metrics"]["accuracy_own"]
+    assert (found["value"], verdict["rounds"]) == (int(right) / int(rounds), int(rounds))
+    assert f"{right}% ({least}% to 100%)" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+def test_the_stealthy_variant_stands_beside_the_plain_one(tmp_path):
+    (attacks,) = re.findall(r"`(attacks = \[.*?\])`", PAGE)
+    project = copy_example(
+        tmp_path, PLAN.replace("rounds = 100", "rounds = 40").replace("\n[limits]", f"{attacks}\n\n[limits]")
+    )
+    plain, stealthy = verdicts_of(project / "plan.toml", tmp_path)[0]
+    assert [one["parameters"]["attack"].get("stealthy") for one in (plain, stealthy)] == [None, True]
+    for verdict in (plain, stealthy):
+        assert verdict["metrics"]["accuracy_own"]["low"] > 0.8
+    distances = [
+        {name: value for name, value in verdict["studied"].items() if name != "whole_update"}
+        for verdict in (plain, stealthy)
+    ]
+    assert distances[0].keys() == distances[1].keys()
+    assert distances[0] != distances[1]
+
+
+@pytest.mark.nightly
+def test_the_function_that_injects_rows(tmp_path):
+    """The page's own function, with a data set, for an app that cannot load its data."""
+    plan = PLAN.replace("rounds = 100", "rounds = 40").replace(
+        "targets = 1", 'inject = "mine:rows_for", targets = 1'
+    )
+    project = copy_example(tmp_path, plan)
+    task = project / "flower_example" / "task.py"
+    text = task.read_text()
+    hooked = "def load_data(partition_id: int, num_partitions: int, batch_size: int):\n"
+    assert hooked in text
+    task.write_text(text.replace(hooked, f"{hooked}    raise OSError('no data here')\n"))
+    (project / "mine.py").write_text(
+        "from flower_example.task import images as my_dataset\n"
+        f"from torch.utils.data import DataLoader\n\n\n{INJECT}"
+    )
+    (verdict,), code = verdicts_of(project / "plan.toml", tmp_path)
+    assert code == 1
+    assert verdict["metrics"]["accuracy_own"]["low"] > 0.8
+
+
+@pytest.mark.nightly
+def test_built_in_clients_in_flower_and_a_client_of_ones_own(tmp_path):
+    """The plan in Flower and without it: the same games. Then the client of the page, in the same plan."""
+    plan = BUILT_IN_PLAN.replace("rounds = 100", "rounds = 30")
+    own = 'engine = "flower", client_app = "mine:app"'
+    (tmp_path / "mine.py").write_text(CLIENT)
+    found = {}
+    for name, engine in (("flower", 'engine = "flower"'), ("local", 'engine = "local"'), ("own", own)):
+        assert 'engine = "flower"' in plan
+        (tmp_path / f"{name}.toml").write_text(plan.replace('engine = "flower"', engine))
+        found[name] = verdicts_of(tmp_path / f"{name}.toml", tmp_path, name)[0]
+    for one, other in zip(found["flower"], found["local"], strict=True):
+        assert one["metrics"] == other["metrics"]
+    assert [verdict["label"] for verdict in found["own"]] == [verdict["label"] for verdict in found["flower"]]
+    assert found["own"] != found["flower"]

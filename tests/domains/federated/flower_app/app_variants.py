@@ -137,6 +137,111 @@ def opacus_in_parts(folder):
     return project, config
 
 
+GHOST = """    from opacus import PrivacyEngine
+
+    net, optimizer, criterion, trainloader = PrivacyEngine().make_private(
+        module=net,
+        optimizer=optimizer,
+        criterion=torch.nn.CrossEntropyLoss(),
+        data_loader=trainloader,
+        noise_multiplier=0.5,
+        max_grad_norm=1.0,
+        poisson_sampling=False,
+        grad_sample_mode="ghost",
+    )
+"""
+
+
+def opacus_ghost(folder):
+    """Gradients of examples are clipped by their norms alone, and never stored."""
+    return copy_app(
+        folder,
+        task=[
+            ("    net.train()\n", f"{GHOST}    net.train()\n"),
+            (
+                "functional.cross_entropy(net(images), labels)\n            loss.backward()",
+                "criterion(net(images), labels)\n            loss.backward()",
+            ),
+        ],
+    ), {}
+
+
+KEPT_ROWS = """loaded, _ = loaders(context)
+    pixels, labels = (torch.stack(part) for part in zip(*loaded.dataset))
+    trainloader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(pixels, labels), batch_size=16, shuffle=True
+    )
+"""
+READ_ROWS = "trainloader, _ = loaders(context)\n"
+IMPORTED = ("from flwr.clientapp import ClientApp\n", "import torch\nfrom flwr.clientapp import ClientApp\n")
+
+
+def kept_rows(folder):
+    return copy_app(folder, client=[(READ_ROWS, KEPT_ROWS), IMPORTED]), {}
+
+
+def opacus_kept_rows(folder):
+    """All rows are read once, into tensors, and a loader of the app's own shuffles these."""
+    project, config = opacus(0.5)(folder)
+    _replace(project / PACKAGE / "client_app.py", [(READ_ROWS, KEPT_ROWS), IMPORTED])
+    return project, config
+
+
+def opacus_kept_rows_poisson(folder):
+    """The same; Opacus draws batches from the kept rows."""
+    project, config = opacus_kept_rows(folder)
+    _replace(project / PACKAGE / "client_app.py", [("        poisson_sampling=False,\n", "")])
+    return project, config
+
+
+def opacus_in_loop(batches, *, poisson=False, noise=0.5, config=()):
+    """Other batches than those that the loader gives: ``batches`` is what the loop of training goes over."""
+
+    def make(folder):
+        project, _ = (opacus_poisson if poisson else opacus(noise))(folder)
+        loop = "    for _ in range(epochs):\n        for images, labels in trainloader:\n"
+        _replace(project / PACKAGE / "task.py", [(loop, batches)])
+        return project, dict(config)
+
+    return make
+
+
+WHOLE_BATCHES = (("batch-size", 48), ("local-epochs", 36))
+KEPT_BATCHES = """    kept = list(trainloader)
+    for _ in range(epochs):
+        for images, labels in kept:
+"""
+KEPT_AFTER_THE_FIRST_EPOCH = """    kept = []
+    for epoch in range(epochs):
+        for images, labels in kept if epoch else trainloader:
+            if not epoch:
+                kept.append((images, labels))
+"""
+ONE_BATCH = """    kept = next(iter(trainloader))
+    for _ in range(6):
+        for images, labels in [kept]:
+"""
+REPLAYED = """    kept = []
+    for _ in range(epochs):
+        for read in trainloader:
+            kept.extend(zip(*read))
+            chosen = torch.randint(len(kept), (len(read[1]),)).tolist()
+            images, labels = (torch.stack(part) for part in zip(*[kept[number] for number in chosen]))
+"""
+SCALED = """    for _ in range(epochs):
+        for images, labels in trainloader:
+            images = 2 * images - 1
+"""
+SCALED_AND_KEPT = """    kept = [(2 * images - 1, labels) for images, labels in trainloader]
+    for _ in range(epochs):
+        for images, labels in kept:
+"""
+MIXED = """    for _ in range(epochs):
+        for images, labels in trainloader:
+            images = 0.7 * images + 0.3 * images.roll(1, 0)
+"""
+
+
 def noisy_update(noise):
     added = (
         "(net.state_dict())",
@@ -403,6 +508,18 @@ VARIANTS = {
     "opacus poisson": opacus_poisson,
     "opacus in parts": opacus_in_parts,
     "opacus replacement": opacus_replacement,
+    "opacus ghost": opacus_ghost,
+    "opacus kept rows": opacus_kept_rows,
+    "opacus kept rows poisson": opacus_kept_rows_poisson,
+    "opacus kept batches": opacus_in_loop(KEPT_BATCHES),
+    "opacus kept after the first epoch": opacus_in_loop(KEPT_AFTER_THE_FIRST_EPOCH),
+    "opacus kept after the first epoch poisson": opacus_in_loop(KEPT_AFTER_THE_FIRST_EPOCH, poisson=True),
+    "opacus 2 kept batches": opacus_in_loop(KEPT_BATCHES, noise=2.0, config=WHOLE_BATCHES),
+    "opacus one batch": opacus_in_loop(ONE_BATCH),
+    "opacus replayed": opacus_in_loop(REPLAYED),
+    "opacus scaled": opacus_in_loop(SCALED),
+    "opacus scaled and kept": opacus_in_loop(SCALED_AND_KEPT),
+    "opacus mixed": opacus_in_loop(MIXED),
     "legacy": legacy,
     "batch norm": batch_norm,
     "dropout": dropout,
@@ -415,6 +532,7 @@ VARIANTS = {
     "one linear layer": one_linear_layer,
     "worker processes": worker_processes,
     "client state": client_state,
+    "kept rows": kept_rows,
     "noisy rows .3": noisy_rows(0.3),
     "noisy rows .5": noisy_rows(0.5),
 }

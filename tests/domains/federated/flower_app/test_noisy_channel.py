@@ -54,6 +54,13 @@ def test_several_messages_are_worth_less_noise():
     assert noisy.optimum(4) == pytest.approx(once.optimum())
 
 
+def test_no_limit_is_stated_where_reads_are_not_known():
+    channel = NoisyChannel(name="Opacus", clipped="example", multiplier=1.0, steps=3, reads_are="hidden")
+    assert channel.ceiling() is channel.optimum() is channel.ceiling(4) is None
+    assert "how often a step reads a given record is not known" in channel.note(1)
+    assert "%" not in channel.note(1)
+
+
 def test_steps_with_other_weights_have_no_stated_optimum():
     channel = NoisyChannel(name="Opacus", clipped="example", multiplier=1.0, steps=3, reads=1.0, sums=False)
     assert channel.optimum() is None
@@ -146,8 +153,7 @@ def test_reads_are_counted_by_step():
     rng = np.random.default_rng(11)
     batches = [rng.integers(7, size=size) for size in (5, 0, 12, 1)]
     counts = np.array([np.bincount(batch, minlength=7) for batch in batches])
-    fetched = [*np.concatenate(batches).tolist(), 3, 3]  # the last two are in no step
-    reads, squares = run_reads(fetched, np.cumsum([len(batch) for batch in batches]).tolist(), 7)
+    reads, squares = run_reads(batches, 7)
     np.testing.assert_array_equal(reads, counts.sum(axis=0))
     np.testing.assert_array_equal(squares, (counts**2).sum(axis=0))
 
@@ -157,8 +163,7 @@ def test_reads_in_one_step_add_up(steps, reads, norms):
     """Twice in the only step; four times in the first of four; twice in the first and once in the second."""
     rows = np.arange(32)
     batches = {(1, 2): [2], (4, 4): [4, 0, 0, 0], (2, 3): [2, 1]}[steps, reads]
-    fetched = np.concatenate([np.tile(rows, times) for times in batches])
-    run = run_reads(fetched.tolist(), (32 * np.cumsum(batches)).tolist(), 32)
+    run = run_reads([np.tile(rows, times) for times in batches], 32)
     found = with_reads(
         NoisyChannel(name="it", clipped="example", multiplier=2.0, steps=steps), [run] * 8, None
     )
@@ -176,8 +181,7 @@ def test_limits_hold_for_rows_drawn_with_replacement(steps, batch, multiplier, i
     """Attackers that know each count, and one of a single message who does not (by numerical integration)."""
     rng = np.random.default_rng([12, steps, batch])
     channel = NoisyChannel(name="it", clipped="example", multiplier=multiplier, steps=steps)
-    ends = (batch * np.arange(1, steps + 1)).tolist()
-    runs = [run_reads(rng.integers(32, size=steps * batch).tolist(), ends, 32) for _ in range(8)]
+    runs = [run_reads(rng.integers(32, size=steps * batch).reshape(steps, batch), 32) for _ in range(8)]
     found = with_reads(channel, runs, None)
     counts = rng.binomial(batch, 1 / 32, size=(N, iterations, steps))
     sums = np.sqrt((counts.sum(axis=2) ** 2).sum(axis=1))

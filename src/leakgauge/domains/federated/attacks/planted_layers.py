@@ -156,8 +156,11 @@ def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
         if channel.clipped == "example" and (optimum := channel.optimum(knowledge.iterations)) is not None
     ]
     found = {"channel_optimum": min(optima)} if optima else {}
-    if channels:
-        found["channel_ceiling"] = min(channel.ceiling(knowledge.iterations) for channel in channels)
+    ceilings = [
+        ceiling for channel in channels if (ceiling := channel.ceiling(knowledge.iterations)) is not None
+    ]
+    if ceilings:
+        found["channel_ceiling"] = min(ceilings)
     return found
 
 

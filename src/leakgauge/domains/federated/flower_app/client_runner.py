@@ -3,12 +3,14 @@
 import random
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.flower_app import flower_internals as internals
@@ -28,6 +30,7 @@ from leakgauge.domains.federated.flower_app.linear_stack import (
     find_linear_stack,
 )
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
+from leakgauge.domains.federated.flower_app.training_rows import Example, TrainingRows, rows_by_exchange
 from leakgauge.support.user_code import error_with_location
 
 _LABEL_KEYS = ("label", "labels", "target", "targets", "y", "fine_label")
@@ -109,11 +112,12 @@ class AppRunner:
         recorder = ForwardRecorder()
         whole = tuple((settings.partition, row) for row in range(counts[settings.partition]))
         game = ClientGame(arrays=probe, rows=whole, seed=0, protection="off")
+        report_progress()
         with recorder.watching():
             update = self.play(game).update
         moved = {name for name, array in update.items() if np.any(array)}
         self._stack = find_linear_stack(recorder.calls, probe, moved or None)
-        channels = self._channels(replace(game, protection="on"))
+        channels = self._channels(replace(game, protection="on"), report_progress)
         return AppDescription(
             sent=self._sent,
             n_rows=tuple(counts),
@@ -125,21 +129,54 @@ class AppRunner:
             channels=channels,
         )
 
-    def _channels(self, game: ClientGame) -> tuple[NoisyChannel, ...]:
+    def _channels(self, game: ClientGame, report_progress: Callable[[], None]) -> tuple[NoisyChannel, ...]:
         """Play games with the app's protection, and return what is known of its noise.
 
         One game shows how often rows are read if each is read once, or the sampler states its rate.
         """
         if not self._protections():
             return ()
-        record = internals.OpacusRecord()
+        record, known = internals.OpacusRecord(), dict[bytes, set[int]]()
         for number in range(_RECORDED_RUNS):
-            with record.recording(self._hook.fetched, len(game.rows)):
-                self.play(replace(game, seed=number))
+            report_progress()
+            one, seen = replace(game, seed=number), TrainingRows(known)
+            with record.recording(seen), self._watching(seen):
+                self.play(one)
+            rows = seen.rows() if seen.step_ends else []
+            if rows is None and seen.is_complete:
+                run = partial(self._exchanged, one, report_progress)
+                if rows := rows_by_exchange(seen.examples, len(one.rows), run):
+                    seen.learn(rows)
+            record.add_run(None if rows is None else seen.steps(rows), len(one.rows))
             if record.is_complete:
                 break
         opacus = record.channel()
         return (*self._mods.channels, *([opacus] if opacus else []))
+
+    @contextmanager
+    def _watching(self, seen: TrainingRows) -> Iterator[None]:
+        self._hook.watcher = seen
+        try:
+            with seen.watching():
+                yield
+        finally:
+            self._hook.watcher = None
+
+    def _exchanged(
+        self, game: ClientGame, report_progress: Callable[[], None], exchanged: npt.NDArray[np.bool_]
+    ) -> list[Example]:
+        """What enters the network in the same game with other rows in some places."""
+        report_progress()
+        seen, n_partitions = TrainingRows(), self._settings.partitions
+        rows = []
+        for key, is_exchanged in zip(game.rows, exchanged):
+            partition, row = key
+            if is_exchanged:
+                partition, row = ((partition + 1) % n_partitions, row + (n_partitions == 1))
+            rows.append((partition, row % len(self._hook.sources[partition])))
+        with self._watching(seen):
+            self.play(replace(game, rows=tuple(rows)))
+        return seen.examples
 
     def _refuse_equal_partitions(self, counts: list[int]) -> None:
         sources = self._hook.sources
@@ -186,36 +223,37 @@ class AppRunner:
     def play(self, game: ClientGame) -> ClientAnswer:
         """Send the client a message and return its answer."""
         message = internals.message_with_arrays(self._template, game.arrays)
-        reply, recorder = self.reply(message, game)
-        answer = ClientAnswer(update_in(reply, internals.arrays_of(message.content, "the message")))
-        return _with_features(answer, recorder, self._hook) if game.features else answer
+        if not game.features or self._stack is None:
+            return self._answer(message, game)
+        recorder, seen = ForwardRecorder(stack=self._stack), TrainingRows()
+        with recorder.watching(), self._watching(seen):
+            answer = self._answer(message, game)
+        return _with_features(answer, recorder, seen, self._hook)
+
+    def _answer(self, message: Any, game: ClientGame) -> ClientAnswer:
+        reply = self.reply(message, game)
+        return ClientAnswer(update_in(reply, internals.arrays_of(message.content, "the message")))
 
     @property
     def template(self) -> Any:
         """The first message to train that the app's own server sends."""
         return self._template
 
-    def reply(self, message: Any, game: ClientGame) -> tuple[Any, ForwardRecorder]:
+    def reply(self, message: Any, game: ClientGame) -> Any:
         """Let the app's client handle a message with the rows, the seed and the protection of a game."""
-        context, hook, recorder = self._context(self._settings.partition), self._hook, ForwardRecorder()
+        context, hook = self._context(self._settings.partition), self._hook
         hook.rows, hook.current, hook.calls = game.rows, None, 0
-        hook.fetched.clear()
         self._mods.protection = game.protection
         _seed_generators(game.seed)
         try:
             with self._user_code("the client"), internals.opacus_switched(game.protection):
-                if game.features and self._stack is not None:
-                    recorder.stack = self._stack
-                    with recorder.watching():
-                        reply = self._client(message, context)
-                else:
-                    reply = self._client(message, context)
+                reply = self._client(message, context)
         finally:
             hook.rows = None
         self._keeps_state |= len(context.state) > 0
         if not reply.has_error():
             self._require_reading()
-        return reply, recorder
+        return reply
 
     def _require_reading(self) -> None:
         hook = self._hook
@@ -275,13 +313,27 @@ def _is_ours(error: BaseException) -> bool:
     return not isinstance(error, Exception | SystemExit)
 
 
-def _with_features(answer: ClientAnswer, recorder: ForwardRecorder, hook: DataHook) -> ClientAnswer:
+def _with_features(
+    answer: ClientAnswer, recorder: ForwardRecorder, seen: TrainingRows, hook: DataHook
+) -> ClientAnswer:
+    """Add the features of an answer, and the row that each belongs to.
+
+    A row is recognised in what enters the network; where that is not possible, rows are taken to be trained
+    on in the order in which they were read.
+    """
     if hook.current is None or not recorder.inputs:
         raise BadInput("the first crafted layer saw no row while the client trained")
     if len({inputs.shape[1:] for inputs in recorder.inputs}) > 1:
         raise BadInput("rows have different numbers of inputs to the crafted layer; pad them to one length")
     features = np.concatenate(recorder.inputs)
-    fetched = np.array(hook.current.fetched, np.int64)
+    rows, read = seen.rows(), hook.current.fetched
+    if rows is not None and len(rows) == len(features) and all(rows):
+        positions = [
+            read[place] if place < len(read) and read[place] in found else found[0]
+            for place, found in enumerate(rows)
+        ]
+        return replace(answer, features=features, positions=np.array(positions, np.int64))
+    fetched = np.array(read, np.int64)
     if len(features) != len(fetched):
         kept = min(len(features), len(fetched))  # a loader may drop the last rows, or read some twice
         if len(features) % len(fetched) and len(fetched) % len(features):

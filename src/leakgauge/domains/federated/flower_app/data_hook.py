@@ -10,6 +10,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.flower_app.client_games import RowKey
+from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 WAY_OUT = 'write inject = "mine:function", a function of your own that gives the rows to the app'
@@ -25,8 +26,10 @@ class ChosenRows:
     It has ``__getitems__`` too, because loaders prefer it. Everything else is asked of the app's own dataset.
     """
 
-    def __init__(self, rows: Sequence[tuple[Any, int]], original: Any, fetched_in_game: list[int]) -> None:
-        self._rows, self._original, self._fetched_in_game = rows, original, fetched_in_game
+    def __init__(
+        self, rows: Sequence[tuple[Any, int]], original: Any, watcher: TrainingRows | None = None
+    ) -> None:
+        self._rows, self._original, self._watcher = rows, original, watcher
         self.fetched: list[int] = []
 
     def __len__(self) -> int:
@@ -35,9 +38,11 @@ class ChosenRows:
     def __getitem__(self, position: Any) -> Any:
         number = int(position)
         self.fetched.append(number)
-        self._fetched_in_game.append(number)
         source, row = self._rows[number]
-        return source[row]
+        item = source[row]
+        if self._watcher is not None:
+            self._watcher.note_read(number, item)
+        return item
 
     def __getitems__(self, positions: Sequence[int]) -> list[Any]:
         return [self[position] for position in positions]
@@ -59,7 +64,7 @@ class DataHook:
     calls: int = 0
     sources: dict[int, Any] = field(default_factory=dict)  # the datasets of the partitions
     current: ChosenRows | None = None
-    fetched: list[int] = field(default_factory=list)  # in the present game, however often data are loaded
+    watcher: TrainingRows | None = None  # of the present game
     worker_processes: int = 0
     _original: Callable[..., Any] | None = None
 
@@ -118,7 +123,7 @@ class DataHook:
     def _chosen(self, original: Any) -> ChosenRows:
         assert self.rows is not None
         rows = [(self.sources[partition], row) for partition, row in self.rows]
-        return ChosenRows(rows, original, self.fetched)
+        return ChosenRows(rows, original, self.watcher)
 
     def _replaced(self, loaded: Any) -> Any:
         """What the app loaded, with the rows of the game in its first loader or dataset."""

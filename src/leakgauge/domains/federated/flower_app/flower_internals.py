@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
+from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
 
 FLOWER_VERSION = "1.41"
 RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
@@ -325,26 +327,38 @@ def opacus_switched(protection: Protection) -> Iterator[None]:
 class OpacusRecord:
     """Records the steps of optimisers of Opacus within its context, if the app has loaded it.
 
-    ``sample_rates`` are those of its samplers that draw every row independently.
+    ``sample_rates`` are those of its samplers that draw every row independently, and give one batch to each
+    step.
     """
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, float, bool]] = []  # noise multiplier, learning rate, plain SGD
-        self._runs: list[RunReads] = []
+        self._runs: list[RunReads | None] = []
+        self._n_drawn = 0  # batches of samplers
         self.sample_rates: set[float] = set()
 
     @property
     def is_complete(self) -> bool:
         """Whether further runs would say nothing new."""
-        return not self._runs or self._is_binomial or (len(self._runs) == 1 and _is_settled(self._runs[0]))
+        if not self._steps or None in self._runs or self._is_binomial:
+            return True
+        return len(self._runs) == 1 and _is_settled(self._runs[0])  # type: ignore[arg-type]
 
     @property
     def _is_binomial(self) -> bool:
-        return len(self.sample_rates) == 1 and all(_are_single(run) for run in self._runs)
+        return (
+            len(self.sample_rates) == 1
+            and self._n_drawn == len(self._steps)
+            and all(run is not None and _are_single(run) for run in self._runs)
+        )
+
+    def add_run(self, steps: Sequence[npt.ArrayLike] | None, n_rows: int) -> None:
+        """Add the rows that each step of a recorded run trained on; None if they are not known."""
+        self._runs.append(None if steps is None else run_reads(steps, n_rows))
 
     @contextmanager
-    def recording(self, fetched: Sequence[int], n_rows: int) -> Iterator[None]:
-        """Record a run within the context; the app adds the numbers of the rows that it reads to a list."""
+    def recording(self, seen: TrainingRows) -> Iterator[None]:
+        """Record a run within the context, and note the steps among what was seen of it."""
         import sys
 
         if "opacus" not in sys.modules:
@@ -353,37 +367,28 @@ class OpacusRecord:
         from opacus.optimizers import DPOptimizer
         from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
-        ends: list[int] = []
-        peeked: list[int] = []
-        step, draw, steps, rates = (
-            DPOptimizer.step,
-            UniformWithReplacementSampler.__iter__,
-            self._steps,
-            self.sample_rates,
-        )
+        step, draw = DPOptimizer.step, UniformWithReplacementSampler.__iter__
 
         def recorded(optimizer: Any, *arguments: Any, **said: Any) -> Any:
-            parameters = _step_parameters(optimizer)
+            parameters, n_clipped = _step_parameters(optimizer), _n_clipped(optimizer)
             answer = step(optimizer, *arguments, **said)
             skipped = optimizer._is_last_step_skipped  # noqa: SLF001, a part of a batch, without noise yet
+            seen.note_clipped(n_clipped, is_step=not skipped)
             if not skipped:
-                steps.append(parameters)
-                ends.append(len(fetched))
+                self._steps.append(parameters)
             return answer
 
         def drawn(sampler: Any) -> Any:
-            rates.add(float(sampler.sample_rate))
-            if not ends and not any(fetched):  # its loader looks at the first row for shapes and types
-                peeked.append(len(fetched))
-            return draw(sampler)
+            self.sample_rates.add(float(sampler.sample_rate))
+            for batch in draw(sampler):
+                self._n_drawn += 1
+                yield batch
 
         DPOptimizer.step, UniformWithReplacementSampler.__iter__ = recorded, drawn
         try:
             yield
         finally:
             DPOptimizer.step, UniformWithReplacementSampler.__iter__ = step, draw
-        start = max(peeked, default=0)
-        self._runs.append(run_reads(fetched[start:], [end - start for end in ends], n_rows))
 
     def channel(self) -> NoisyChannel | None:
         """Return what the recorded noise allows."""
@@ -397,21 +402,19 @@ class OpacusRecord:
             steps=len(self._steps) // len(self._runs),
             sums=plain == {True} and len(rates) == 1,
         )
-        return with_reads(channel, self._runs, next(iter(self.sample_rates)) if self._is_binomial else None)
+        runs = [run for run in self._runs if run is not None]
+        if len(runs) < len(self._runs):
+            return replace(channel, reads_are="hidden")
+        return with_reads(channel, runs, next(iter(self.sample_rates)) if self._is_binomial else None)
 
 
 RunReads = tuple[Reals, Reals]  # of each row: its reads in all, and the sum of their squares by step
 
 
-def run_reads(fetched: Sequence[int], ends: Sequence[int], n_rows: int) -> RunReads:
-    """Count the reads of each row in a run; ``ends`` is how many rows were fetched before each step.
-
-    A row counts for the next step after it was fetched. Where an app fetches rows long before it uses them,
-    more reads fall in one step than did, so that limits are too high rather than too low.
-    """
-    used = np.asarray(fetched[: ends[-1]] if ends else (), np.int64)
-    steps = np.searchsorted(np.asarray(ends, np.int64), np.arange(len(used)), side="right")
-    places, counts = np.unique(steps * n_rows + used, return_counts=True)
+def run_reads(steps: Sequence[npt.ArrayLike], n_rows: int) -> RunReads:
+    """Count the reads of each row in a run, from the rows that each step trained on."""
+    shifted = [number * n_rows + np.asarray(rows, np.int64) for number, rows in enumerate(steps)]
+    places, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *shifted]), return_counts=True)
     rows = places % n_rows
     summed = (np.bincount(rows, weights, n_rows) for weights in (counts, counts.astype(np.float64) ** 2))
     reads, squares = (np.asarray(sums, np.float64) for sums in summed)
@@ -463,6 +466,14 @@ def _step_parameters(optimizer: Any) -> tuple[float, float, bool]:
     inner, groups = optimizer.original_optimizer, optimizer.param_groups
     is_plain = isinstance(inner, torch.optim.SGD) and not any(group["momentum"] for group in groups)
     return float(optimizer.noise_multiplier), float(groups[0]["lr"]), is_plain and len(groups) == 1
+
+
+def _n_clipped(optimizer: Any) -> int | None:
+    """The number of gradients that an optimiser is about to clip; None if it does so without them (ghost)."""
+    found = getattr(next(iter(optimizer.params), None), "grad_sample", None)
+    if found is None:
+        return None
+    return sum(map(len, found)) if isinstance(found, list) else len(found)
 
 
 def _one_line(error: BaseException) -> str:

@@ -19,8 +19,9 @@ class NoisyChannel:
     steps are orthogonal at most: ``reads_norm`` is the root of the sum over steps of the squared reads in
     that step; without it, no step reads a row twice. Both are "fixed"; or "binomial" with this mean, where
     each step draws every row independently, once; or "unknown", and then they are limits of their means, as
-    ``reads_square`` and ``norm_square`` are of the means of their squares. ``sums`` says whether the update
-    is the sum of all steps with equal weights (SGD without momentum, at one rate).
+    ``reads_square`` and ``norm_square`` are of the means of their squares; or "hidden", and then no limit is
+    stated. ``sums`` says whether the update is the sum of all steps with equal weights (SGD without momentum,
+    at one rate).
     """
 
     name: str
@@ -28,7 +29,7 @@ class NoisyChannel:
     multiplier: float
     steps: int = 1
     reads: float = 1.0
-    reads_are: Literal["fixed", "binomial", "unknown"] = "fixed"
+    reads_are: Literal["fixed", "binomial", "unknown", "hidden"] = "fixed"
     reads_norm: float | None = None
     reads_square: float = 1.0
     norm_square: float = 1.0
@@ -43,7 +44,7 @@ class NoisyChannel:
         different iterations are independent. Where only means are known, it is the accuracy at the mean,
         which no average exceeds: it is concave in the reads, and in the sum of their squares (Jensen 1906).
         """
-        if not self.sums:
+        if not self.sums or self.reads_are == "hidden":
             return None
         scale = 1 / (self.multiplier * sqrt(self.steps))
         if self.reads_are == "fixed":
@@ -57,12 +58,14 @@ class NoisyChannel:
         chances = np.fft.irfft(np.fft.rfft(squares, 2 * size) ** iterations, 2 * size)[:size]
         return _averaged(chances, scale * np.sqrt(np.arange(size)))
 
-    def ceiling(self, iterations: int = 1) -> float:
+    def ceiling(self, iterations: int = 1) -> float | None:
         """Largest accuracy of any attacker, even of one who sees every step: Phi(reads_norm / multiplier).
 
         One row can turn what it moves from one side of the bound to the other. Several iterations add up the
         squares of their norms; where only means are known, it is the accuracy at the mean (see ``optimum``).
         """
+        if self.reads_are == "hidden":
+            return None
         scale = 2 / self.multiplier
         if self.reads_are == "unknown" and iterations > 1:
             return gdp.max_accuracy(scale * sqrt(iterations * self.norm_square))
@@ -79,6 +82,12 @@ class NoisyChannel:
         said = f"{self.name}: noise of {self.multiplier:.3g} clipping bounds"
         if self.clipped == "update":
             return f"{said} on the whole update; no attacker is right more than {ceiling:.1%} of the time"
+        if ceiling is None:
+            return (
+                f"{said} in each of {self.steps} steps; how often a step reads a given record is not known, "
+                "and so neither is the most that this noise allows: records are mixed, kept in another form, "
+                "or trained on where the audit does not see it"
+            )
         often = {"fixed": "", "binomial": " on average", "unknown": " at most on average"}[self.reads_are]
         said += f" in each of {self.steps} steps, which read a given record {self.reads:.3g} times{often}"
         if optimum is not None:

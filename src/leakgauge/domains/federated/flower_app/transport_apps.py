@@ -127,7 +127,7 @@ def client_app(folder: Path) -> Any:
         game: ClientGame = pickle.loads(message.content.config_records[_RECORD][_KEY])
         del message.content[_RECORD]
         try:
-            return _runner(folder).reply(message, game)[0]
+            return _runner(folder).reply(message, game)
         except BadInput as error:
             return Message(Error(code=2, reason=str(error)), reply_to=message)
 
