@@ -165,10 +165,39 @@ def code_identity(value: Any, sources: Mapping[str, str] | None = None) -> str |
         packed: bytes = cloudpickle.dumps(value)
     except Exception:  # whatever an object of the user raises
         return None
-    digest = sha256(packed)
+    digest = sha256()
+    for part in _pickle_parts(packed):
+        digest.update(f"{part!r}\n".encode(errors="surrogatepass"))
     for name, text in sorted(texts.items()):
         digest.update(f"\n{name}\n{text}".encode(errors="surrogatepass"))
     return digest.hexdigest()
+
+
+def _pickle_parts(packed: bytes) -> Iterator[tuple[str, Any]]:
+    """The operations of a pickle, whether equal texts are one object or several.
+
+    A pickle refers back to a text that it holds already; Python decides anew in each process, and for each
+    import of the same file, which equal texts are one object.
+    """
+    from pickletools import genops
+
+    memo: list[tuple[str, Any]] = []
+    part: tuple[str, Any] = ("", None)
+    n_objects = 0
+    for operation, argument, _ in genops(packed):
+        match operation.name:
+            case "FRAME":  # its length depends on how often texts are repeated
+                continue
+            case "MEMOIZE":
+                if not isinstance(part[1], str | bytes):
+                    part, n_objects = ("OBJECT", n_objects), n_objects + 1
+                memo.append(part)
+                continue
+            case "BINGET" | "LONG_BINGET" if isinstance(argument, int):
+                part = memo[argument]
+            case name:
+                part = (name, argument)
+        yield part
 
 
 def _loaded_user_sources() -> dict[str, str]:

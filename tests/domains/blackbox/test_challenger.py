@@ -7,7 +7,7 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.challenger import Challenger, function_source
 from leakgauge.domains.blackbox.release import MechanismRelease
 from leakgauge.mechanisms import laplace
 
@@ -123,3 +123,12 @@ def test_user_arrays_stay_writable():
     mine = np.zeros(2)
     Challenger(shown, (mine, np.ones(2)), None)
     mine[0] = 5
+
+
+def test_function_whose_file_holds_other_text_is_named(tmp_path):
+    """Python 3.13 raises an error of its tokenizer for it, earlier versions another one or none."""
+    file = tmp_path / "changed.py"
+    space: dict = {"__name__": "changed"}
+    exec(compile("def release(values, rng):\n    return 0\n", str(file), "exec"), space)
+    file.write_text("an 'unfinished text\n" * 5)
+    assert function_source(space["release"]) in ("changed.release", "an 'unfinished text\n")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, is_dataclass
 from hashlib import sha256
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import cloudpickle
@@ -91,7 +92,7 @@ def function_source(function: Any) -> str:
         return repr(function.mechanism)
     try:
         return inspect.getsource(function)
-    except (OSError, TypeError):
+    except (OSError, TypeError, SyntaxError, TokenError):  # the last two: its file holds other code by now
         kind = function if hasattr(function, "__qualname__") else type(function)
         return f"{kind.__module__}.{kind.__qualname__}"
 

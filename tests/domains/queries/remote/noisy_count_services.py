@@ -10,6 +10,7 @@ import math
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -73,6 +74,7 @@ class NoisyCounts:
         self.n_closed, self.lock = 0, threading.Lock()
         self.shared_cache: dict[str, float] = {}
         self.table = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, self.table.close)
         with people.open(newline="") as file:
             names, *rows = csv.reader(file)
         types = ("INTEGER", "INTEGER", "TEXT")
