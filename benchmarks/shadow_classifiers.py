@@ -4,9 +4,12 @@ The classifiers are `shadow_logistic` and a direct implementation of it: people 
 given to scikit-learn. What would take very long is timed on few releases and scaled up: each takes the same
 time.
 
-With rates fitted to every release, a third of the time of the likelihood attack is for one reading of the 3.4
-million published counts, and a fifth for shadows that only bounds on epsilon need. `shadow_logistic` draws
-none for them: it is comparable with the attack without them.
+With rates fitted to every release, a fifth of the time of the likelihood attack under suppression is for one
+reading of the 3.4 million published counts, and a third for shadows that only bounds on epsilon need.
+`shadow_logistic` draws none for them: it is comparable with the attack without them.
+
+What depends on the reference alone is computed once for it, in the first, unmeasured call: rates and their
+variation for the likelihood attack, the visitors of each cell for `shadow_logistic`.
 """
 
 from collections.abc import Iterator

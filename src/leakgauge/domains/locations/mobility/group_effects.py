@@ -96,10 +96,10 @@ class GroupEffectsModel:
 class _LogFactors:
     """Log factors of places (or epochs), a row for each release, while they are computed.
 
-    Variances, those of the prior, multiply sums and means.
+    They solve: sums = means / exponent + logs, where the variances of the prior multiply sums and means.
     """
 
-    sums: Singles  # what exponent times the means should be, plus the slope of the prior
+    sums: Singles  # of scores, plus the means at tabulated rates over the exponent
     logs: Singles
     busy: Singles  # the factors to the power of the exponent
     exponent: np.float32
