@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,9 @@ _SHORT = 0.05  # seconds; what takes less is measured three times
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
 _JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
 _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
-_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those before,
-_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated
+_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
+_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated;
+# audits of another kind only after so many seconds of CPU time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,22 +108,27 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     out.
     """
     costs: list[_AuditCost] = []
+    measured: list[Audit] = []
     facts: list[_AuditFacts] = []
-    start, known_controls = perf_counter(), set[str]()
+    start, cpu_start, known_controls = perf_counter(), process_time(), set[str]()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
             advance(audit.name, 0)
             with sampling_work():
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
                 facts.append(_facts(audit, prepared, seconds))
-                if not costs or perf_counter() - start <= _time_limit(costs, len(plan.audits)):
+                seconds, busy = perf_counter() - start, process_time() - cpu_start
+                known = _kind(audit) in map(_kind, measured)
+                new = not known and seconds <= _PATIENCE and busy <= _HASTE
+                if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
+                    measured.append(audit)
                     costs.append(_audit_cost(audit, plan, prepared, options.workers, known_controls))
             advance(audit.name, 1)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
-    share = len(plan.audits) / len(costs)
+    shares = _shares(plan.audits, [_kind(audit) for audit in measured])
     controls = [cost.control for cost in costs]
-    control_seconds = sum(control.seconds for control in controls) * share
-    audit_seconds = sum(cost.seconds for cost in costs) * share
+    control_seconds = _total(shares, [control.seconds for control in controls])
+    audit_seconds = _total(shares, [cost.seconds for cost in costs])
     totals = [cost.request_total for cost in costs if cost.request_total is not None]
     return RunCost(
         audits=len(plan.audits),
@@ -133,16 +139,16 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         seconds=_REPORT + _setup_seconds(facts) + audit_seconds + control_seconds,
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
-        work=_sum([cost.work for cost in costs] + [control.work for control in controls], share),
-        control_rounds=round(sum(control.rounds for control in controls) * share),
+        work=_sum([cost.work + cost.control.work for cost in costs], shares),
+        control_rounds=round(_total(shares, [control.rounds for control in controls])),
         control_seconds=control_seconds,
-        control_work=_sum([control.work for control in controls], share),
+        control_work=_sum([control.work for control in controls], shares),
         control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
-        further_requests=round(sum(cost.further for cost in costs) * share),
-        round_seconds=sum(cost.round_seconds for cost in costs) * share,
+        further_requests=round(_total(shares, [cost.further for cost in costs])),
+        round_seconds=_total(shares, [cost.round_seconds for cost in costs]),
         splits=tuple(fact.splits for fact in facts),
     )
 
@@ -185,9 +191,25 @@ def _starts(cost: _AuditCost) -> int:
     return max(1, -(-(cost.work + cost.control.work)[REQUEST] // cost.request_total))
 
 
-def _sum(counts: list[Counter[str]], share: float) -> dict[str, int]:
-    total = sum(counts, Counter[str]())
-    return {what: round(n * share) for what, n in sorted(total.items())}
+def _kind(audit: Audit) -> tuple[str, ...]:
+    """Audits of the same kind, such as the points of a sweep, are assumed to cost the same."""
+    return audit.domain, *(contender.label for contender in audit.contenders)
+
+
+def _shares(audits: Sequence[Audit], measured: Sequence[tuple[str, ...]]) -> list[float]:
+    """For how many audits each measured one stands: those of its kind, and its part of kinds not measured."""
+    all_kinds, known = Counter(map(_kind, audits)), Counter(measured)
+    others = sum(n for kind, n in all_kinds.items() if kind not in known)
+    return [all_kinds[kind] / known[kind] + others / len(measured) for kind in measured]
+
+
+def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
+    return sum(share * number for share, number in zip(shares, numbers, strict=True))
+
+
+def _sum(counts: Sequence[Counter[str]], shares: Sequence[float]) -> dict[str, int]:
+    names = sorted({what for count in counts for what in count})
+    return {what: round(_total(shares, [count[what] for count in counts])) for what in names}
 
 
 def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:

@@ -146,6 +146,28 @@ def work_of_size(do: Callable[[int], Result], n: int, least: int) -> Result:
     return do(n) if sample is None or some <= 2 * few else sample.take_part(do, n, few, some)
 
 
+def assume_work(seconds: float, *, loading: tuple[str, float] | None = None) -> bool:
+    """Whether a step is to be left out, because work is sampled and the time of the step is known beforehand.
+
+    ``loading`` is a library that the step would load, and the seconds that takes: they count once, unless it
+    is loaded already.
+
+    >>> with sampling_work() as sample:
+    ...     assume_work(2.0), sample.skipped_seconds
+    (True, 2.0)
+    >>> assume_work(2.0)
+    False
+    """
+    sample = _sample.get()
+    if sample is None:
+        return False
+    sample.skipped_seconds += seconds
+    if loading is not None and loading not in sample.shared and loading[0] not in sys.modules:
+        sample.shared[loading] = True
+        sample.skipped_seconds += loading[1]
+    return True
+
+
 def current_sample() -> WorkSample | None:
     """The sample, where results are only samples: these must not be kept for others."""
     return _sample.get()
