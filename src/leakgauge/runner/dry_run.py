@@ -39,7 +39,7 @@ _JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
 _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
 _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
 _HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated;
-# audits of another kind only after so many seconds of CPU time
+_BUSY_SHARE = 0.1  # audits of another kind only after CPU time of such a share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
                 facts.append(_facts(audit, prepared, seconds))
                 seconds, busy = perf_counter() - start, process_time() - cpu_start
                 known = _kind(audit) in map(_kind, measured)
-                new = not known and seconds <= _PATIENCE and busy <= _HASTE
+                new = not known and seconds <= _PATIENCE and busy <= _busy_limit(costs, len(plan.audits))
                 if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
                     measured.append(audit)
                     costs.append(_audit_cost(audit, plan, prepared, options.workers, known_controls))
@@ -180,8 +180,16 @@ def duration(seconds: float) -> str:
 
 def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
     """How long audits are measured: a share of what all of them will take, but not too long."""
-    whole = sum(cost.seconds + cost.control.seconds for cost in costs) / len(costs) * n_audits
-    return min(_PATIENCE, max(_HASTE, _SHARE * whole))
+    return min(_PATIENCE, max(_HASTE, _SHARE * _mean_seconds(costs) * n_audits))
+
+
+def _busy_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
+    """How much CPU time may be spent before audits of kinds not measured yet are left out as well."""
+    return _BUSY_SHARE * (_REPORT + _mean_seconds(costs) * n_audits)
+
+
+def _mean_seconds(costs: Sequence[_AuditCost]) -> float:
+    return sum(cost.seconds + cost.control.seconds for cost in costs) / max(len(costs), 1)
 
 
 def _starts(cost: _AuditCost) -> int:
