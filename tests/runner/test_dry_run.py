@@ -1,9 +1,13 @@
+import subprocess
+import sys
+from pathlib import Path
 from time import sleep
 
 import pytest
 
+from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
-from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, dry_run
+from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, _kind, _shares, dry_run
 from leakgauge.runner.run import EngineOptions
 from leakgauge.support.work_count import TRAINING, count_work, counting_work, sampling_work, work_of_size
 
@@ -253,3 +257,69 @@ def test_work_of_steps_that_are_left_out_is_counted():
 def _train(number):
     count_work(TRAINING, 3)
     return number
+
+
+def test_every_audit_is_set_up_also_if_it_is_not_measured(plan, monkeypatch):
+    monkeypatch.setattr("leakgauge.runner.dry_run._PATIENCE", -1.0)
+    given = plan(sweep='{ "challenger.targets" = [1, 5] }', challenger="{ promised = 1.0 }")
+    cost = dry_run(given)
+    assert (cost.measured, cost.trials) == (1, 100 * (1 + 5))
+    wrong = plan(sweep='{ "mechanism.epsilon" = [1.0, "much"] }')
+    with pytest.raises(BadInput, match="much"):
+        dry_run(wrong)
+
+
+def test_measured_audits_stand_for_those_of_their_kind():
+    def audits(*kinds):
+        tables = [
+            {
+                "name": f"audit-{number}",
+                "domain": "blackbox",
+                "rounds": 100,
+                "mechanism": {"name": "laplace", "epsilon": 1.0},
+                "challenger": {"pair": [0, 1]},
+                "attacks": [kind],
+            }
+            for number, kind in enumerate(kinds)
+        ]
+        return plan_of({"seed": 1, "audit": tables}).audits
+
+    a, b, c = "likelihood", "one_threshold", "two_threshold"
+    kinds = {name: _kind(audits(name)[0]) for name in (a, b, c)}
+    assert _shares(audits(a, b, a, a), [kinds[a], kinds[b]]) == [3.0, 1.0]
+    assert _shares(audits(a, a, b), [kinds[a], kinds[a], kinds[b]]) == [1.0, 1.0, 1.0]
+    assert _shares(audits(a, b, c, c), [kinds[a], kinds[b]]) == [2.0, 2.0]  # nothing is known of the last
+
+
+def test_dry_run_loads_no_library_for_learning_or_drawing():
+    """Loading takes longer than all else in the dry run of a small plan."""
+    plan_file = Path(__file__).parents[2] / "examples" / "local-reports" / "plan.toml"
+    program = (
+        "import sys; from leakgauge.cli.main import main; "
+        f"code = main(['run', {str(plan_file)!r}, '--dry-run']); "
+        "print('loaded:', code, *sorted({name.partition('.')[0] for name in sys.modules}), "
+        "*(name for name in sys.modules if name == 'scipy.stats'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert loaded[:2] == ["loaded:", "0"]
+    assert "numpy" in loaded
+    assert not {"sklearn", "pandas", "altair", "torch", "duckdb", "numba", "rich", "scipy.stats"} & {*loaded}
+
+
+def test_transcripts_count_in_the_time(monkeypatch):
+    audit = {
+        "name": "service",
+        "domain": "queries",
+        "rounds": 200,
+        "data": {"source": "synthetic", "records": 50},
+        "mechanism": {"name": "laplace", "epsilon": 0.5},
+        "challenger": {"targets": 1, "query": {"kind": "count"}},
+        "attacks": [{"name": "split_midpoint", "queries": 5}],
+    }
+    given = plan_of({"seed": 1, "audit": [audit]})
+    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: 0.0)
+    monkeypatch.setattr("leakgauge.runner.dry_run._COMPARING", 0.0)
+    without = dry_run(given).seconds
+    monkeypatch.setattr("leakgauge.runner.dry_run._COMPARING", 1.0)
+    assert dry_run(given).seconds - without >= 200 * 5 * 2 * 8  # at least each answer and the truth

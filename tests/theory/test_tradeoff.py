@@ -2,6 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
@@ -224,3 +225,10 @@ def test_many_gaussian_pairs_bound_the_curve_from_above(mu):
 def test_rejects_invalid_profile(epsilons, deltas):
     with pytest.raises(BadInput, match="privacy profile"):
         curve_from_profile(np.array(epsilons, dtype=float), np.array(deltas, dtype=float))
+
+
+def test_corner_of_a_promise_is_exactly_the_logistic_function():
+    edges = [0.0, 5e-324, 36.7, 709.78, 709.79, 745.2, 1e308, np.inf]
+    epsilons = np.concatenate([np.linspace(0, 800, 4001), np.logspace(-300, 2, 303), edges])
+    expected = scipy.special.expit(-epsilons)
+    assert [tradeoff._share_of_the_smaller(float(epsilon)) for epsilon in epsilons] == expected.tolist()

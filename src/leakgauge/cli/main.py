@@ -5,6 +5,7 @@ bug in leakgauge itself, never a finding.
 """
 
 import argparse
+import gc
 import io
 import os
 import shlex
@@ -23,6 +24,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.version import VERSION
 
 BUG, INTERRUPTED = 70, 130
+_NEW_OBJECTS = 10_000  # before a collection; Python's own number is 700
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = parser(argv[0] if argv else None).parse_args(argv)
-        with _no_quiet_end():
+        with _rarer_collections(), _no_quiet_end():
             return _run(arguments)
     except BadInput as error:
         return _print_error(error, 2)
@@ -47,6 +49,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception:
         traceback.print_exc()
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
+
+
+@contextmanager
+def _rarer_collections() -> Iterator[None]:
+    """Look for unused cycles of objects less often: loading libraries makes many objects, and few cycles."""
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

@@ -45,14 +45,15 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan and print its verdicts."""
-    from leakgauge import api
-    from leakgauge.cli import verdict_table
     from leakgauge.plan import read_plan, with_policy
-    from leakgauge.runner import manifest
 
     plan = with_policy(read_plan(arguments.plan, seed=arguments.seed), arguments.policy)
     if arguments.dry_run:
         return _dry_run(plan, arguments)
+    from leakgauge import api
+    from leakgauge.cli import verdict_table
+    from leakgauge.runner import manifest
+
     folder = arguments.out or api.default_folder(plan)
     result = api.run(
         plan,

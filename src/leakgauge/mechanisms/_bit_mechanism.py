@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from numpy.random import Generator
-from scipy.special import expit, log_expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
@@ -65,7 +65,7 @@ def bit_patterns(log_odds: tuple[float, ...]) -> BitPatterns:
     """Independent bits, each 1 with these log odds; the first is the most significant."""
     law = np.ones(1)
     for odds in log_odds:
-        law = np.outer(law, [expit(-odds), expit(odds)]).ravel()
+        law = np.outer(law, [scipy.special.expit(-odds), scipy.special.expit(odds)]).ravel()
     own, other = _columns(law / law.sum())
     room = 2 ** (_WIDTH - len(log_odds))  # numbers of each column
     limits = [min(i * room + int(part * room), 2**_WIDTH - 1) for i, part in enumerate(own.tolist())]
@@ -129,7 +129,7 @@ class BitLaw:
 
     def ones(self, features: int, *, bit: bool) -> Reals:
         """P(answer 1) about each bit: one row, or where kinds differ one row per feature."""
-        law = expit(np.array(self.from_one if bit else self.from_zero))
+        law = scipy.special.expit(np.array(self.from_one if bit else self.from_zero))
         return law[0] if self.n_kinds == 1 else law[np.arange(features) % self.n_kinds]
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -177,7 +177,7 @@ class BitLaw:
     def logs(self) -> Reals:
         """Log probabilities: kinds x bits x true bit x answer."""
         odds = np.stack([np.array(self.from_zero), np.array(self.from_one)], axis=-1)
-        return np.stack([log_expit(-odds), log_expit(odds)], axis=-1)
+        return np.stack([scipy.special.log_expit(-odds), scipy.special.log_expit(odds)], axis=-1)
 
     def _parts(self, shape: tuple[int, ...]) -> Iterator[tuple[int, tuple[EllipsisType | slice, ...]]]:
         """The places of each kind of feature."""

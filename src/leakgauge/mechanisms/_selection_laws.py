@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
@@ -119,7 +119,7 @@ def log_integral(
     places = (ends[:-1, None] + lengths[:, None] * nodes).ravel()
     logs = (np.log(lengths)[:, None] + log_weights).ravel()
     densities = log_density(places)
-    return np.asarray(logsumexp((densities.T + logs).T, axis=0))
+    return np.asarray(scipy.special.logsumexp((densities.T + logs).T, axis=0))
 
 
 def log_laplace_cdf(distance: Reals) -> Reals:

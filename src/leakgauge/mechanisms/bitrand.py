@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
@@ -61,4 +61,4 @@ class Mechanism(BitMechanism):
                 return np.log(self.alpha) + part * self.epsilon
             case BitCalibration.NOMINAL:
                 room = np.log(self.epsilon / self.features + n_bits) - np.log(2)
-                return (room - logsumexp(2 * self.epsilon * part)) / 2 + part * self.epsilon
+                return (room - scipy.special.logsumexp(2 * self.epsilon * part)) / 2 + part * self.epsilon

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import scipy
 from numpy.random import Generator
-from scipy.special import log_ndtr
 
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee
@@ -95,7 +94,7 @@ class Mechanism(ApproximateNoise):
         """Log P(X > x) for whole x >= 0."""
         sigma = self.noise_scale
         if sigma > _TABULATED:
-            return np.asarray(log_ndtr(-(distances + 0.5) / sigma))
+            return np.asarray(scipy.special.log_ndtr(-(distances + 0.5) / sigma))
         table = _log_tails(sigma)
         first = distances + 1  # beyond the table, a geometric series with the ratio of its first two terms
         series = self.log_density(first) - np.log(-np.expm1(-(2 * first + 1) / (2 * sigma**2)))

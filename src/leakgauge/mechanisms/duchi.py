@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import expit
 
 from leakgauge.core.game import Reals
 from leakgauge.mechanisms._local_reports import LossCells, NumberReports
@@ -77,4 +77,6 @@ class Mechanism(NumberReports):
     def _chance_up(self, values: Reals) -> Reals:
         """Between the chances of the two bounds, which are exact however large epsilon is."""
         place = (1 + self.in_unit(values)) / 2
-        return np.asarray(place * expit(self.share) + (1 - place) * expit(-self.share))
+        return np.asarray(
+            place * scipy.special.expit(self.share) + (1 - place) * scipy.special.expit(-self.share)
+        )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
 from leakgauge.mechanisms._selection_laws import UtilitySelection
@@ -26,4 +26,4 @@ class Mechanism(UtilitySelection):
         return np.argmax(noisy, axis=-1).astype(np.float64)
 
     def log_probabilities(self, utilities: Reals) -> Reals:
-        return np.asarray(log_softmax(utilities, axis=-1))
+        return np.asarray(scipy.special.log_softmax(utilities, axis=-1))

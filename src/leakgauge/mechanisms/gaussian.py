@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import log_ndtr, ndtr
 
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
@@ -56,11 +56,11 @@ class Mechanism(ApproximateNoise):
         return -((distances / self.noise_scale) ** 2) / 2 - np.log(self.noise_scale * np.sqrt(2 * np.pi))
 
     def log_cdf(self, distances: Reals) -> Reals:
-        return np.asarray(log_ndtr(distances / self.noise_scale))
+        return np.asarray(scipy.special.log_ndtr(distances / self.noise_scale))
 
     def partial_moments(self, distances: Reals) -> tuple[Reals, Reals, Reals]:
         x, sigma = distances, self.noise_scale
-        chance = ndtr(-x / sigma)
+        chance = scipy.special.ndtr(-x / sigma)
         density = sigma * np.exp(-((x / sigma) ** 2) / 2) / np.sqrt(2 * np.pi)
         return chance, density - x * chance, (x**2 + sigma**2) * chance - x * density
 
@@ -102,5 +102,5 @@ class RoundedGaussianNoise(RoundedNoise):
         """From the smaller of both tails: Phi(end) (1 - Phi(end - 1 / sigma) / Phi(end)), end <= 0."""
         sigma = self.mechanism.noise_scale
         end = np.where(distances >= 0, -distances, distances + 1) / sigma
-        upper = log_ndtr(end)
-        return np.asarray(upper + np.log(-np.expm1(log_ndtr(end - 1 / sigma) - upper)))
+        upper = scipy.special.log_ndtr(end)
+        return np.asarray(upper + np.log(-np.expm1(scipy.special.log_ndtr(end - 1 / sigma) - upper)))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import log_expit
 
 from leakgauge.core.game import Reals
 from leakgauge.mechanisms._additive import PureNoise
@@ -27,7 +27,7 @@ class Mechanism(PureNoise):
 
     def log_density(self, distances: Reals) -> Reals:
         z = distances / self.noise_scale
-        return np.asarray(log_expit(z) + log_expit(-z) - np.log(self.noise_scale))
+        return np.asarray(scipy.special.log_expit(z) + scipy.special.log_expit(-z) - np.log(self.noise_scale))
 
     def log_cdf(self, distances: Reals) -> Reals:
-        return np.asarray(log_expit(distances / self.noise_scale))
+        return np.asarray(scipy.special.log_expit(distances / self.noise_scale))

@@ -5,8 +5,8 @@ from enum import StrEnum
 from functools import partial
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
 from leakgauge.mechanisms import _selection_laws as selection_laws
@@ -55,7 +55,7 @@ class Mechanism(selection_laws.UtilitySelection):
         """The probabilities for one row of utilities."""
         match self.noise:
             case NoisyMaxNoise.GUMBEL:
-                return np.asarray(log_softmax(utilities))
+                return np.asarray(scipy.special.log_softmax(utilities))
             case NoisyMaxNoise.EXPONENTIAL:
                 on_top, kinks = partial(_exponential_on_top, utilities), np.array([utilities.max()])
             case NoisyMaxNoise.LAPLACE:

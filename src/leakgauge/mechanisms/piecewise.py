@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
@@ -90,7 +90,7 @@ class Mechanism(NumberReports):
 
     @property
     def _chance_near(self) -> float:
-        return float(expit(self.share / 2))
+        return float(scipy.special.expit(self.share / 2))
 
     def _interval(self, values: Reals) -> tuple[Reals, float]:
         """The start and the length C - 1 of the interval around each value, in units of the bound."""

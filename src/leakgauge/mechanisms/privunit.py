@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import scipy
 from numpy.random import Generator
-from scipy.special import betainc, betaincinv, expit, gammaln, log_expit, logit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -42,7 +41,7 @@ class Cap:
 
     @property
     def area(self) -> float:
-        return float(betainc(self.alpha, self.alpha, self.half))
+        return float(scipy.special.betainc(self.alpha, self.alpha, self.half))
 
     @property
     def alpha(self) -> float:
@@ -52,13 +51,15 @@ class Cap:
     def log_lift(self) -> float:
         """Log of the mean of <v, u> over the directions in the cap, each direction outside counting 0."""
         edge = self.alpha * (np.log(4) + np.log(self.half) + np.log1p(-self.half))
-        constant = gammaln(self.features / 2) - gammaln(self.alpha) - np.log(np.pi) / 2
+        constant = (
+            scipy.special.gammaln(self.features / 2) - scipy.special.gammaln(self.alpha) - np.log(np.pi) / 2
+        )
         return float(constant + edge - np.log(self.features - 1))
 
     def mean_cosine(self, log_odds: float) -> float:
         """The mean of <v, u> if v is in the cap with these log odds."""
-        inside = np.exp(self.log_lift + log_expit(log_odds) - np.log(self.area))
-        return float(inside - np.exp(self.log_lift + log_expit(-log_odds)) / (1 - self.area))
+        inside = np.exp(self.log_lift + scipy.special.log_expit(log_odds) - np.log(self.area))
+        return float(inside - np.exp(self.log_lift + scipy.special.log_expit(-log_odds)) / (1 - self.area))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,13 +109,15 @@ class Mechanism(LocalReports):
 
     @property
     def exact_epsilon(self) -> float:
-        return self.log_odds - float(logit(self.cap.area))
+        return self.log_odds - float(scipy.special.logit(self.cap.area))
 
     def report(self, values: Reals, rng: Generator) -> Reals:
         directions = self._directions(values)
-        inside = rng.random(directions.shape[:-1]) < expit(self.log_odds)
+        inside = rng.random(directions.shape[:-1]) < scipy.special.expit(self.log_odds)
         place, area, alpha = rng.random(inside.shape), self.cap.area, self.cap.alpha
-        half = betaincinv(alpha, alpha, np.where(inside, area * place, area + (1 - area) * place))
+        half = scipy.special.betaincinv(
+            alpha, alpha, np.where(inside, area * place, area + (1 - area) * place)
+        )
         across = rng.standard_normal(directions.shape)
         across -= (across * directions).sum(axis=-1, keepdims=True) * directions
         across /= np.linalg.norm(across, axis=-1, keepdims=True)
@@ -128,13 +131,13 @@ class Mechanism(LocalReports):
         possible = np.abs(lengths - 1) <= ON_SPHERE
         cosines = (outputs * directions).sum(axis=-1) * self.mean_cosine
         cap = self.cap
-        inside = float(log_expit(self.log_odds)) - np.log(cap.area)
-        outside = float(log_expit(-self.log_odds)) - np.log1p(-cap.area)
+        inside = float(scipy.special.log_expit(self.log_odds)) - np.log(cap.area)
+        outside = float(scipy.special.log_expit(-self.log_odds)) - np.log1p(-cap.area)
         return np.where(possible, np.where(cosines >= cap.cosine, inside, outside), -np.inf)
 
     def worst_cells(self) -> LossCells:
         """Opposite directions: their caps do not overlap, as long as each is at most half of all."""
-        return [(TernaryCell(self.exact_epsilon, float(expit(self.log_odds))), 1)]
+        return [(TernaryCell(self.exact_epsilon, float(scipy.special.expit(self.log_odds))), 1)]
 
     def cells_between(self, low: Reals, high: Reals) -> LossCells:
         """A loss is zero where the two caps overlap, and outside both."""
@@ -143,7 +146,7 @@ class Mechanism(LocalReports):
         for cosine in (first * second).sum(axis=1).tolist():
             overlap = _overlap(self.cap, cosine)
             if overlap < 1:
-                mass = float(expit(self.log_odds)) * (1 - overlap)
+                mass = float(scipy.special.expit(self.log_odds)) * (1 - overlap)
                 cells.append((TernaryCell(self.exact_epsilon, mass), 1))
         return cells
 
@@ -171,7 +174,7 @@ def _best_split(
     epsilon: float, features: int, share: float | None, calibrate: PrivUnitCalibration
 ) -> tuple[float, Cap]:
     """Log odds of the cap, and the cap."""
-    most = -float(logit(max(Cap(features, LEAST_HALF).area, LEAST_AREA)))
+    most = -float(scipy.special.logit(max(Cap(features, LEAST_HALF).area, LEAST_AREA)))
 
     def split(part: float) -> tuple[float, Cap]:
         for_cap = min((1 - part) * epsilon, most)
@@ -193,7 +196,7 @@ def _best_split(
 def _exact_cap(epsilon: float, features: int) -> Cap:
     """The cap of which the rest of the sphere is e^epsilon times as large."""
     alpha = (features - 1) / 2
-    return Cap(features, float(betaincinv(alpha, alpha, expit(-epsilon))))
+    return Cap(features, float(scipy.special.betaincinv(alpha, alpha, scipy.special.expit(-epsilon))))
 
 
 def _paper_cap(epsilon: float, features: int) -> Cap:
@@ -219,10 +222,10 @@ def _overlap(cap: Cap, cosine: float) -> float:
     sine, alpha, beside = np.sin(angle), cap.alpha, (cap.features - 2) / 2
 
     def also_in_other(place: float) -> float:
-        along = 1 - 2 * float(betaincinv(alpha, alpha, cap.area * place))
+        along = 1 - 2 * float(scipy.special.betaincinv(alpha, alpha, cap.area * place))
         across = np.sqrt(max(1 - along**2, 0.0)) * sine
         least = np.clip((cap.cosine - along * cosine) / max(across, np.finfo(float).tiny), -1.0, 1.0)
-        return float(betainc(beside, beside, (1 - least) / 2))
+        return float(scipy.special.betainc(beside, beside, (1 - least) / 2))
 
     share, error = scipy.integrate.quad(also_in_other, 0.0, 1.0, limit=200)
     return float(np.clip(share - error, 0.0, 1.0))

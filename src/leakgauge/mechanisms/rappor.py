@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.random import Generator
-from scipy.special import expit, xlog1py, xlogy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -47,7 +46,7 @@ class Mechanism(CategoryReports):
     @property
     def kept(self) -> float:
         """How often the permanent response keeps a bit: 1 - f / 2."""
-        return float(expit(self.epsilon / 2))
+        return float(scipy.special.expit(self.epsilon / 2))
 
     @property
     def composed(self) -> int:
@@ -100,7 +99,7 @@ class Mechanism(CategoryReports):
         ones = np.arange(self.reports + 1)
         binom = scipy.stats.binom
         set_, clear = binom.pmf(ones, self.reports, self.q), binom.pmf(ones, self.reports, self.p)
-        kept, flipped = self.kept, float(expit(-self.epsilon / 2))
+        kept, flipped = self.kept, float(scipy.special.expit(-self.epsilon / 2))
         true, other = kept * set_ + flipped * clear, flipped * set_ + kept * clear
         return [(DistributionPair.of(true, other), 1), (DistributionPair.of(other, true), 1)]
 
@@ -117,6 +116,9 @@ class Mechanism(CategoryReports):
     def _log_chances(self, ones: Reals) -> tuple[Reals, Reals]:
         """Log probability of the reports of one bit, by how many are 1: if it is truly 0, and truly 1."""
         zeros = self.reports - ones
-        clear, set_ = (xlogy(ones, chance) + xlog1py(zeros, -chance) for chance in (self.p, self.q))
+        clear, set_ = (
+            scipy.special.xlogy(ones, chance) + scipy.special.xlog1py(zeros, -chance)
+            for chance in (self.p, self.q)
+        )
         kept, flipped = np.log(self.kept), -np.logaddexp(0.0, self.epsilon / 2)
         return np.logaddexp(kept + clear, flipped + set_), np.logaddexp(kept + set_, flipped + clear)

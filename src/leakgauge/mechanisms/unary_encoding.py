@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import expit, log_expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -50,11 +50,11 @@ class Mechanism(CategoryReports):
 
     @property
     def support_true(self) -> float:
-        return float(expit(self.log_odds[0]))
+        return float(scipy.special.expit(self.log_odds[0]))
 
     @property
     def support_other(self) -> float:
-        return float(expit(self.log_odds[1]))
+        return float(scipy.special.expit(self.log_odds[1]))
 
     def supported(self, outputs: Reals) -> Reals:
         return outputs
@@ -71,12 +71,14 @@ class Mechanism(CategoryReports):
                 f"unary_encoding: an output has {self.categories} bits, got an array of shape {outputs.shape}"
             )
         odds = np.where(self._true_bits(values), *self.log_odds)
-        law = log_expit(np.where(outputs == 1, odds, -odds))
+        law = scipy.special.log_expit(np.where(outputs == 1, odds, -odds))
         return np.where((outputs == 0) | (outputs == 1), law, -np.inf).sum(axis=-1)
 
     def worst_cells(self) -> LossCells:
         true, other = self.log_odds
-        return [(TernaryCell(true - other, float(expit(true) * expit(-other))), 1)]
+        return [
+            (TernaryCell(true - other, float(scipy.special.expit(true) * scipy.special.expit(-other))), 1)
+        ]
 
     def _true_bits(self, values: Reals) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
         return np.asarray(values[..., None] == np.arange(self.categories))

@@ -1,6 +1,6 @@
 """What metrics assume about trials; trials that violate it are refused, and the message says what to do."""
 
-from scipy.special import bdtr, bdtrc
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Trials
@@ -46,7 +46,9 @@ def unfair_coins(trials: Trials) -> str | None:
     if trials.coins is Coins.TIED and trials.shared_rounds:
         return "targets of one release depend on one another"
     n, k = len(trials), int(trials.members.sum())
-    tail = min(bdtr(k, n, 0.5), bdtrc(k - 1, n, 0.5) if k > 0 else 1.0) if n else 1.0
+    tail = (
+        min(scipy.special.bdtr(k, n, 0.5), scipy.special.bdtrc(k - 1, n, 0.5) if k > 0 else 1.0) if n else 1.0
+    )
     if 2 * tail >= 1e-6:
         return None
     return f"{k} of {n} trials are members, which random assignment would hardly give"

@@ -1,7 +1,7 @@
 """Confidence bounds on the mean of a quantity that cannot leave a known range, whatever its distribution."""
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from leakgauge.core.game import Reals
 
@@ -30,7 +30,7 @@ def mean_low(values: Reals, lowest: float, error: float) -> float:
     highest, mean = float(distinct[-1]), float(distinct @ counts) / (values.size + 1)
     if not highest - lowest > 1e-12:  # less is rounding
         return lowest
-    wanted, edge = float(ndtri(error)), 1e-9 * (mean - lowest)
+    wanted, edge = float(scipy.special.ndtri(error)), 1e-9 * (mean - lowest)
 
     def excess(level: float) -> float:
         return _normal_score(level, distinct, counts) - wanted

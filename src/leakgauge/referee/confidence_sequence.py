@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Trials
@@ -45,7 +45,7 @@ def sequence_low(values: Reals, error: float) -> float:
         mean = (low + high) / 2
         with np.errstate(divide="ignore"):  # who bets all and loses has nothing left
             gains = np.log(1 - _PARTS + _PARTS * distinct[:, None] / mean)
-        low, high = (mean, high) if logsumexp(counts @ gains) >= needed else (low, mean)
+        low, high = (mean, high) if scipy.special.logsumexp(counts @ gains) >= needed else (low, mean)
     return low
 
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, gammaln
+import scipy
 
 from leakgauge.core.game import Reals
 
@@ -45,7 +45,7 @@ def local_levels_band(n: int, error: float) -> Reals:
     """
     level = local_level(n, error)
     below = np.arange(n)
-    return np.append(betaincinv(below + 1.0, n - below, 1 - level), 1.0)
+    return np.append(scipy.special.betaincinv(below + 1.0, n - below, 1 - level), 1.0)
 
 
 def local_level(n: int, error: float) -> float:
@@ -85,11 +85,11 @@ def _chance_all_hold(n: int, level: float) -> float:
     boundary, each a convolution with a narrow Poisson law.
     """
     k = np.arange(1, n + 1)
-    edges = betaincinv(k, n + 1 - k, level)
+    edges = scipy.special.betaincinv(k, n + 1 - k, level)
     steps = n * np.diff(edges, prepend=0.0)
     reach = max(30, int(steps.max() + 12 * np.sqrt(steps.max()) + 20))
     jumps = np.arange(reach)
-    log_factorials = gammaln(jumps + 1)
+    log_factorials = scipy.special.gammaln(jumps + 1)
     first, law = 0, np.ones(1)  # chances of first, first + 1, ... points so far
     for count, step in zip(k, steps):
         law = np.convolve(law, np.exp(jumps * np.log(step) - step - log_factorials))[: count - first]
@@ -97,6 +97,6 @@ def _chance_all_hold(n: int, level: float) -> float:
         law, first = law[kept[0] : kept[-1] + 1], first + int(kept[0])
     rest = n * (1 - edges[-1])
     missing = n - first - np.arange(law.size)
-    log_rest = missing * np.log(rest) - rest - gammaln(missing + 1)
-    log_total = n * np.log(n) - n - gammaln(n + 1)
+    log_rest = missing * np.log(rest) - rest - scipy.special.gammaln(missing + 1)
+    log_total = n * np.log(n) - n - scipy.special.gammaln(n + 1)
     return float((law * np.exp(log_rest - log_total)).sum())

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import bdtr, bdtrc
 
 from leakgauge.core.game import NOISE_ERROR, Bits, Coins, Trials
 from leakgauge.referee.bounded_mean import mean_low
@@ -39,7 +39,7 @@ def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: 
         "rate": alarms / DRAWS,
         "low": float(rate_low(alarms, DRAWS, 0.025)),
         "high": float(rate_high(alarms, DRAWS, 0.025)),
-        "p_value": float(bdtrc(alarms - 1, DRAWS, 1 - confidence))
+        "p_value": float(scipy.special.bdtrc(alarms - 1, DRAWS, 1 - confidence))
         if alarms
         else 1.0,  # at the tolerated rate
     }
@@ -153,7 +153,7 @@ def _errors_by_noise(trials: Trials) -> int:
     if chance is None:
         return -1
     counts = np.arange(len(trials) + 1)
-    return int(np.argmax(bdtr(counts, len(trials), float(chance.max())) >= 1 - CONTROL_ERROR))
+    return int(np.argmax(scipy.special.bdtr(counts, len(trials), float(chance.max())) >= 1 - CONTROL_ERROR))
 
 
 def _too_noisy(accuracy: float, needed: float, rounds: int, most: int) -> str:
@@ -194,11 +194,11 @@ def _smallest(n_trials: int, bound: Callable[[int, int, int, int], float], above
     if few < 0:
         return None
     low, high = 0.0, 60.0
-    if not bdtr(few, n_trials, 1 / (1 + np.exp(high))) >= POWER:
+    if not scipy.special.bdtr(few, n_trials, 1 / (1 + np.exp(high))) >= POWER:
         return None
     while high - low > 1e-6:
         middle_epsilon = (low + high) / 2
-        if bdtr(few, n_trials, 1 / (1 + np.exp(middle_epsilon))) >= POWER:
+        if scipy.special.bdtr(few, n_trials, 1 / (1 + np.exp(middle_epsilon))) >= POWER:
             high = middle_epsilon
         else:
             low = middle_epsilon

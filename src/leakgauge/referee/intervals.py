@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, expit, logit, stdtrit
+import scipy
 
 Numbers: TypeAlias = npt.ArrayLike
 
@@ -23,7 +23,7 @@ def rate_low(hits: Numbers, n: Numbers, error: float) -> npt.NDArray[np.float64]
     0.7411
     """
     hits, n = np.broadcast_arrays(np.asarray(hits, float), np.asarray(n, float))
-    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-300), n - hits + 1, error), 0.0)
+    return np.where(hits > 0, scipy.special.betaincinv(np.maximum(hits, 1e-300), n - hits + 1, error), 0.0)
 
 
 def rate_high(hits: Numbers, n: Numbers, error: float) -> npt.NDArray[np.float64]:
@@ -40,7 +40,9 @@ def jackknife_variance(left_out: npt.NDArray[np.float64]) -> float:
 
 def student_margin(left_out: npt.NDArray[np.float64], error: float) -> float:
     """Half the width of an interval from a statistic with each unit left out (Gosset 1908; Tukey 1958)."""
-    return -float(stdtrit(left_out.size - 1, error / 2)) * float(np.sqrt(jackknife_variance(left_out)))
+    return -float(scipy.special.stdtrit(left_out.size - 1, error / 2)) * float(
+        np.sqrt(jackknife_variance(left_out))
+    )
 
 
 def log_odds_interval(value: float, margin: float) -> tuple[float, float]:
@@ -52,7 +54,9 @@ def log_odds_interval(value: float, margin: float) -> tuple[float, float]:
     if not 0 < value < 1:
         return max(value - margin, 0.0), min(value + margin, 1.0)
     scaled = margin / (value * (1 - value))
-    return float(expit(logit(value) - scaled)), float(expit(logit(value) + scaled))
+    return float(scipy.special.expit(scipy.special.logit(value) - scaled)), float(
+        scipy.special.expit(scipy.special.logit(value) + scaled)
+    )
 
 
 def repeat_interval(
@@ -66,5 +70,5 @@ def repeat_interval(
     if not variance > 1e-15:  # less is rounding
         hits = value * n_most
         return float(rate_low(hits, n_most, error / 2)), float(rate_high(hits, n_most, error / 2))
-    margin = -float(stdtrit(n_repeats - 1, error / 2)) * float(np.sqrt(variance))
+    margin = -float(scipy.special.stdtrit(n_repeats - 1, error / 2)) * float(np.sqrt(variance))
     return max(value - margin, 0.0), min(value + margin, 1.0)

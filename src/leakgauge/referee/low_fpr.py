@@ -7,7 +7,7 @@ experiment, the threshold of a repeat is the one at which the given share of its
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, expit, logit, stdtrit
+import scipy
 
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.core.randomness import Role, stream
@@ -56,7 +56,7 @@ def exact_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float,
     ranks[np.lexsort((chance, trials.scores))] = np.arange(len(trials))
     others, members = np.sort(ranks[~trials.members])[::-1], ranks[trials.members]
     k = np.arange(1, others.size + 1)
-    chance_below = betainc(k, others.size - k + 1, fpr)
+    chance_below = scipy.special.betainc(k, others.size - k + 1, fpr)
     surely_below = np.flatnonzero(chance_below >= 1 - error / 4)
     surely_above = np.flatnonzero(chance_below <= error / 4)
     low, high = 0.0, 1.0
@@ -118,8 +118,10 @@ def _on_log_odds(rates: Reals, error: float) -> tuple[float, float]:
     if not 0 < mean < 1:
         return (0.0, 1.0)
     deviation = float(rates.std(ddof=1)) / np.sqrt(rates.size) / (mean * (1 - mean))
-    margin = -float(stdtrit(rates.size - 1, error / 2)) * deviation
-    return float(expit(logit(mean) - margin)), float(expit(logit(mean) + margin))
+    margin = -float(scipy.special.stdtrit(rates.size - 1, error / 2)) * deviation
+    return float(scipy.special.expit(scipy.special.logit(mean) - margin)), float(
+        scipy.special.expit(scipy.special.logit(mean) + margin)
+    )
 
 
 def _rates(trials: Trials, fpr: float) -> tuple[Reals, Reals]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaincinv, gammaln
+import scipy
 
 from leakgauge.core.game import Bits, Reading, Reals, Trials
 from leakgauge.core.randomness import Role, stream
@@ -29,7 +29,7 @@ def one_run_p_value(
     if n_right == 0:
         return 1.0
     rate = 1 / (1 + np.exp(-epsilon))
-    exceeds = float(betainc(n_right, n_guesses - n_right + 1, rate))
+    exceeds = float(scipy.special.betainc(n_right, n_guesses - n_right + 1, rate))
     if delta == 0:
         return exceeds
     return min(1.0, exceeds + 2 * n_coins * delta * _steepest_mean(n_guesses, n_right, rate))
@@ -43,7 +43,7 @@ def one_run_lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: fl
     """
     if n_guesses == 0 or n_right == 0:
         return 0.0
-    rate = float(betaincinv(n_right, n_guesses - n_right + 1, alpha))
+    rate = float(scipy.special.betaincinv(n_right, n_guesses - n_right + 1, alpha))
     if not rate > 0.5:
         return 0.0
     high = float(np.log(rate) - np.log1p(-rate))
@@ -77,9 +77,9 @@ def _steepest_mean(n_guesses: int, n_right: int, rate: float) -> float:
     top = min(n_right - 1, int(mean + spread))
     counts = np.arange(top, max(-1, int(mean - spread) - 1), -1, dtype=np.float64)
     log_chance = (
-        gammaln(n_guesses + 1)
-        - gammaln(counts + 1)
-        - gammaln(n_guesses - counts + 1)
+        scipy.special.gammaln(n_guesses + 1)
+        - scipy.special.gammaln(counts + 1)
+        - scipy.special.gammaln(n_guesses - counts + 1)
         + counts * np.log(rate)
         + (n_guesses - counts) * np.log1p(-rate)
     )

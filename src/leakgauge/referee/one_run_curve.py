@@ -9,7 +9,7 @@ from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.core.guarantee import TradeoffCurve
@@ -76,7 +76,7 @@ def gaussian_rejected(n_coins: int, n_guesses: int, n_right: int, mus: Reals, al
     right, wrong = (np.full(mus.shape, alpha * n / n_coins) for n in (n_right, n_guesses - n_right))
     rejected = np.full(mus.shape, False)
     for count in range(n_right - 1, -1, -1):
-        least = np.maximum(wrong, ndtr(ndtri(np.minimum(right, 1.0)) - mus))
+        least = np.maximum(wrong, scipy.special.ndtr(scipy.special.ndtri(np.minimum(right, 1.0)) - mus))
         right += count / (n_guesses - count) * (least - wrong)
         wrong = least
         rejected = right + wrong > n_guesses / n_coins

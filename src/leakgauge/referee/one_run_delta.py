@@ -9,7 +9,7 @@ probability q = e^epsilon / (1 + e^epsilon). The attacker may know which rounds 
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtrc, betainc, betaincinv, gammaln, xlog1py, xlogy
+import scipy
 
 from leakgauge.core.game import Reals
 from leakgauge.referee.one_run import largest_refuted, one_run_lower_bound
@@ -31,7 +31,7 @@ def fixed_count_p_value(
     shown, chance = _shown_bits(n_rounds, delta)
     rate = 1 / (1 + np.exp(-epsilon))
     enough = shown >= n_right
-    reached = betainc(np.where(enough, 1, n_right - shown), n_guesses - n_right + 1, rate)
+    reached = scipy.special.betainc(np.where(enough, 1, n_right - shown), n_guesses - n_right + 1, rate)
     return min(1.0, float(chance @ np.where(enough, 1.0, reached)))
 
 
@@ -60,7 +60,7 @@ def any_count_lower_bound(
     shown, chance = _most_shown(n_rounds, delta, _TAIL * alpha)
     if n_right <= shown:
         return 0.0
-    rate = float(betaincinv(n_right - shown, n_guesses - n_right + 1, alpha - chance))
+    rate = float(scipy.special.betaincinv(n_right - shown, n_guesses - n_right + 1, alpha - chance))
     return float(np.log(rate) - np.log1p(-rate)) if rate > 0.5 else 0.0
 
 
@@ -72,8 +72,8 @@ def _most_shown(n_rounds: int, delta: float, tail: float) -> tuple[int, float]:
     low, high = -1, n_rounds
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if bdtrc(middle, n_rounds, delta) <= tail else (middle, high)
-    return high, float(bdtrc(high, n_rounds, delta))
+        low, high = (low, middle) if scipy.special.bdtrc(middle, n_rounds, delta) <= tail else (middle, high)
+    return high, float(scipy.special.bdtrc(high, n_rounds, delta))
 
 
 @lru_cache(maxsize=64)
@@ -83,8 +83,12 @@ def _shown_bits(n_rounds: int, delta: float) -> tuple[Reals, Reals]:
     spread = 9 * np.sqrt(mean * (1 - delta)) + 40
     shown = np.arange(max(0, int(mean - spread)), min(n_rounds, int(mean + spread)) + 1, dtype=np.float64)
     hidden = n_rounds - shown
-    log_chance = gammaln(n_rounds + 1) - gammaln(shown + 1) - gammaln(hidden + 1)
-    chance = np.exp(log_chance + xlogy(shown, delta) + xlog1py(hidden, -delta))
+    log_chance = (
+        scipy.special.gammaln(n_rounds + 1)
+        - scipy.special.gammaln(shown + 1)
+        - scipy.special.gammaln(hidden + 1)
+    )
+    chance = np.exp(log_chance + scipy.special.xlogy(shown, delta) + scipy.special.xlog1py(hidden, -delta))
     chance /= chance.sum()
     for column in (shown, chance):
         column.setflags(write=False)

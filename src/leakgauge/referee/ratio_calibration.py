@@ -8,7 +8,7 @@ the number of those with the target is compared with its expectation.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, rel_entr
+import scipy
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.referee.noise_tests import NoiseTest
@@ -31,12 +31,14 @@ def ratio_calibration(ratios: Reals, members: Bits) -> NoiseTest:
     n = ratios.size
     if np.isnan(ratios).any():
         return _result(0.0, "it gives some outputs no probability, though they were released", n)
-    chances = expit(ratios)
+    chances = scipy.special.expit(ratios)
     worst, finding = 1.0, "it agrees with the samples"
     groups = _groups(ratios)
     for group in groups:
         expected, seen = float(chances[group].mean()), float(members[group].mean())
-        exponent = group.size * float(rel_entr(seen, expected) + rel_entr(1 - seen, 1 - expected))
+        exponent = group.size * float(
+            scipy.special.rel_entr(seen, expected) + scipy.special.rel_entr(1 - seen, 1 - expected)
+        )
         p_value = min(1.0, 2 * len(groups) * float(np.exp(-exponent)))
         if p_value < worst:
             worst = p_value

@@ -2,13 +2,16 @@
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
+from functools import partial
+from time import perf_counter, process_time
 from typing import Any
 
-from leakgauge.catalog import announces_cost, audit_error_context, prepare_audit
-from leakgauge.core.game import Challenger, NoControl, RequestLimits
+import numpy as np
+
+from leakgauge.catalog import PreparedAudit, announces_cost, audit_error_context, prepare_audit
+from leakgauge.core.game import Challenger, NoControl, RequestLimits, Trials
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
@@ -21,7 +24,7 @@ from leakgauge.runner.positive_control import (
     counted_contenders,
     study_control,
 )
-from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds
+from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds, refuse_too_many_workers
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
@@ -33,8 +36,10 @@ _CONTROL_FEW, _CONTROL_SOME = 2, 8  # of a positive control
 _SHORT = 0.05  # seconds; what takes less is measured three times
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
 _JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
-_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those before,
-_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated
+_COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
+_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
+_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated;
+_BUSY_SHARE = 0.1  # audits of another kind only after CPU time of such a share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,58 +84,72 @@ class _AuditCost:
     seconds: float
     round_seconds: float  # of one more round
     memory: int
-    targets: int
     work: Counter[str]
     control: _ControlCost
     request_total: int | None
     notes: tuple[str, ...]
-    splits: int
     further: int  # requests that the auditor adds, at most
+
+
+@dataclass(frozen=True)
+class _AuditFacts:
+    """What is known of an audit once it is set up."""
+
+    trials: int
+    splits: int
+    setup_seconds: float
 
 
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """Estimate what a plan costs; nothing is written, and no service is asked anything.
 
-    Every attack of the measured audits studies once, as it would in the run; of many trainings only one is
-    carried out.
+    Every audit is set up, as the run does before its first round, so that mistakes in a plan are found. Every
+    attack of the measured audits studies once, as it would in the run; of many trainings only one is carried
+    out.
     """
     costs: list[_AuditCost] = []
-    start, known_controls = perf_counter(), set[str]()
+    measured: list[Audit] = []
+    facts: list[_AuditFacts] = []
+    start, cpu_start, known_controls = perf_counter(), process_time(), set[str]()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
-            if costs and perf_counter() - start > _time_limit(costs, len(plan.audits)):
-                break
             advance(audit.name, 0)
             with sampling_work():
-                costs.append(_audit_cost(audit, plan, options.workers, known_controls))
+                seconds, prepared = _timed(partial(_set_up, audit, plan, options))
+                facts.append(_facts(audit, prepared, seconds))
+                seconds, busy = perf_counter() - start, process_time() - cpu_start
+                known = _kind(audit) in map(_kind, measured)
+                new = not known and seconds <= _PATIENCE and busy <= _busy_limit(costs, len(plan.audits))
+                if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
+                    measured.append(audit)
+                    costs.append(_audit_cost(audit, plan, prepared, options.workers, known_controls))
             advance(audit.name, 1)
-    unmeasured = len(plan.audits) - len(costs)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
-    targets = [cost.targets for cost in costs] + [max(cost.targets for cost in costs)] * unmeasured
-    share = len(plan.audits) / len(costs)
+    shares = _shares(plan.audits, [_kind(audit) for audit in measured])
     controls = [cost.control for cost in costs]
-    control_seconds = sum(control.seconds for control in controls) * share
+    control_seconds = _total(shares, [control.seconds for control in controls])
+    audit_seconds = _total(shares, [cost.seconds for cost in costs])
     totals = [cost.request_total for cost in costs if cost.request_total is not None]
     return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(counts),
-        trials=sum(n * audit.rounds * len(audit.contenders) for n, audit in zip(targets, plan.audits)),
-        seconds=_REPORT + sum(cost.seconds for cost in costs) * share + control_seconds,
+        trials=sum(fact.trials for fact in facts),
+        seconds=_REPORT + _setup_seconds(facts) + audit_seconds + control_seconds,
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
-        work=_sum([cost.work for cost in costs] + [control.work for control in controls], share),
-        control_rounds=round(sum(control.rounds for control in controls) * share),
+        work=_sum([cost.work + cost.control.work for cost in costs], shares),
+        control_rounds=round(_total(shares, [control.rounds for control in controls])),
         control_seconds=control_seconds,
-        control_work=_sum([control.work for control in controls], share),
+        control_work=_sum([control.work for control in controls], shares),
         control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
-        further_requests=round(sum(cost.further for cost in costs) * share),
-        round_seconds=sum(cost.round_seconds for cost in costs) * share,
-        splits=(*(cost.splits for cost in costs), *[max(cost.splits for cost in costs)] * unmeasured),
+        further_requests=round(_total(shares, [cost.further for cost in costs])),
+        round_seconds=_total(shares, [cost.round_seconds for cost in costs]),
+        splits=tuple(fact.splits for fact in facts),
     )
 
 
@@ -161,8 +180,16 @@ def duration(seconds: float) -> str:
 
 def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
     """How long audits are measured: a share of what all of them will take, but not too long."""
-    whole = sum(cost.seconds + cost.control.seconds for cost in costs) / len(costs) * n_audits
-    return min(_PATIENCE, max(_HASTE, _SHARE * whole))
+    return min(_PATIENCE, max(_HASTE, _SHARE * _mean_seconds(costs) * n_audits))
+
+
+def _busy_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
+    """How much CPU time may be spent before audits of kinds not measured yet are left out as well."""
+    return _BUSY_SHARE * (_REPORT + _mean_seconds(costs) * n_audits)
+
+
+def _mean_seconds(costs: Sequence[_AuditCost]) -> float:
+    return sum(cost.seconds + cost.control.seconds for cost in costs) / max(len(costs), 1)
 
 
 def _starts(cost: _AuditCost) -> int:
@@ -172,16 +199,56 @@ def _starts(cost: _AuditCost) -> int:
     return max(1, -(-(cost.work + cost.control.work)[REQUEST] // cost.request_total))
 
 
-def _sum(counts: list[Counter[str]], share: float) -> dict[str, int]:
-    total = sum(counts, Counter[str]())
-    return {what: round(n * share) for what, n in sorted(total.items())}
+def _kind(audit: Audit) -> tuple[str, ...]:
+    """Audits of the same kind, such as the points of a sweep, are assumed to cost the same."""
+    return audit.domain, *(contender.label for contender in audit.contenders)
 
 
-def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]) -> _AuditCost:
-    setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
+def _shares(audits: Sequence[Audit], measured: Sequence[tuple[str, ...]]) -> list[float]:
+    """For how many audits each measured one stands: those of its kind, and its part of kinds not measured."""
+    all_kinds, known = Counter(map(_kind, audits)), Counter(measured)
+    others = sum(n for kind, n in all_kinds.items() if kind not in known)
+    return [all_kinds[kind] / known[kind] + others / len(measured) for kind in measured]
+
+
+def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
+    return sum(share * number for share, number in zip(shares, numbers, strict=True))
+
+
+def _sum(counts: Sequence[Counter[str]], shares: Sequence[float]) -> dict[str, int]:
+    names = sorted({what for count in counts for what in count})
+    return {what: round(_total(shares, [count[what] for count in counts])) for what in names}
+
+
+def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
+    """Set up an audit, and refuse what the run would refuse; a service is not asked."""
+    prepared = prepare_audit(audit, plan)
     with audit_error_context(audit, plan):
+        refuse_too_many_workers(prepared, options)
         refuse_too_many_rounds(audit, prepared)
         refuse_unjudgeable(audit, prepared.challenger, plan.limits)
+    return prepared
+
+
+def _facts(audit: Audit, prepared: PreparedAudit, seconds: float) -> _AuditFacts:
+    challenger = prepared.challenger
+    return _AuditFacts(
+        trials=challenger.n_targets * audit.rounds * len(audit.contenders),
+        splits=_n_splits(challenger, audit.rounds),
+        setup_seconds=seconds,
+    )
+
+
+def _setup_seconds(facts: Sequence[_AuditFacts]) -> float:
+    """How long the run sets up its audits: several ones twice, and the first time libraries are loaded."""
+    seconds = [fact.setup_seconds for fact in facts]
+    return sum(seconds) + (sum(seconds[1:]) + min(seconds) if len(seconds) > 1 else 0.0)
+
+
+def _audit_cost(
+    audit: Audit, plan: Plan, prepared: PreparedAudit, workers: int, known_controls: set[str]
+) -> _AuditCost:
+    """What an audit costs after it is set up."""
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
     prepared = replace(prepared, challenger=challenger.rehearsal())
     with counting_work() as study_work:
@@ -189,15 +256,16 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     block = min(audit.block, audit.rounds)
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
-    play(RoundBlock(0, range(few)))  # the first call loads libraries
+    transcript = (
+        _transcript_bytes(play(RoundBlock(0, range(few))).values()) / few
+    )  # of a round; loads libraries
     few_seconds, few_work = _seconds_and_work(play, few)
     some_seconds, some_work = _seconds_and_work(play, some)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _extrapolate([(few, few_seconds), (some, some_seconds)], block)
     at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(few + 1, block))], block)
-    targets = challenger.n_targets
     busy = min(workers, n_blocks)
-    trials = targets * audit.rounds * len(audit.contenders)
+    trials = challenger.n_targets * audit.rounds * len(audit.contenders)
     work = study_work + _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
     requests, sessions = (0, 0) if limits is None else limits.beyond(block)
     further = requests * n_blocks * len(audit.contenders)
@@ -208,16 +276,15 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int, known_controls: set[str]
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
     playing = max(n_blocks * per_block / busy, _seconds_of_requests(work, limits)) + _JUDGING * trials
+    playing += _COMPARING * transcript * audit.rounds
     return _AuditCost(
-        seconds=(1 if len(plan.audits) == 1 else 2) * setup_seconds + study_seconds + playing,
+        seconds=study_seconds + playing,
         round_seconds=playing / audit.rounds,
         memory=int(at_once * busy + _TRIAL * trials),
-        targets=targets,
         work=work,
         control=control,
         request_total=None if limits is None else limits.total,
         notes=tuple(prepared.challenger.notes),
-        splits=_n_splits(challenger, audit.rounds),
         further=further,
     )
 
@@ -285,6 +352,12 @@ def _seconds_and_work(play: PlayBlock, n_rounds: int) -> tuple[float, Counter[st
     with counting_work() as work:
         seconds = once()
     return (min(seconds, once(), once()) if seconds < _SHORT else seconds), work
+
+
+def _transcript_bytes(played: Iterable[Trials]) -> int:
+    """The size of the columns of all transcripts."""
+    columns = (column for trials in played for one in trials.transcripts for column in one.values())
+    return sum(np.asarray(column).nbytes for column in columns)
 
 
 def _bytes(play: PlayBlock, n_rounds: int) -> float:

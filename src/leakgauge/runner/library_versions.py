@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 from leakgauge.core.errors import BadInput
@@ -13,6 +12,8 @@ LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "tor
 
 def installed_versions(libraries: Iterable[str]) -> dict[str, str]:
     """Return the versions of those of some libraries that are installed."""
+    from importlib import metadata
+
     versions = {}
     for library in libraries:
         try:

@@ -1,5 +1,6 @@
 """Counts of expensive steps, such as trainings and requests, for estimates of what a run costs."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ def counting_work() -> Iterator[Counter[str]]:
 
 _SAMPLED, _LONG = 2, 1.0  # steps; seconds, from which one is enough
 _FEW_SHARE, _SOME_SHARE = 100, 10  # of a step that grows, one in so many of its units is enough to time it
-_VERY_LONG = 10 * _LONG  # seconds, which no library takes to load
+_VERY_LONG = 10 * _LONG  # seconds, from which a step that loads no library is carried out once
 
 
 @dataclass
@@ -82,22 +83,22 @@ class WorkSample:
         What is carried out first may load libraries. The longer steps are, the fewer are some; very long ones
         are carried out once, and take their time in proportion to the units.
         """
-        start = perf_counter()
-        result, few_seconds = _timed(partial(do, few))
-        if few_seconds > _VERY_LONG:
+        start, skipped, loaded = perf_counter(), self.skipped_seconds, len(sys.modules)
+        result, few_seconds = self._timed(partial(do, few))
+        if few_seconds > _VERY_LONG and len(sys.modules) == loaded:
             self.skipped_seconds += few_seconds * (n / few - 1)
             return result
-        result, few_seconds = _timed(partial(do, few))
+        result, few_seconds = self._timed(partial(do, few))
         some = min(some, 3 * few) if few_seconds > _LONG else some
-        result, some_seconds = _timed(partial(do, some))
+        result, some_seconds = self._timed(partial(do, some))
         slope = max(some_seconds - few_seconds, 0.0) / (some - few)
-        self.skipped_seconds += some_seconds + slope * (n - some) - (perf_counter() - start)
+        self.skipped_seconds = skipped + some_seconds + slope * (n - some) - (perf_counter() - start)
         return result
 
-
-def _timed(do: Callable[[], Result]) -> tuple[Result, float]:
-    start = perf_counter()
-    return do(), perf_counter() - start
+    def _timed(self, do: Callable[[], Result]) -> tuple[Result, float]:
+        """Carry out a step; how long it takes, with what is skipped in it."""
+        start, skipped = perf_counter(), self.skipped_seconds
+        return do(), perf_counter() - start + self.skipped_seconds - skipped
 
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)
@@ -143,6 +144,28 @@ def work_of_size(do: Callable[[int], Result], n: int, least: int) -> Result:
     few, some = max(least, n // _FEW_SHARE), n // _SOME_SHARE
     sample = _sample.get()
     return do(n) if sample is None or some <= 2 * few else sample.take_part(do, n, few, some)
+
+
+def assume_work(seconds: float, *, loading: tuple[str, float] | None = None) -> bool:
+    """Whether a step is to be left out, because work is sampled and the time of the step is known beforehand.
+
+    ``loading`` is a library that the step would load, and the seconds that takes: they count once, unless it
+    is loaded already.
+
+    >>> with sampling_work() as sample:
+    ...     assume_work(2.0), sample.skipped_seconds
+    (True, 2.0)
+    >>> assume_work(2.0)
+    False
+    """
+    sample = _sample.get()
+    if sample is None:
+        return False
+    sample.skipped_seconds += seconds
+    if loading is not None and loading not in sample.shared and loading[0] not in sys.modules:
+        sample.shared[loading] = True
+        sample.skipped_seconds += loading[1]
+    return True
 
 
 def current_sample() -> WorkSample | None:

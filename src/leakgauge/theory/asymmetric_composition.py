@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, next_fast_len, rfft
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -276,7 +276,7 @@ def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> tradeoff.TwoSi
     """Add up independent scores in both worlds; ``tilted`` scores are losses: e^loss is the worlds' ratio."""
     low, high = chernoff_window(laws, step)
     first, last = floor(low / step) - 1, ceil(high / step) + 1
-    size = next_fast_len(last - first + 1, real=True)
+    size = scipy.fft.next_fast_len(last - first + 1, real=True)
     members = _power([(law.first, law.members, n) for law, n in laws], size)
     others = _power([(law.first, law.others, n) for law, n in laws], size)
     return tradeoff.TwoSidedLosses(
@@ -301,8 +301,8 @@ def _power(laws: Sequence[tuple[int, Reals, int]], size: int) -> Reals:
     for first, masses, n in laws:
         circle = np.zeros(size)
         np.add.at(circle, (first + np.arange(masses.size)) % size, masses)
-        transform *= rfft(circle) ** n
-    return np.maximum(irfft(transform, size), 0.0)
+        transform *= scipy.fft.rfft(circle) ** n
+    return np.maximum(scipy.fft.irfft(transform, size), 0.0)
 
 
 def _at_least_once(chances: Sequence[tuple[float, int]]) -> float:

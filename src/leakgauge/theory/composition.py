@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import betainc, expit, gammaln, log_expit
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
@@ -33,8 +33,10 @@ def optimal(guarantee: Guarantee, n: int) -> TradeoffCurve:
     revealed = _any_revealed(guarantee.delta, n)
     hidden = float(np.exp(n * np.log1p(-guarantee.delta)))
     truths = np.arange(n, 0, -1)
-    fpr = hidden * betainc(truths, n - truths + 1, expit(-guarantee.epsilon))
-    tpr = revealed + hidden * betainc(truths, n - truths + 1, expit(guarantee.epsilon))
+    fpr = hidden * scipy.special.betainc(truths, n - truths + 1, scipy.special.expit(-guarantee.epsilon))
+    tpr = revealed + hidden * scipy.special.betainc(
+        truths, n - truths + 1, scipy.special.expit(guarantee.epsilon)
+    )
     return curve_through(np.concatenate([[0.0], fpr, [hidden]]), np.concatenate([[revealed], tpr, [1.0]]))
 
 
@@ -64,8 +66,8 @@ def optimal_advantage(guarantee: Guarantee, n: int) -> float:
     if n == 0:
         return 0.0
     majority = n // 2 + 1
-    true = betainc(majority, n - majority + 1, expit(guarantee.epsilon))
-    false = betainc(majority, n - majority + 1, expit(-guarantee.epsilon))
+    true = scipy.special.betainc(majority, n - majority + 1, scipy.special.expit(guarantee.epsilon))
+    false = scipy.special.betainc(majority, n - majority + 1, scipy.special.expit(-guarantee.epsilon))
     hidden = np.exp(n * np.log1p(-guarantee.delta))
     return float(_any_revealed(guarantee.delta, n) + hidden * (true - false))
 
@@ -87,10 +89,14 @@ def _response_epsilon(epsilon: float, n: int, delta: float) -> float:
     if n == 0 or epsilon == np.inf:
         return n * epsilon if n else 0.0
     truths = np.arange(n, 0, -1)
-    chance = gammaln(n + 1) - gammaln(truths + 1) - gammaln(n - truths + 1)
-    chance += truths * log_expit(-epsilon) + (n - truths) * log_expit(epsilon)
+    chance = (
+        scipy.special.gammaln(n + 1)
+        - scipy.special.gammaln(truths + 1)
+        - scipy.special.gammaln(n - truths + 1)
+    )
+    chance += truths * scipy.special.log_expit(-epsilon) + (n - truths) * scipy.special.log_expit(epsilon)
     log_fpr = np.logaddexp.accumulate(chance)  # of at least this many
-    tpr = betainc(truths, n - truths + 1, expit(epsilon))
+    tpr = scipy.special.betainc(truths, n - truths + 1, scipy.special.expit(epsilon))
     some = tpr > delta
     return float(np.max(np.log(tpr[some] - delta) - log_fpr[some], initial=0.0))
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfcx, ndtr, ndtri
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -37,9 +37,11 @@ def delta_at(mu: float, epsilon: float) -> float:
     density = np.exp(-near * near / 2)
     if near < 0:
         # epsilon - far^2 / 2 is -near^2 / 2: e^epsilon Phi(-far) without the difference of huge numbers
-        return float(ndtr(-near) - density * erfcx(far / np.sqrt(2)) / 2)
+        return float(scipy.special.ndtr(-near) - density * scipy.special.erfcx(far / np.sqrt(2)) / 2)
     # e^epsilon times the normal density at far is the density at near: no cancellation, no overflow.
-    return float(density * (erfcx(near / np.sqrt(2)) - erfcx(far / np.sqrt(2))) / 2)
+    return float(
+        density * (scipy.special.erfcx(near / np.sqrt(2)) - scipy.special.erfcx(far / np.sqrt(2))) / 2
+    )
 
 
 def epsilon_at(mu: float, delta: float) -> float:
@@ -116,19 +118,19 @@ def compose(mus: npt.ArrayLike) -> float:
 def max_tpr(fpr: npt.ArrayLike, mu: float) -> Reals:
     """Largest true-positive rate at each false-positive rate: Phi(Phi^-1(FPR) + mu)."""
     _require(mu=mu)
-    return np.asarray(ndtr(ndtri(np.asarray(fpr, dtype=float)) + mu))
+    return np.asarray(scipy.special.ndtr(scipy.special.ndtri(np.asarray(fpr, dtype=float)) + mu))
 
 
 def max_accuracy(mu: float) -> float:
     """Largest balanced accuracy: Phi(mu / 2)."""
     _require(mu=mu)
-    return float(ndtr(mu / 2))
+    return float(scipy.special.ndtr(mu / 2))
 
 
 def max_auc(mu: float) -> float:
     """Largest area under the ROC curve: Phi(mu / sqrt 2)."""
     _require(mu=mu)
-    return float(ndtr(mu / np.sqrt(2)))
+    return float(scipy.special.ndtr(mu / np.sqrt(2)))
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,9 @@ def _half(mu: float) -> PositiveLosses:
     cuts = np.append(np.inf, np.linspace(mu + 9, mu / 2, _BINS))
     losses = np.append(np.inf, mu * cuts[1:] - mu * mu / 2)
     losses[-1] = 0.0
-    return PositiveLosses(losses[1:], losses[:-1], np.diff(ndtr(mu - cuts)), np.diff(ndtr(-cuts)))
+    return PositiveLosses(
+        losses[1:], losses[:-1], np.diff(scipy.special.ndtr(mu - cuts)), np.diff(scipy.special.ndtr(-cuts))
+    )
 
 
 def _log_delta(mu: float, epsilon: float) -> float:

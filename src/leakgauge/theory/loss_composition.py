@@ -14,8 +14,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import ndtr
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -40,11 +39,11 @@ def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> tra
     if sum(n for _, n in laws) == 1 and mu == 0:
         return _atoms(laws[0][0][1:], 1, step)
     first, last = floor(low / step) - 1, ceil(high / step) + 1
-    size = next_fast_len(last - first + 1, real=True)
-    transform = rfft(_gaussian(mu, step, size)) if mu > 0 else np.ones(size // 2 + 1, dtype=complex)
+    size = scipy.fft.next_fast_len(last - first + 1, real=True)
+    transform = scipy.fft.rfft(_gaussian(mu, step, size)) if mu > 0 else np.ones(size // 2 + 1, dtype=complex)
     for law, n in laws:
-        transform *= rfft(_both_sides(law, step, size)) ** n
-    total = np.maximum(irfft(transform, size), 0.0)
+        transform *= scipy.fft.rfft(_both_sides(law, step, size)) ** n
+    total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
     if mu == 0:
         last = min(last, sum(n * (law.size - 1) for law, n in laws))
         return _atoms(total[np.arange(max(first, 1), last + 1) % size], max(first, 1), step)
@@ -81,7 +80,7 @@ def _gaussian(mu: float, step: float, size: int) -> Reals:
     places: npt.NDArray[np.int64] = np.arange(low, high + 2)
     edges = step * places / mu - mu / 2
     upper = edges[:-1] > 0  # differences of small numbers, not of numbers near 1
-    masses = np.where(upper, -np.diff(ndtr(-edges)), np.diff(ndtr(edges)))
+    masses = np.where(upper, -np.diff(scipy.special.ndtr(-edges)), np.diff(scipy.special.ndtr(edges)))
     circle = np.zeros(size)
     np.add.at(circle, places[:-1] % size, masses)
     return circle

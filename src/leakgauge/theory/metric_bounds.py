@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -41,7 +41,7 @@ def humphries_advantage(epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0) -> R
     0.5
     """
     epsilon, delta = _epsilons(epsilon), _deltas(delta)
-    return np.asarray(np.tanh(epsilon / 2) + 2 * delta * expit(-epsilon))
+    return np.asarray(np.tanh(epsilon / 2) + 2 * delta * scipy.special.expit(-epsilon))
 
 
 def humphries_minus_erlingsson(epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0) -> Reals:
@@ -51,7 +51,7 @@ def humphries_minus_erlingsson(epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.
     1 + e^-epsilon, by which the two would differ at epsilon 0, where both equal delta.
     """
     epsilon, delta = _epsilons(epsilon), _deltas(delta)
-    return np.asarray((1 - delta) * np.expm1(-epsilon) * expit(-epsilon))
+    return np.asarray((1 - delta) * np.expm1(-epsilon) * scipy.special.expit(-epsilon))
 
 
 def accuracy_from_advantage(advantage: npt.ArrayLike) -> Reals:

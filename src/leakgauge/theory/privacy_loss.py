@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -172,7 +172,7 @@ class GeometricCell(_DiscreteLoss):
         # How far an output lies below the upper centre.
         below = np.arange((self.shift + 1) // 2, dtype=np.float64)
         masses = np.exp(-self.rate * below) * np.tanh(self.rate / 2)
-        masses[0] = expit(self.rate)
+        masses[0] = scipy.special.expit(self.rate)
         return self.rate * (self.shift - 2 * below), masses
 
 
@@ -200,7 +200,9 @@ class ResponseCell(_DiscreteLoss):
         return self.epsilon
 
     def atoms(self) -> tuple[Reals, Reals]:
-        return np.array([self.epsilon]), np.array([expit(self.epsilon - np.log(self.categories - 1))])
+        return np.array([self.epsilon]), np.array(
+            [scipy.special.expit(self.epsilon - np.log(self.categories - 1))]
+        )
 
 
 @dataclass(frozen=True, order=True)
@@ -218,10 +220,10 @@ class TernaryCell(_DiscreteLoss):
 
     def __post_init__(self) -> None:
         _require_loss("epsilon", self.epsilon)
-        if not 0 < self.mass <= expit(self.epsilon) * (1 + _ON_LATTICE):
+        most = scipy.special.expit(self.epsilon)
+        if not 0 < self.mass <= most * (1 + _ON_LATTICE):
             raise BadInput(
-                f"a loss of {self.epsilon:g} has a probability in (0, {expit(self.epsilon):g}], got "
-                f"{self.mass:g}"
+                f"a loss of {self.epsilon:g} has a probability in (0, {most:g}], got {self.mass:g}"
             )
 
     @property
@@ -281,7 +283,7 @@ def gather_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
     """Put atoms (all losses above zero) on the lattice, revealing no more."""
     whole, rest = whole_and_rest(losses, step)
     law = np.zeros(int(whole.max()) + 1)
-    np.add.at(law, whole, masses * expit(losses - rest) / expit(losses))
+    np.add.at(law, whole, masses * scipy.special.expit(losses - rest) / scipy.special.expit(losses))
     return with_zero_loss(law, step)
 
 

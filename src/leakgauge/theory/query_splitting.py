@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft2, rfft2
-from scipy.special import betainc, gammaln, nctdtr, stdtr, stdtrit, xlog1py
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -41,8 +40,10 @@ def success_as_printed(
     [0.72]
     """
     numbers, shifts = _numbers(m), np.sqrt(np.asarray(m, dtype=float)) * _ratios(ratio)
-    critical = stdtrit(numbers - (not misprint), 1 - _level(level) / 2)
-    missed = stdtr(numbers - 1, critical - shifts) - stdtr(numbers - 1, -critical - shifts)
+    critical = scipy.special.stdtrit(numbers - (not misprint), 1 - _level(level) / 2)
+    missed = scipy.special.stdtr(numbers - 1, critical - shifts) - scipy.special.stdtr(
+        numbers - 1, -critical - shifts
+    )
     return np.asarray((2 - level - missed) / 2)
 
 
@@ -61,10 +62,10 @@ def success_normal(
     """
     numbers, critical = _numbers(m), critical_value(m, form=form, sides=sides, level=level)
     shifts = np.sqrt(numbers) * _ratios(ratio)
-    power = 1 - nctdtr(numbers - 1, shifts, critical)
+    power = 1 - scipy.special.nctdtr(numbers - 1, shifts, critical)
     if sides == 2:
-        power = power + nctdtr(numbers - 1, shifts, -critical)
-    size = sides * stdtr(numbers - 1, -critical)
+        power = power + scipy.special.nctdtr(numbers - 1, shifts, -critical)
+    size = sides * scipy.special.stdtr(numbers - 1, -critical)
     return np.asarray((1 - size + power) / 2)
 
 
@@ -104,7 +105,9 @@ def size_normal(
     >>> size_normal([4, 10, 29], form="paper").round(3).tolist()
     [0.07, 0.06, 0.054]
     """
-    return np.asarray(sides * stdtr(_numbers(m) - 1, -critical_value(m, form=form, sides=sides, level=level)))
+    return np.asarray(
+        sides * scipy.special.stdtr(_numbers(m) - 1, -critical_value(m, form=form, sides=sides, level=level))
+    )
 
 
 def critical_value(m: npt.ArrayLike, *, form: TTestForm, sides: TTestSides, level: float) -> Reals:
@@ -113,7 +116,7 @@ def critical_value(m: npt.ArrayLike, *, form: TTestForm, sides: TTestSides, leve
     (Huang et al., section 4.4: S with 1/m, the root of m, and m - 1 degrees of freedom.)
     """
     numbers = _numbers(m)
-    critical = stdtrit(numbers - 1, 1 - _level(level) / sides)
+    critical = scipy.special.stdtrit(numbers - 1, 1 - _level(level) / sides)
     match form:
         case "textbook":
             return np.asarray(critical)
@@ -182,7 +185,7 @@ class SquareSums:
         law = np.zeros((_SUMS, n_squares))
         np.add.at(law, (places % _SUMS, lower % n_squares), masses * (1 - squares + lower))
         np.add.at(law, (places % _SUMS, (lower + 1) % n_squares), masses * (squares - lower))
-        total = np.maximum(irfft2(rfft2(law) ** m, law.shape), 0.0)
+        total = np.maximum(scipy.fft.irfft2(scipy.fft.rfft2(law) ** m, law.shape), 0.0)
         sums = step * np.fft.fftfreq(_SUMS, 1 / _SUMS)
         return cls(m, sums, np.cumsum(total, axis=1), square_step, float(np.sqrt(1 + step**2 / 12)))
 
@@ -267,15 +270,15 @@ def midpoint_geometric(m: int, rate: float, shift: int = 1) -> float:
     mean, spread = size / np.expm1(cell.rate), np.sqrt(size * (1 - success)) / success
     down = np.arange(int(mean + 12 * spread + 40 / cell.rate) + 1)
     masses = np.exp(
-        gammaln(down + size)
-        - gammaln(down + 1)
-        - gammaln(size)
+        scipy.special.gammaln(down + size)
+        - scipy.special.gammaln(down + 1)
+        - scipy.special.gammaln(size)
         + size * np.log(success)
-        + xlog1py(down, -success)
+        + scipy.special.xlog1py(down, -success)
     )
     half = size * cell.shift / 2
     least = (np.floor(half) + 1, np.ceil(half))  # of the sums that are wrong: without the tie, and with it
-    errors = [masses @ betainc(down + first, size, 1 - success) for first in least]
+    errors = [masses @ scipy.special.betainc(down + first, size, 1 - success) for first in least]
     return float(1 - np.mean(errors))
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -51,8 +51,8 @@ def laplace_sum_above(x: float, n: int) -> float:
     if not 0 <= x < np.inf:
         raise BadInput(f"the sum must be compared with a finite number >= 0, got {x}")
     events = np.arange(n)
-    poisson = np.exp(xlogy(events, x) - x - gammaln(events + 1))
-    return float(poisson @ betainc(n, n - events, 0.5))
+    poisson = np.exp(scipy.special.xlogy(events, x) - x - scipy.special.gammaln(events + 1))
+    return float(poisson @ scipy.special.betainc(n, n - events, 0.5))
 
 
 def one_threshold_clt(n: npt.ArrayLike, ratio: float) -> Reals:
@@ -66,13 +66,13 @@ def one_threshold_clt(n: npt.ArrayLike, ratio: float) -> Reals:
     [0.6805]
     """
     _require_ratio(ratio)
-    return np.asarray(ndtr(np.sqrt(_numbers(n)) * ratio / 2))
+    return np.asarray(scipy.special.ndtr(np.sqrt(_numbers(n)) * ratio / 2))
 
 
 def one_threshold_as_printed(n: npt.ArrayLike, ratio: float) -> Reals:
     """What theorem 2 of Liu et al. (2024) says as printed: Phi(ratio / 2), whatever the number of cells."""
     _require_ratio(ratio)
-    return np.full(_numbers(n).shape, ndtr(ratio / 2))
+    return np.full(_numbers(n).shape, scipy.special.ndtr(ratio / 2))
 
 
 def cell_error_laplace(ratio: float) -> float:
@@ -85,7 +85,7 @@ def cell_error_laplace(ratio: float) -> float:
 
 def cell_error_gaussian(ratio: float) -> float:
     """How often one cell, cut midway, is wrong under Gaussian noise: Phi(-ratio / 2), for both worlds."""
-    return float(ndtr(-_require_ratio(ratio) / 2))
+    return float(scipy.special.ndtr(-_require_ratio(ratio) / 2))
 
 
 def two_threshold(n: npt.ArrayLike, cell_error: float) -> Reals:
@@ -99,7 +99,7 @@ def two_threshold(n: npt.ArrayLike, cell_error: float) -> Reals:
     [0.6106, 0.958, 0.958]
     """
     majority = np.ceil(_numbers(n) / 2)
-    return np.asarray(betainc(majority, majority, 1 - _require_error(cell_error)))
+    return np.asarray(scipy.special.betainc(majority, majority, 1 - _require_error(cell_error)))
 
 
 def two_threshold_clt(n: npt.ArrayLike, cell_error: float) -> Reals:
@@ -109,7 +109,7 @@ def two_threshold_clt(n: npt.ArrayLike, cell_error: float) -> Reals:
     [0.9605]
     """
     error = _require_error(cell_error)
-    return np.asarray(ndtr(np.sqrt(_numbers(n)) * (0.5 - error) / np.sqrt(error * (1 - error))))
+    return np.asarray(scipy.special.ndtr(np.sqrt(_numbers(n)) * (0.5 - error) / np.sqrt(error * (1 - error))))
 
 
 def _numbers(n: npt.ArrayLike) -> Reals:
@@ -173,7 +173,7 @@ def one_threshold(shift: npt.ArrayLike, variance: npt.ArrayLike) -> Reals:
     spread = np.sqrt(np.asarray(variance, dtype=float))
     if not (spread > 0).all():
         raise BadInput(f"a score needs a variance > 0, got {variance!r}")
-    return np.asarray(ndtr(np.asarray(shift, dtype=float) / (2 * spread)))
+    return np.asarray(scipy.special.ndtr(np.asarray(shift, dtype=float) / (2 * spread)))
 
 
 def threshold_at_fpr(fpr: float, mean: npt.ArrayLike, variance: npt.ArrayLike) -> Reals:
@@ -186,7 +186,9 @@ def threshold_at_fpr(fpr: float, mean: npt.ArrayLike, variance: npt.ArrayLike) -
     """
     if not 0 < fpr < 1:
         raise BadInput(f"fpr must be in (0, 1), got {fpr}")
-    return np.asarray(mean, dtype=float) - np.sqrt(np.asarray(variance, dtype=float)) * ndtri(fpr)
+    return np.asarray(mean, dtype=float) - np.sqrt(np.asarray(variance, dtype=float)) * scipy.special.ndtri(
+        fpr
+    )
 
 
 def count_law(n: int, rate: float, population: int | None = None) -> Reals:
@@ -201,7 +203,11 @@ def count_law(n: int, rate: float, population: int | None = None) -> Reals:
         raise BadInput(f"a count needs a group of 0 or more and a rate in [0, 1], got {n} and {rate}")
     counts = np.arange(n + 1)
     if population is None:
-        logs = _log_ways(n, counts) + xlogy(counts, rate) + xlog1py(n - counts, -rate)
+        logs = (
+            _log_ways(n, counts)
+            + scipy.special.xlogy(counts, rate)
+            + scipy.special.xlog1py(n - counts, -rate)
+        )
     else:
         visitors = round(rate * population)
         if not n <= population or abs(visitors - rate * population) > 1e-6:
@@ -239,7 +245,11 @@ def vote_chances(
 
 
 def _log_ways(n: int, chosen: npt.NDArray[np.int_]) -> Reals:
-    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))
+    return np.asarray(
+        scipy.special.gammaln(n + 1)
+        - scipy.special.gammaln(chosen + 1)
+        - scipy.special.gammaln(n - chosen + 1)
+    )
 
 
 def poisson_binomial(chances: npt.ArrayLike) -> Reals:
@@ -321,7 +331,7 @@ def _normal_at_least(chances: Reals, needed: Reals) -> Reals:
     spread = np.sqrt(chances @ (1 - chances))
     if spread == 0:
         return np.where(chances.sum() >= needed, 1.0, 0.0)
-    return np.asarray(ndtr((chances.sum() - needed) / spread))
+    return np.asarray(scipy.special.ndtr((chances.sum() - needed) / spread))
 
 
 def _tails(chances: Reals) -> Reals:

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from math import ceil, exp, floor, inf, log, log1p, log2, sqrt
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import ndtr
+import scipy
 
 from leakgauge.core.game import Reals
 from leakgauge.theory.privacy_loss import NORMAL_TAIL, TAIL_EXPONENT, bernstein_window
@@ -116,7 +115,7 @@ def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: 
     low, high = bernstein_window([(*_moments(up, down, step), n) for up, down, _, n in parts], mu)
     shift = tilt * mu**2
     first, last = floor((low + shift) / step) - 1, ceil((high + shift) / step) + 1
-    size = next_fast_len(last - first + 1, real=True)
+    size = scipy.fft.next_fast_len(last - first + 1, real=True)
     widest = max((law.size for law, _ in laws), default=1) * step + mu * (mu + shift / max(mu, 1e-300) + 9)
     each = _ROUNDING * (4 * log2(size) + tilt * widest + 16)
     factors = [(_circle(up, down, size), n) for up, down, _, n in parts]
@@ -128,13 +127,13 @@ def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: 
     transform = np.ones(size // 2 + 1, dtype=complex)
     most, relative = np.ones(transform.size), np.full(transform.size, each)
     for circle, n in factors:
-        coefficients = rfft(circle)
+        coefficients = scipy.fft.rfft(circle)
         transform *= coefficients**n
         radius = np.abs(coefficients) + each
         most *= radius**n
         relative += n * (each / radius + 4 * _ROUNDING)
     error = sqrt(2 * float(np.sum((most * relative) ** 2))) + 4 * exp(-TAIL_EXPONENT)
-    total = np.maximum(irfft(transform, size), 0.0)
+    total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
     if mu == 0:
         last = min(last, sum(n * (law.size - 1) for law, n in laws))
     places = np.arange(max(first, 0), last + 1)[::-1]
@@ -165,7 +164,7 @@ def _tilt_gaussian(mu: float, step: float, size: int, tilt: float) -> tuple[Real
     places = np.arange(low, high + 2)
     edges = step * places / mu - mu / 2
     upper = edges[:-1] > 0  # differences of small numbers, not of numbers near 1
-    masses = np.where(upper, -np.diff(ndtr(-edges)), np.diff(ndtr(edges)))
+    masses = np.where(upper, -np.diff(scipy.special.ndtr(-edges)), np.diff(scipy.special.ndtr(edges)))
     masses = masses * np.exp(tilt * (step * places[:-1] - center))
     total = float(masses.sum())
     circle = np.zeros(size)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import stdtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -66,7 +66,7 @@ class TTest:
         [0.0742, 1.0]
         """
         t, freedom = self.statistics(samples)
-        above = stdtr(np.maximum(freedom, 1.0), -np.abs(t) if self.sides == 2 else -t)
+        above = scipy.special.stdtr(np.maximum(freedom, 1.0), -np.abs(t) if self.sides == 2 else -t)
         return np.asarray(self.sides * above)
 
 

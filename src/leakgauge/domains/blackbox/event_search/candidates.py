@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from scipy.special import pdtrc
+import scipy
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.blackbox.event_search import feature_ratios, numeric_features, output_table
@@ -194,7 +194,7 @@ def outstanding_numbers(numbers: Reals, expected: float = 1.0) -> Reals:
     place = np.arange(values.size)
     first, last = np.maximum(place - _NEIGHBOURS, 0), np.minimum(place + _NEIGHBOURS + 1, values.size)
     usual = (before[last] - before[first] - counts) / (last - first - 1)
-    return values[pdtrc(counts - 1, usual) < expected / values.size]
+    return values[scipy.special.pdtrc(counts - 1, usual) < expected / values.size]
 
 
 def _memory_codes(seen_with: Any, seen_without: Any) -> output_table.Symbols:

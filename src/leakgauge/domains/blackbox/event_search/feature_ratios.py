@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
+import scipy
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, Symbols
@@ -39,7 +39,7 @@ def estimate_ratios(codes: FeatureCodes, members: Bits, n_codes: int) -> Frequen
     variance = 1 / (with_target + 1) + 1 / (without + 1)
     bold = np.where(ignored, 0.0, ratio * ratio**2 / (ratio**2 + variance))
     more, less = np.maximum(with_target, without), np.minimum(with_target, without)
-    rate = betaincinv(np.maximum(more, 1e-9), less + 1, _ERROR)
+    rate = scipy.special.betaincinv(np.maximum(more, 1e-9), less + 1, _ERROR)
     odds = np.maximum(np.log(np.maximum(rate, 1e-300)) - np.log1p(-np.minimum(rate, 1 - 1e-15)), 0.0)
     cautious = np.where(ignored, 0.0, np.sign(with_target - without) * odds)
     difference = np.where(ignored, 0.0, (with_target - without) * bold).sum()

@@ -5,7 +5,7 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from leakgauge.theory import gdp
 
@@ -53,7 +53,7 @@ class NoisyChannel:
             root = self.reads if iterations == 1 else sqrt(iterations * self.reads_square)
             return gdp.max_accuracy(scale * root)
         reads = np.arange(self.steps + 1)
-        squares = np.bincount(reads**2, binom.pmf(reads, self.steps, self.reads / self.steps))
+        squares = np.bincount(reads**2, scipy.stats.binom.pmf(reads, self.steps, self.reads / self.steps))
         size = iterations * self.steps**2 + 1
         chances = np.fft.irfft(np.fft.rfft(squares, 2 * size) ** iterations, 2 * size)[:size]
         return _averaged(chances, scale * np.sqrt(np.arange(size)))
@@ -73,7 +73,7 @@ class NoisyChannel:
             norm = sqrt(self.reads) if self.reads_norm is None else self.reads_norm
             return gdp.max_accuracy(scale * sqrt(iterations) * norm)
         reads = np.arange(iterations * self.steps + 1)
-        chances = binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
+        chances = scipy.stats.binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
         return _averaged(chances, scale * np.sqrt(reads))
 
     def note(self, iterations: int) -> str:
