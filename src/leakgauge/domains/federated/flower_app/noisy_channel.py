@@ -85,8 +85,8 @@ class NoisyChannel:
         if ceiling is None:
             return (
                 f"{said} in each of {self.steps} steps; how often a step reads a given record is not known, "
-                "and so neither is the most that this noise allows: records are mixed, kept in another form, "
-                "or trained on where the audit does not see it"
+                "and so neither is the most that this noise allows: the app mixes records with one another, "
+                "or trains on them where the audit does not see it"
             )
         often = {"fixed": "", "binomial": " on average", "unknown": " at most on average"}[self.reads_are]
         said += f" in each of {self.steps} steps, which read a given record {self.reads:.3g} times{often}"
