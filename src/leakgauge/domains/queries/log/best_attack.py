@@ -29,7 +29,8 @@ _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signa
 # largest slope of any rate in the shift: that of TPR e^shift x 1 %
 _STEEPEST = float(np.log(1 / characteristic_functions.FPR))
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
-_FINER = 4  # times as many frequencies, for comparison
+_MOST_BRACKETED = 32  # kinds of cells of a signature that is bracketed
+_FINER = 4  # times as many frequencies, for comparison where there are more
 _COMPARED = 24  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
 
 
@@ -218,9 +219,9 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.Att
 def _largest_difference(signatures: RecordSignatures, which: Ints, values: Reals) -> float:
     """Return the largest difference of some rates from brackets, or from rates of more frequencies.
 
-    A bracket of very many kinds has to treat some as equal, and would be too wide to say anything.
+    A bracket takes a transform for each kind, and one of very many kinds has to treat some as equal.
     """
-    many = np.diff(signatures.cells.indptr)[which] > loss_composition.MOST_LAPLACE_KINDS
+    many = np.diff(signatures.cells.indptr)[which] > _MOST_BRACKETED
     low, high = _bracketed(signatures, which[~many])
     bracketed = values[:, ~many]
     error = float(np.max([bracketed - low, high - bracketed], initial=0.0))
