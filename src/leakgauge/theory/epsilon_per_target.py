@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.game import Reals
-from leakgauge.theory.loss_composition import AnyCell, epsilon_bounds
+from leakgauge.theory.loss_composition import LATTICE_POINTS, AnyCell, epsilon_bounds
 from leakgauge.theory.loss_sums import LossKinds, occurring_kinds
 from leakgauge.theory.loss_tables import ORDERS, renyi_epsilons
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, laplace_lattices
@@ -20,9 +21,11 @@ from leakgauge.theory.tilted_losses import sum_many_tilted, windows
 
 MOST_TIGHT = 200  # targets that are composed tightly
 ONE_BY_ONE = 400  # kinds of cells over all targets, up to which each target has a lattice of its own
-POINTS = 2**13  # of a lattice for several targets: their epsilon is too large by some 0.01 %
-MANY_KINDS = 1000  # from which on a lattice has half as many points, and epsilon is too large by some 0.03 %
-_TILTS = 3  # orders next to each other whose targets are composed together
+# Points of a lattice for several targets of so many cells; more for more cells, as each is rounded up to it.
+# Their epsilon is then too large by 0.01 to 0.04 %; with half as many points, for many kinds, by up to 0.1 %.
+POINTS, USUAL_CELLS = 2**13, 100
+MANY_KINDS = 1000
+_ALIKE = 2.0  # a factor by which ranges and tilts of targets may differ that are composed together
 
 
 def tight_epsilons(kinds: LossKinds, cells: csr_array, mu_squared: Reals, delta: float) -> Reals:
@@ -57,8 +60,8 @@ def _entries(cells: csr_array, row: int) -> Iterator[tuple[int, float]]:
 def _composed_together(kinds: LossKinds, cells: csr_array, mus: Reals, delta: float) -> Reals:
     """An epsilon for each target by tight composition, from lattices that reveal no less than its cells.
 
-    Targets share a lattice and a tilt if their Renyi divergences of about the same order are best, and the
-    ranges of their losses are of about the same size.
+    Targets share a lattice and a tilt if the ranges of their losses are of about the same size, and if Renyi
+    divergences of about the same order are best for them.
     """
     kinds, cells = occurring_kinds(kinds, cells)
     counts = cells.astype(np.float64)
@@ -71,19 +74,30 @@ def _composed_together(kinds: LossKinds, cells: csr_array, mus: Reals, delta: fl
     low, high = windows(means, variances, widest, most, mus, 0.0)
     beyond = counts @ _tail(kinds)
     epsilons = np.where((mus == 0) & (beyond == 0), most, np.inf)
-    groups = np.stack([order // _TILTS, np.floor(np.log2(high - low)).astype(np.int64)])
-    _, which = np.unique(groups, axis=1, return_inverse=True)
-    for group in range(which.max() + 1):
-        rows = np.flatnonzero(which.ravel() == group)
+    tilts = ORDERS[order] - 1
+    for rows in _similar(high - low, tilts):
         own_kinds, own = occurring_kinds(kinds, counts[rows])
-        points = POINTS if len(own_kinds) <= MANY_KINDS else POINTS // 2
-        step = float((high - low)[rows].max()) / points
-        tilt = float(np.median(ORDERS[order[rows]])) - 1
+        n_cells = float(own.sum(axis=1).max())
+        points = min(LATTICE_POINTS, POINTS * max(1.0, np.sqrt(n_cells / USUAL_CELLS)))
+        step = float((high - low)[rows].max()) / (points if len(own_kinds) <= MANY_KINDS else points / 2)
+        tilt = float(np.median(tilts[rows]))
         sums = sum_many_tilted(partial(_lattices, own_kinds, step), own, mus[rows], step, tilt)
         for row, summed in zip(rows.tolist(), sums):
             if delta > beyond[row]:
                 epsilons[row] = min(epsilons[row], summed.epsilon_above(delta - float(beyond[row])))
     return epsilons
+
+
+def _similar(ranges: Reals, tilts: Reals) -> Iterator[npt.NDArray[np.intp]]:
+    """Targets in groups, by rising range."""
+    order = np.argsort(ranges, kind="stable")
+    while order.size:
+        first = order[0]
+        near = (ranges[order] <= _ALIKE * ranges[first]) & (
+            np.abs(np.log(tilts[order] / tilts[first])) <= np.log(_ALIKE)
+        )
+        yield order[near]
+        order = order[~near]
 
 
 def _lattices(kinds: LossKinds, step: float, block: slice) -> Reals:

@@ -163,9 +163,7 @@ def _joined(cells: csr_array, mu_squared: Reals) -> csr_array:
     return hstack([cells.astype(np.float32), gaussian], format="csr")
 
 
-def _table(
-    kinds: LossKinds, period: float, resolution: Resolution, *, gaussian: bool
-) -> CharacteristicTable:
+def _table(kinds: LossKinds, period: float, resolution: Resolution, *, gaussian: bool) -> CharacteristicTable:
     frequencies = np.arange(1, resolution.n + 1, dtype=np.float64) * (2 * np.pi / period)
     waves = kinds.waves(frequencies)
     size, angle = np.log(np.maximum(np.abs(waves), 1e-30)), np.angle(waves)
