@@ -221,8 +221,8 @@ def _largest_difference(signatures: RecordSignatures, values: Reals) -> float:
 
     Few signatures are bracketed, and none of many kinds: a bracket takes a transform for each kind, and one
     of very many kinds has to treat some as equal. It alone shows the error of tabulated kinds. Many are
-    computed with more frequencies. If the error is
-    in inverse proportion to their number, or smaller, the difference is at least three quarters of it.
+    computed with more frequencies. If the error is in inverse proportion to their number, or smaller, the
+    difference is at least three quarters of it.
     """
     sizes = _sizes(signatures)
     some = _evenly_spaced(sizes, _BRACKETED)
