@@ -7,11 +7,19 @@ import pytest
 from scipy import stats
 
 from leakgauge.core.errors import BadInput
+from leakgauge.mechanisms.discrete_gaussian import Mechanism as DiscreteGaussian
 from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.referee.independent_sums import chance_at_least, chance_at_most
-from leakgauge.referee.noise_tests import holm, other_shape, rejected_tests, too_little_noise, too_much_noise
+from leakgauge.referee.noise_tests import (
+    holm,
+    other_shape,
+    rejected_tests,
+    too_little_noise,
+    too_many_exact,
+    too_much_noise,
+)
 from leakgauge.referee.stated_noise import Rounding, RoundingMode, StatedAnswer
 from night import others_at_night
 
@@ -56,7 +64,8 @@ def test_services_as_stated_are_seldom_accused(name, chain):
     rng = np.random.default_rng([11, list(NOISES).index(name), list(CHAINS).index(chain)])
     answers = answered(TRUTHS + noise.draw((1_000, 6, 5), rng), rounding, clamp)
     stated = {"truths": TRUTHS, "rounding": rounding, "clamp": clamp}
-    p_values = np.array([[test(one - TRUTHS, noise, **stated).p_value for test in ALL] for one in answers])
+    tests = (*ALL, too_many_exact) if noise.lattice else ALL
+    p_values = np.array([[test(one - TRUTHS, noise, **stated).p_value for test in tests] for one in answers])
     for level in (0.01, 0.05, 0.2, 0.5):
         assert (np.mean(p_values <= level, axis=0) <= stats.binom.ppf(0.9995, 1_000, level) / 1_000).all()
 
@@ -235,3 +244,42 @@ def test_absolute_values_of_right_noise_are_not_too_little_and_of_half_the_noise
         p_values.append(too_little_noise(answers - truths, NOISES["laplace"], truths=truths).p_value)
     assert p_values[0] > 1e-3
     assert p_values[1] < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+def test_exact_answers_have_a_binomial_distribution(epsilon):
+    """Two-sided geometric noise is zero with probability tanh(epsilon / 2)."""
+    rng = np.random.default_rng(80)
+    residuals = np.where(
+        rng.random((50, 10)) < 0.1, 0.0, Geometric(epsilon=epsilon).sample(np.zeros((50, 10)), rng)
+    )
+    n_exact = np.count_nonzero(residuals == 0)
+    found = too_many_exact(residuals, Geometric(epsilon=epsilon), truths=np.full((50, 10), 100.0))
+    assert found.p_value == pytest.approx(stats.binom.sf(n_exact - 1, 500, np.tanh(epsilon / 2)), rel=2e-6)
+    assert found.n == 500
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(2.0, 9_000), (4.0, 72_000)])
+def test_one_exact_answer_in_ten_is_found(epsilon, n):
+    """At an error of 1e-4; with these numbers of answers the binomial distribution allows 90 % or more."""
+    chance, rng = float(np.tanh(epsilon / 2)), np.random.default_rng(81)
+    least = stats.binom.isf(1e-4, n, chance) + 1
+    power = stats.binom.sf(least - 1, n, 0.9 * chance + 0.1)
+    assert power > 0.9
+    noise, found = Geometric(epsilon=epsilon), []
+    for _ in range(20):
+        residuals = np.where(rng.random(n) < 0.1, 0.0, noise.sample(np.zeros(n), rng))
+        found.append(too_many_exact(residuals[:, None], noise).p_value <= 1e-4)
+    assert sum(found) >= stats.binom.ppf(1e-4, 20, power)
+
+
+def test_too_many_zeros_are_a_violation_only_where_no_noise_of_the_same_epsilon_has_more():
+    """Random noise on whole numbers that keeps epsilon is zero at most as often as geometric noise."""
+    rng = np.random.default_rng(82)
+    for epsilon in (0.3, 1.0, 3.0):
+        falls = np.exp(-epsilon * rng.uniform(-1, 1, (500, 2, 200)).cumsum(axis=2))
+        weights = np.concatenate([falls[:, 0, ::-1], np.ones((500, 1)), falls[:, 1]], axis=1)
+        assert (1 / weights.sum(axis=1) <= np.tanh(epsilon / 2) * (1 + 1e-9)).all()
+    zeros = np.zeros((10, 1))
+    assert too_many_exact(zeros, Geometric(epsilon=1.0)).violates
+    assert not too_many_exact(zeros, DiscreteGaussian(sigma=1.0, delta=1e-6)).violates

@@ -78,6 +78,21 @@ def test_low_bits_are_found_where_noise_is_a_multiple_of_a_power_of_two_in_one_w
     assert low_order_bits(answers[:, None], members, 0.86, 0.0).p_value < 0.025 / 6
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"), [("little noise", "by their size"), ("low bits", "the last bits")]
+)
+def test_what_reveals_the_target_is_named(kind, words):
+    rng = np.random.default_rng(50)
+    members = rng.random(1_000) < 0.5
+    if kind == "little noise":
+        answers = Laplace(epsilon=4.0).sample(members[:, None].astype(float), rng)
+    else:
+        answers, members = noisy_bits(rng, 1_000, 1, kind)
+    found = low_order_bits(answers, members, 0.86, 0.0)
+    assert found.p_value < 0.001
+    assert words in found.finding
+
+
 def noisy_bits(rng, n_rounds, n_questions, kind):
     """Answers about a bit with noise of epsilon 0.86, and the bits; every second question counts one more."""
     members = rng.random(n_rounds) < 0.5

@@ -10,6 +10,7 @@ A rejection by a test that ``violates`` means a larger epsilon. All others say o
 the stated one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -94,15 +95,61 @@ def too_much_noise(
     )
 
 
-def _size_test(stated: Residuals, *, least: bool, name: str, finding: str) -> NoiseTest:
+def too_many_exact(
+    residuals: npt.ArrayLike,
+    noise: Noises,
+    *,
+    truths: npt.ArrayLike | None = None,
+    rounding: Rounding | None = None,
+    clamp: tuple[float, float] | None = None,
+) -> NoiseTest:
+    """Test whether whole-number noise is zero more often than stated: answers that are given without noise.
+
+    The number of exact answers is the most powerful test of that. Whatever whole-number noise keeps an
+    epsilon, each probability is at least e^-epsilon of the next one, so that zero has at most the probability
+    tanh(epsilon / 2): two-sided geometric noise reaches it, and more zeros then mean a larger epsilon. Other
+    noise may have more of them without one. Clamping is allowed for as in ``too_little_noise``.
+    """
+    stated = stated_residuals(residuals, noise, truths, rounding, clamp)
+    if truths is not None:
+        stated = replace(stated, clamp=_seen_range(stated))
+        stated = replace(stated, folded=_seem_folded(stated))
+    return _size_test(
+        stated,
+        least=True,
+        name="too_many_exact",
+        finding="more answers are exactly the true values than the stated noise allows",
+        violates=all(_most_zeros(noise) for noise in stated.noises),
+        places=lambda _: np.array([0.5]),
+    )
+
+
+def _most_zeros(noise: StatedNoise) -> bool:
+    """Whether noise is zero as often as its epsilon, without delta, allows."""
+    beyond = np.exp(noise.log_sf(np.array([0.0, 1.0])))
+    zero, one = 1 - 2 * beyond[0], beyond[0] - beyond[1]
+    return noise.lattice and bool(np.isclose(zero, (zero - one) / (zero + one), rtol=1e-9))
+
+
+def _size_test(
+    stated: Residuals,
+    *,
+    least: bool,
+    name: str,
+    finding: str,
+    violates: bool | None = None,
+    places: Callable[[StatedNoise], Reals] | None = None,
+) -> NoiseTest:
     """A one-sided test of the sizes of residuals; too small ones mean a larger epsilon."""
-    scores, chances, counts = _size_scores(_with_seen_rounding(stated), least=least)
+    scores, chances, counts = _size_scores(
+        _with_seen_rounding(stated), least=least, places=places or _score_places
+    )
     chance = chance_at_most if least else chance_at_least
     return NoiseTest(
         name=name,
         p_value=chance(chances, counts, scores),
         finding=finding,
-        violates=least,
+        violates=least if violates is None else violates,
         n=int(counts.sum()),
     )
 
@@ -193,17 +240,19 @@ def rejected_tests(tests: list[NoiseTest], alpha: float) -> list[NoiseTest]:
     return [test for test, out in zip(tests, holm([test.p_value for test in tests], alpha)) if out]
 
 
-def _size_scores(stated: Residuals, *, least: bool) -> tuple[int, Reals, Ints]:
+def _size_scores(
+    stated: Residuals, *, least: bool, places: Callable[[StatedNoise], Reals]
+) -> tuple[int, Reals, Ints]:
     """The sum of scores, and the probabilities of each score with the number of residuals.
 
-    A score counts how many of 16 distances a residual reaches. Unrounded noise exceeds them with probability
-    e^(-1/4), e^(-2/4), ...: so for Laplace noise scores are almost proportional to sizes, which is the most
-    powerful test of its scale. ``least`` makes scores as small as ambiguous rounding permits, so that a small
-    sum is no surprise; otherwise as large.
+    A score counts how many distances (``places``) a residual reaches. There are usually 16, which unrounded
+    noise exceeds with probability e^(-1/4), e^(-2/4), ...: so for Laplace noise scores are almost
+    proportional to sizes, which is the most powerful test of its scale. ``least`` makes scores as small as
+    ambiguous rounding permits, so that a small sum is no surprise; otherwise as large.
     """
     total, chances, counts = 0, [], []
     for answer, here in stated.groups():
-        distances = _score_places(answer.noise)
+        distances = places(answer.noise)
         sizes = np.abs(stated.values[here])
         total += int(np.searchsorted(distances, sizes, side="right").sum())
         tails = answer.away(distances)[0 if least else 1]

@@ -6,7 +6,7 @@ every release that keeps (epsilon, delta) in each round.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,12 @@ _LOW_BITS = 53  # zeros at the end of a number that are told apart: numbers of s
 _QUANTILES = np.linspace(0, 0.95, 20)  # of the sizes of scores: a guess needs a larger one
 _STAKES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of what a round can lose
 _PRIOR = 1.0  # rounds of each world that every table starts with
+_NAMED = 0.05  # a p-value from which on down what reveals the target is looked for
+_BITS_REVEAL = "the last bits of the answers reveal whether the target is in the data"
+_SIZES_REVEAL = (
+    "single answers reveal by their size, not by their last bits, whether the target is in the data, more "
+    "than the stated epsilon of one answer allows"
+)
 
 
 def told_by(
@@ -60,7 +66,8 @@ def low_order_bits(
     rounds x questions; each must keep (epsilon, delta) by itself and have its own noise, as
     ``bet_against_promise`` says. Guesses from the first question alone are counted exactly; the smaller
     of the two p-values counts twice. Where answers of a round are equal, which fresh noise makes improbable,
-    only the first question is used.
+    only the first question is used. Too little noise is found by the sizes of answers too: the finding names
+    them where they alone say more than the last bits alone.
     """
     table, bits = _checked(answers, members)
     if (np.diff(np.sort(table, axis=1), axis=1) == 0).any():
@@ -69,18 +76,28 @@ def low_order_bits(
     zeros, sizes = _zero_bits(table), _signs_and_sizes(table)
     scores = [_log_ratios(one, bits, kinds) for one in (zeros, sizes, sizes * (_LOW_BITS + 1) + zeros)]
     scores.append(scores[0] + scores[1])
-    first = _counted(
-        np.column_stack([one[:, 0] for one in scores]),
-        bits,
-        epsilon,
-        delta,
-        "low_order_bits",
-        "the last bits of the answers reveal whether the target is in the data",
+    p_value, n = _p_value_of_scores(scores, bits, epsilon, delta)
+    by_bits, by_size = (
+        _p_value_of_scores([one], bits, epsilon, delta)[0] if p_value <= _NAMED else 1.0 for one in scores[:2]
     )
-    if table.shape[1] == 1:
-        return first
+    return NoiseTest(
+        name="low_order_bits",
+        p_value=p_value,
+        finding=_SIZES_REVEAL if by_size < min(by_bits, _NAMED) else _BITS_REVEAL,
+        violates=True,
+        n=n,
+        reveals=True,
+    )
+
+
+def _p_value_of_scores(scores: list[Reals], bits: Bits, epsilon: float, delta: float) -> tuple[float, int]:
+    """The p-value of guesses by scores, from the first question and from all, and how many answers count."""
+    first = _counted(np.column_stack([one[:, 0] for one in scores]), bits, epsilon, delta, "", "")
+    n_questions = scores[0].shape[1]
+    if n_questions == 1:
+        return first.p_value, first.n
     p_values = first.p_value, bet_against_promise(scores, bits, epsilon, delta)
-    return replace(first, p_value=min(1.0, 2 * min(p_values)), n=first.n * table.shape[1])
+    return min(1.0, 2 * min(p_values)), first.n * n_questions
 
 
 def bet_against_promise(scores: Sequence[Reals], members: Bits, epsilon: float, delta: float) -> float:

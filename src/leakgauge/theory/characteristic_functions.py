@@ -150,12 +150,14 @@ class CharacteristicTable:
 
     ``columns`` hold, kinds x frequencies side by side: the log modulus for members and for others, the angle
     for members and for others, then for each world the log chance that the score is not minus infinity, and
-    for each world the log chance that it is finite.
+    for each world the log chance that it is finite. If ``mirrored``, the scores of others are distributed as
+    minus those of members, all are finite, and the columns are the log modulus and the angle for members.
     """
 
     period: float
     columns: Floats
     resolution: Resolution
+    mirrored: bool = False
 
     @classmethod
     def of(cls, laws: ScoreLaws, period: float, resolution: Resolution) -> "CharacteristicTable":
@@ -179,7 +181,8 @@ class CharacteristicTable:
         """Targets whose scores are concentrated on few values, for which these frequencies are too few."""
         n = self.resolution.n
         high = np.arange(n // 2, n, max(1, n // 64))
-        loudness = cells.astype(self.resolution.dtype) @ self.columns[:, np.concatenate([high, n + high])]
+        both = high if self.mirrored else np.concatenate([high, n + high])
+        loudness = cells.astype(self.resolution.dtype) @ self.columns[:, both]
         return np.asarray(np.max(loudness, axis=1) > np.log(_LOUD))
 
 
@@ -196,10 +199,14 @@ class SummedScores:
     def of(cls, table: CharacteristicTable, logs: Floats) -> "SummedScores":
         """Sum up: ``logs`` are targets x columns, the number of cells of each kind times the table."""
         n = table.resolution.n
-        waves = np.empty((len(logs), 2 * n), dtype=np.result_type(logs, np.complex64))
-        size, angle = np.exp(logs[:, : 2 * n]), logs[:, 2 * n : 4 * n]
+        half = n if table.mirrored else 2 * n
+        waves = np.empty((len(logs), half), dtype=np.result_type(logs, np.complex64))
+        size, angle = np.exp(logs[:, :half]), logs[:, half : 2 * half]
         np.multiply(size, np.cos(angle), out=waves.real)
         np.multiply(size, np.sin(angle), out=waves.imag)
+        if table.mirrored:
+            all_, none = np.ones(len(logs), dtype=logs.dtype), np.zeros(len(logs), dtype=logs.dtype)
+            return cls(table, (waves, np.conj(waves)), (all_, all_), (none, none))
         not_out, inside = np.exp(logs[:, 4 * n : 4 * n + 2].T), np.exp(logs[:, 4 * n + 2 :].T)
         sure = np.maximum(not_out - inside, 0.0)
         return cls(table, (waves[:, :n], waves[:, n:]), (inside[0], inside[1]), (sure[0], sure[1]))

@@ -114,19 +114,21 @@ def loss_sum_rates(
     few_cells = (numbers[some] < score_sums.FEWEST_SMOOTH) & (mu_squared[some] == 0)
     for power in np.unique(powers).tolist():
         rows, period = powers == power, score_sums.PERIOD_RATIO**power
-        occurring, counts = _occurring(kinds, cells[some[rows]])
+        occurring, counts = occurring_kinds(kinds, cells[some[rows]])
         own = _joined(counts, mu_squared[some[rows]])
-        table = _table(occurring, period, score_sums.SMOOTH.finer(finer))
+        gaussian = bool(mu_squared[some[rows]].any())
+        table = _table(occurring, period, score_sums.SMOOTH.finer(finer), gaussian=gaussian)
         lumps: Bits = few_cells[rows] | table.lumpy(own)
         rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
             few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
-            fine = _table(occurring, period, score_sums.LUMPY.finer(finer * (_FINER if few else 1)))
+            lumpy = score_sums.LUMPY.finer(finer * (_FINER if few else 1))
+            fine = _table(occurring, period, lumpy, gaussian=gaussian)
             rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return rates
 
 
-def _occurring(kinds: LossKinds, cells: csr_array) -> tuple[LossKinds, csr_array]:
+def occurring_kinds(kinds: LossKinds, cells: csr_array) -> tuple[LossKinds, csr_array]:
     """The kinds of which there are any cells, and the cells as targets x these kinds."""
     occurs = np.zeros(cells.shape[1], dtype=bool)
     occurs[cells.indices] = True
@@ -140,8 +142,7 @@ def _occurring(kinds: LossKinds, cells: csr_array) -> tuple[LossKinds, csr_array
 
 def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
     """How far from zero losses lie in either world, except for e^-16 of them (Bernstein 1927)."""
-    counts = cells.astype(np.float64)
-    mean, variance, most = (counts @ column for column in (kinds.mean, kinds.variance, kinds.largest))
+    mean, variance, most = (cells @ np.stack([kinds.mean, kinds.variance, kinds.largest], axis=1)).T
     widest = np.zeros(cells.shape[0])
     rows = np.flatnonzero(np.diff(cells.indptr))
     if rows.size:
@@ -153,22 +154,23 @@ def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
 
 
 def _joined(cells: csr_array, mu_squared: Reals) -> csr_array:
-    """The cells with a last kind for Gaussian noise, of which there may be any amount."""
+    """The cells with a last kind for Gaussian noise, of which there may be any amount, if there is any."""
     from scipy.sparse import hstack
 
+    if not mu_squared.any():
+        return cells.astype(np.float32)
     gaussian = csr_array(mu_squared.astype(np.float32)[:, None])
     return hstack([cells.astype(np.float32), gaussian], format="csr")
 
 
-def _table(kinds: LossKinds, period: float, resolution: Resolution) -> CharacteristicTable:
+def _table(kinds: LossKinds, period: float, resolution: Resolution, *, gaussian: bool) -> CharacteristicTable:
     frequencies = np.arange(1, resolution.n + 1, dtype=np.float64) * (2 * np.pi / period)
     waves = kinds.waves(frequencies)
-    size = np.vstack([np.log(np.maximum(np.abs(waves), 1e-30)), -(frequencies**2) / 2])
-    angle = np.vstack([np.angle(waves), frequencies / 2])
-    sure = np.zeros((len(size), 4))
-    return CharacteristicTable(
-        period, np.hstack([size, size, angle, -angle, sure]).astype(resolution.dtype), resolution
-    )
+    size, angle = np.log(np.maximum(np.abs(waves), 1e-30)), np.angle(waves)
+    if gaussian:
+        size, angle = np.vstack([size, -(frequencies**2) / 2]), np.vstack([angle, frequencies / 2])
+    columns = np.hstack([size, angle]).astype(resolution.dtype)
+    return CharacteristicTable(period, columns, resolution, mirrored=True)
 
 
 def _inner_sum(fall: Reals, shift: npt.NDArray[np.int64]) -> Reals:

@@ -125,6 +125,24 @@ class LaplaceCell:
         return int(whole), float(rest)
 
 
+def laplace_lattices(ratios: Reals, step: float) -> Reals:
+    """``LaplaceCell.pessimistic_lattice`` of many ratios: a row each, filled up with zeros."""
+    whole, rest = whole_and_rest(ratios, step)
+    places = np.arange(int(whole.max()) + 2)
+    below, end = places < whole[:, None], places == whole[:, None]
+    width = np.where(below, step, np.where(end, rest[:, None], 0.0))
+    level = np.exp(np.minimum(step * places - ratios[:, None], 0.0) / 2) / 2
+    above = level * 4 * np.sinh(width / 4) ** 2 / -np.expm1(-step)
+    laws = level * np.expm1(width / 2) - above
+    laws[:, 1:] += above[:, :-1]
+    rows = np.arange(whole.size)
+    end_above = 0.5 * np.expm1(-rest) / np.expm1(-step)
+    laws[rows, whole] += 0.5 - end_above
+    laws[rows, whole + 1] += end_above
+    laws[:, 0] = np.maximum(0.0, 1.0 - laws[:, 1:] @ (1 + np.exp(-step * places[1:])))
+    return laws
+
+
 class _DiscreteLoss:
     """What a cell whose loss has no continuous part computes from the atoms of the loss."""
 

@@ -14,9 +14,9 @@ so that an error of p of ``error`` in total changes delta(epsilon) by at most
     error M e^(-tilt epsilon) max over x > 0 of e^(-tilt x) (1 - e^-x).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, exp, floor, inf, log, log1p, log2, sqrt
+from math import ceil, exp, floor, inf, log, log1p, log2, pi, sqrt
 
 import numpy as np
 import scipy
@@ -30,6 +30,7 @@ _LEAST_TILT = 1e-3
 _MOST_DEVIATIONS = 20.0  # by which Gaussian noise is tilted
 _KEPT_EXPONENT = 200.0  # losses whose error exceeds delta by e^200 are left out
 _MOST_BELOW = 300.0  # and losses this far below the epsilon in question
+_BLOCK, _POINTS = 2**20, 2**13  # numbers of a block of laws or transforms; usual number of a law
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +146,111 @@ def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: 
         error,
         step if mu > 0 else 0.0,
     )
+
+
+def sum_many_tilted(
+    laws: Callable[[slice], Reals], counts: "scipy.sparse.csr_array", mus: Reals, step: float, tilt: float
+) -> Iterator[TiltedSum]:
+    """Add up losses for many targets, as ``sum_tilted`` does for one; each law is transformed once for all.
+
+    ``laws`` returns some of the lattice distributions, a row each and filled up with zeros; ``counts`` are
+    targets x laws, at least one in each row. Logarithms of coefficients add up in sparse products. A sum of m
+    logarithms is off by at most m roundings of their sizes, which is added to the relative error.
+    """
+    parts = [_tilted_moments(laws(block), step, tilt) for block in _law_blocks(counts.shape[1], _POINTS)]
+    largest, *columns = np.concatenate(parts, axis=1)
+    widest = np.maximum.reduceat(largest[counts.indices], counts.indptr[:-1])
+    most, means, variances, log_scales = (counts @ np.stack([largest, *columns], axis=1)).T
+    ends = windows(means, variances, widest, most, mus, tilt)
+    first = np.floor(ends[0] / step).astype(np.int64) - 1
+    last = np.ceil(ends[1] / step).astype(np.int64) + 1
+    size = scipy.fft.next_fast_len(int((last - first).max()) + 1, real=True)
+    longest = float(np.max(widest + mus * (mus * (1 + tilt) + 9)))
+    each = _ROUNDING * (4 * log2(size) + tilt * longest + 16)
+    roundings = _ROUNDING * (float(np.diff(counts.indptr).max()) + 4)
+    logs = np.zeros((4, counts.shape[0], size // 2 + 1))  # modulus, angle, largest modulus, relative error
+    for block in _law_blocks(counts.shape[1], size):
+        coefficients = scipy.fft.rfft(_tilted_circles(laws(block), step, tilt, size), axis=1)
+        modulus = np.abs(coefficients)
+        log_radius = np.log(modulus + each)
+        relative = each / (modulus + each) + 4 * _ROUNDING + roundings * (pi - log_radius)
+        own = counts[:, block]
+        for total, table in zip(
+            logs, (np.log(np.maximum(modulus, 1e-300)), np.angle(coefficients), log_radius, relative)
+        ):
+            total += own @ table
+    for row, mu in enumerate(mus.tolist()):
+        transform = np.exp(logs[0, row] + 1j * logs[1, row])
+        radius, relative, log_scale = np.exp(logs[2, row]), logs[3, row] + each, float(log_scales[row])
+        if mu > 0:
+            circle, log_total = _tilt_gaussian(mu, step, size, tilt)
+            coefficients = scipy.fft.rfft(circle)
+            transform *= coefficients
+            radius *= np.abs(coefficients) + each
+            relative = relative + each / (np.abs(coefficients) + each) + 4 * _ROUNDING
+            log_scale += log_total
+        error = sqrt(2 * float(np.sum((radius * relative) ** 2))) + 4 * exp(-TAIL_EXPONENT)
+        total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
+        end = last[row] if mu > 0 else min(int(last[row]), round(float(most[row]) / step))
+        places = np.arange(max(int(first[row]), 0), end + 1)[::-1]
+        yield TiltedSum(
+            step * places.astype(np.float64),
+            total[places % size],
+            tilt,
+            log_scale,
+            error,
+            step if mu > 0 else 0.0,
+        )
+
+
+def _law_blocks(n_laws: int, size: int) -> list[slice]:
+    each = max(1, _BLOCK // size)
+    return [slice(first, min(first + each, n_laws)) for first in range(0, n_laws, each)]
+
+
+def _tilted_moments(laws: Reals, step: float, tilt: float) -> Reals:
+    """The largest loss, mean and variance of each tilted law, and the log of its sum before."""
+    up, down, log_totals = _tilt_laws(laws, step, tilt)
+    losses = step * np.arange(laws.shape[1])
+    means = (up - down) @ losses
+    variances = (up + down) @ losses**2 - means**2
+    largest = step * (laws.shape[1] - 1 - np.argmax(laws[:, ::-1] > 0, axis=1))
+    return np.stack([largest, means, np.maximum(variances, 0.0), log_totals])
+
+
+def _tilted_circles(laws: Reals, step: float, tilt: float, size: int) -> Reals:
+    """Tilted laws around zero on a circle of lattice points."""
+    up, down, _ = _tilt_laws(laws, step, tilt)
+    circles = np.zeros((len(laws), size))
+    for first in range(0, laws.shape[1], size):  # a law may be wider than the circle
+        part = slice(first, first + size)
+        width = up[:, part].shape[1]
+        circles[:, :width] += up[:, part]
+        circles[:, -np.arange(first, first + width) % size] += down[:, part]
+    return circles
+
+
+def _tilt_laws(laws: Reals, step: float, tilt: float) -> tuple[Reals, Reals, Reals]:
+    """As ``_tilt_law``, for a law in each row; losses below zero start at zero, where they have none."""
+    losses = step * np.arange(laws.shape[1])
+    tops = losses[laws.shape[1] - 1 - np.argmax(laws[:, ::-1] > 0, axis=1)]
+    exponents = np.minimum(tilt * (losses - tops[:, None]), 0.0)
+    up = laws * np.exp(exponents)
+    down = up * np.exp(-(1 + 2 * tilt) * losses)
+    down[:, 0] = 0.0
+    totals = up.sum(axis=1) + down.sum(axis=1)
+    return up / totals[:, None], down / totals[:, None], tilt * tops + np.log(totals)
+
+
+def windows(
+    means: Reals, variances: Reals, widest: Reals, most: Reals, mus: Reals, tilt: float
+) -> tuple[Reals, Reals]:
+    """As ``bernstein_window``, for many sums, with a tilted Gaussian loss besides."""
+    linear = 2 * widest * TAIL_EXPONENT / 3
+    reach = linear + np.sqrt(linear**2 + 2 * variances * TAIL_EXPONENT)
+    center = mus**2 * (0.5 + tilt)
+    low = np.maximum(-most, means - reach) + center - NORMAL_TAIL * mus
+    return low, np.minimum(most, means + reach) + center + NORMAL_TAIL * mus
 
 
 def _tilt_law(law: Reals, step: float, tilt: float) -> tuple[Reals, Reals, float]:

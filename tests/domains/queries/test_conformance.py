@@ -317,6 +317,49 @@ def test_a_session_that_repeats_its_first_answer_has_no_exact_answers_by_chance(
             assert "repeats one answer whatever it is asked" in found.unanswered
 
 
+REPEATING_AUDITS = [
+    (4.0, 60, 6, 12),
+    *(
+        pytest.param(epsilon, rounds, queries, 60, marks=pytest.mark.nightly)
+        for epsilon in (1.0, 2.0, 4.0)
+        for rounds, queries in ((60, 6), (200, 10))
+    ),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "rounds", "queries", "n_audits"), REPEATING_AUDITS)
+def test_few_sessions_that_repeat_their_first_answer_are_not_accused(
+    epsilon, rounds, queries, n_audits, monkeypatch
+):
+    """So little whole-number noise that all answers may be equal anyway: each session counts once."""
+    name = f"geometric {epsilon}"
+    monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": epsilon})
+    made = transcripts(name, "none", rounds=rounds, block=rounds, queries=queries)
+    noise, accused = adversary(name, "none", queries)[0].rules.noise, 0
+    for seed in range(n_audits):
+        rng = np.random.default_rng([7100, seed])
+        parts = [
+            {**part, "answers": noise.sample(part["truths"][:, :1], rng) + 0 * part["truths"]}
+            for part in made
+        ]
+        accused += bool(decide_conformance(compared(parts, name, "none"), 0.001).violations)
+    assert accused <= binom.ppf(0.9999, n_audits, 0.001)
+
+
+def test_one_exact_answer_in_ten_is_found_under_whole_number_noise(monkeypatch):
+    """Of 12,000 answers at epsilon 2; at confidence 0.999."""
+    name = "geometric 2"
+    monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": 2.0})
+    rng = np.random.default_rng(7200)
+    parts = with_noise(
+        transcripts(name, "none", rounds=400, block=400, queries=30),
+        lambda noise, *_: np.where(rng.random(noise.shape) < 0.1, 0.0, noise),
+    )
+    said = decide_conformance(compared(parts, name, "none"), 0.001)
+    assert "too_many_exact" in [row["name"] for row in said.rows if row["rejected"]]
+    assert said.violations
+
+
 @pytest.mark.parametrize(("world", "words"), [(1, "as if the target was in the"), (0, "was not in the")])
 def test_a_service_that_ignores_who_is_absent_is_named_as_the_likely_cause(world, words):
     parts = transcripts(rounds=400)

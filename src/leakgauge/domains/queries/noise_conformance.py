@@ -38,6 +38,7 @@ _CLEAR = 3.0  # standard errors from which on residuals are clearly not about ze
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 _MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
 _UNLIKE = 0.05  # of a test whether pairs are equal as often with the target as without it
+_SUSPECT = 0.01  # of a test whether sessions may repeat answers, so that they count once
 _RARE = 1e-6  # of a test whether answers are equal in sessions more often than between them
 REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
 EQUAL_ANSWERS = (
@@ -71,10 +72,14 @@ class NoiseComparison:
         truths = self.answers.truths[rows]
         noise, rounding = self._noise, Rounding(1.0) if self.rules.round else None
         clamp = (0.0, np.inf) if self.rules.clamp else None
-        tests = [
-            test(residuals, noise, truths=truths, rounding=rounding, clamp=clamp)
-            for test in (noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape)
-        ]
+        kinds = [noise_tests.too_little_noise, noise_tests.too_much_noise, noise_tests.other_shape]
+        if noise.lattice:
+            kinds.insert(1, noise_tests.too_many_exact)
+        tests = [test(residuals, noise, truths=truths, rounding=rounding, clamp=clamp) for test in kinds]
+        if self._may_repeat:
+            first = _first_of_rows(residuals)
+            again = [test(first, noise, truths=truths, rounding=rounding, clamp=clamp) for test in kinds]
+            tests = [max(pair, key=lambda test: test.p_value) for pair in zip(tests, again)]
         few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
         tests += self.tests_of_pairs
         if np.isfinite(self._comparable[few]).any():
@@ -117,7 +122,7 @@ class NoiseComparison:
 
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
-        if test.name == REUSED and self._equal_answers:
+        if test.name == REUSED and (self._equal_answers or self._may_repeat):
             if self._pairs_tell_target:
                 return replace(test, finding=f"{EQUAL_ANSWERS}, and only there: their noise is used again")
             seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
@@ -210,7 +215,28 @@ class NoiseComparison:
 
     @property
     def _equal_in_sessions_only(self) -> bool:
-        """Whether answers are equal within sessions far more often than in different sessions.
+        """Whether answers are equal within sessions far more often than in different sessions."""
+        within, between = self._equal_within_and_between
+        return self._mostly_equal(within) and _p_more_equal(within, between) < _RARE
+
+    @cached_property
+    def _may_repeat(self) -> bool:
+        """Whether sessions may repeat answers, which too few of them, or too many equal ones, hide.
+
+        Then no session gave two different answers to questions with the same true answer, or fewer did than
+        chance explains; and questions with different true answers do not have the same noise. Tests of the
+        noise must then hold for the first answers of sessions alone, too.
+        """
+        if self.repeats or (self._without_noise and not self._noise.lattice):
+            return False
+        within, between = self._equal_within_and_between
+        if not within.n_equal or self._between_questions("different").p_value < _UNLIKE:
+            return False
+        return within.n_equal == within.n_pairs or _p_more_equal(within, between) < _SUSPECT
+
+    @cached_property
+    def _equal_within_and_between(self) -> tuple[EqualNoise, EqualNoise]:
+        """Equal answers to questions with the same true answer: in one session, and in two of them.
 
         Little whole-number noise makes equal answers so probable that the stated noise alone tells nothing.
         Whatever the noise is, also clamped or rounded, without repeats a question is answered like another
@@ -227,7 +253,7 @@ class NoiseComparison:
             equal_noise(first[one], rest, self._noise, self.answers.answers)
             for rest in (second[one], first[other])
         )
-        return self._mostly_equal(within) and _p_more_equal(within, between) < _RARE
+        return within, between
 
     @cached_property
     def _one_answer(self) -> bool:
@@ -476,6 +502,12 @@ def _p_more_equal(some: EqualNoise, others: EqualNoise) -> float:
 
     n, n_equal = some.n_pairs + others.n_pairs, some.n_equal + others.n_equal
     return float(hypergeom.sf(some.n_equal - 1, n, n_equal, some.n_pairs))
+
+
+def _first_of_rows(residuals: Reals) -> Reals:
+    """The first residual of each round; NaN for all others."""
+    seen = np.isfinite(residuals)
+    return np.where(seen & (np.cumsum(seen, axis=1) == 1), residuals, np.nan)
 
 
 def _neighbours(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -28,9 +28,11 @@ MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, beyond which the next
 _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signature is bracketed
 # largest slope of any rate in the shift: that of TPR e^shift x 1 %
 _STEEPEST = float(np.log(1 / characteristic_functions.FPR))
-_CHECKED = 12  # signatures that are bracketed for comparison, where there are more
-_FINER = 4  # times as many frequencies, for comparison
-_COMPARED = 24  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
+_BRACKETED = 12  # signatures that are bracketed for comparison, where there are more
+_MOST_KINDS_BRACKETED = 32  # kinds of cells of such a signature; more if some are tabulated
+_COMPARED = 200  # signatures that are computed with more frequencies for comparison
+_FINER = 4  # times as many
+_SHRUNK = 24  # signatures whose rates are also computed with smaller shifts, where shifts are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +200,8 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.Att
     """Return accuracy, AUC and TPR at 1 % FPR for each record, and the largest error of any of them.
 
     A small number of signatures is bracketed from both sides; the error is half of the widest bracket. A
-    large number is computed by characteristic functions; some of them are bracketed too, or computed with
-    more frequencies where they have many kinds of answers, and the error is the largest difference.
+    large number is computed by characteristic functions; some of them are bracketed too, more are computed
+    with more frequencies, and the error follows from the largest difference.
     """
     n = signatures.cells.shape[0]
     if signatures.cells.nnz + n <= _ONE_BY_ONE:
@@ -208,30 +210,32 @@ def best_attack_per_record(signatures: RecordSignatures) -> tuple[score_sums.Att
     else:
         many = loss_sums.loss_sum_rates(signatures.kinds, signatures.cells, signatures.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
-        some = _evenly_spaced(_sizes(signatures), _CHECKED)
-        error = _largest_difference(signatures, some, values[:, some])
+        error = _largest_difference(signatures, values)
     error += _rounding_error(signatures) + _STEEPEST * signatures.tabulated_rounded
     accuracy, auc, tpr = values[:, signatures.which]
     return score_sums.AttackRates(accuracy, auc, tpr), error
 
 
-def _largest_difference(signatures: RecordSignatures, which: Ints, values: Reals) -> float:
-    """Return the largest difference of some rates from brackets, or from rates of more frequencies.
+def _largest_difference(signatures: RecordSignatures, values: Reals) -> float:
+    """Return the largest difference of rates from brackets and from rates of more frequencies.
 
-    A bracket of very many kinds has to treat some as equal, and would be too wide to say anything.
+    Few signatures are bracketed, and none of many kinds: a bracket takes a transform for each kind, and one
+    of very many kinds has to treat some as equal. It alone shows the error of tabulated kinds. Many are
+    computed with more frequencies. If the error is in inverse proportion to their number, or smaller, the
+    difference is at least three quarters of it.
     """
-    many = np.diff(signatures.cells.indptr)[which] > loss_composition.MOST_LAPLACE_KINDS
-    low, high = _bracketed(signatures, which[~many])
-    bracketed = values[:, ~many]
-    error = float(np.max([bracketed - low, high - bracketed], initial=0.0))
-    if not many.any():
-        return error
-    some = which[many]
+    sizes = _sizes(signatures)
+    some = _evenly_spaced(sizes, _BRACKETED)
+    most = loss_composition.MOST_LAPLACE_KINDS if signatures.kinds.tabulated.cells else _MOST_KINDS_BRACKETED
+    some = some[np.diff(signatures.cells.indptr)[some] <= most]
+    low, high = _bracketed(signatures, some)
+    many = _evenly_spaced(sizes, _COMPARED)
     finer = loss_sums.loss_sum_rates(
-        signatures.kinds, signatures.cells[some], signatures.mu_squared[some], finer=_FINER
+        signatures.kinds, signatures.cells[many], signatures.mu_squared[many], finer=_FINER
     )
-    apart = np.stack([finer.accuracy, finer.auc, finer.tpr]) - values[:, many]
-    return max(error, float(np.max(np.abs(apart))))
+    apart = np.abs(np.stack([finer.accuracy, finer.auc, finer.tpr]) - values[:, many])
+    bracketed = np.max([values[:, some] - low, high - values[:, some]], initial=0.0)
+    return max(float(bracketed), float(apart.max()) * _FINER / (_FINER - 1))
 
 
 def _rounding_error(signatures: RecordSignatures) -> float:
@@ -242,7 +246,7 @@ def _rounding_error(signatures: RecordSignatures) -> float:
     """
     if not signatures.rounded:
         return 0.0
-    some = _evenly_spaced(_sizes(signatures), _COMPARED)
+    some = _evenly_spaced(_sizes(signatures), _SHRUNK)
     cells, mu_squared = signatures.cells[some], signatures.mu_squared[some]
     up, down = (
         loss_sums.loss_sum_rates(kinds, cells, mu_squared)

@@ -1,8 +1,9 @@
 """Kinds of answers with Laplace noise, where records contribute many different values: shifts in scales.
 
-Rounded ratios are whole multiples of a step on a logarithmic scale, so that a pair of query and record finds
-its kind in an array, without a search. Where a record contributes the same to all queries, as to sums of one
-column, there is an array of all values and rates instead.
+Ratios are compared on a logarithmic grid, so that a pair of query and record finds its kind in an array,
+without a search: rounded ratios are whole multiples of its step, and of few exact ones there is mostly at
+most one between two multiples. Where a record contributes the same to all queries, as to sums of one column,
+there is an array of all values and rates instead.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from leakgauge.domains.queries.records import Ints
 
 _LARGEST_TABLE = 2**22  # values x rates that are tabulated
 _LOWEST = -745.0  # the logarithm of the smallest number above zero
+_DIGITS, _ROUNDINGS = 2**12 - 1, 8  # last bits that ratios do not keep; errors of a product that are ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,8 @@ class RatioKinds:
     ratios: Reals
     rates: Reals  # of each answer: 1 / scale, or 0 where its noise is not Laplace
     step: float  # of rounding up; 0 for none
-    places: npt.NDArray[np.int32]  # the kind of each multiple of the step; empty without rounding
+    grid: float  # the step of the grid; 0 for none
+    places: npt.NDArray[np.int32]  # the kind of each multiple of that step; empty without a grid
     table: "ValueRateTable | None" = None  # of the same kinds, where there is one
 
     def positions(self, queries: npt.NDArray[np.integer], sizes: Reals) -> npt.NDArray[np.int32]:
@@ -38,8 +41,8 @@ class RatioKinds:
 
     def kinds_of(self, ratios: Reals) -> npt.NDArray[np.int32]:
         """Return the kind of each ratio, -1 where it is 0."""
-        if self.step:
-            return np.where(ratios > 0, self.places[_multiples(ratios, self.step)], np.int32(-1))
+        if self.grid:
+            return np.where(ratios > 0, self.places[_multiples(ratios, self.grid)], np.int32(-1))
         found = np.searchsorted(self.ratios, ratios).astype(np.int32)
         found[ratios <= 0] = -1
         return found
@@ -86,7 +89,7 @@ def value_rate_table(rates: Reals, sparse: Incidence) -> tuple[ValueRateTable, R
         if not np.array_equal(np.abs(sparse.contributions[own]), same):
             return None
         occurs[found.cells(block, sparse.queries[own])] = True
-    ratios = np.minimum(np.multiply.outer(sizes, distinct), CERTAIN).ravel()
+    ratios = _shortened(np.minimum(np.multiply.outer(sizes, distinct), CERTAIN).ravel())
     return found, np.where(occurs, ratios, 0.0)
 
 
@@ -96,16 +99,35 @@ def ratio_kinds(answers: LoggedAnswers, sparse: Incidence, most: int, step: floa
     rates = np.where(laplace, 1 / answers.scale, 0.0)
     if (found := value_rate_table(rates, sparse)) is not None:
         return _tabulated_ratios(*found, rates, most, step)
+    if (exact := _exact_kinds(rates, sparse, most, step)) is not None:
+        return exact
+    return _rounded_kinds(_blocks(rates, sparse), rates, step)
+
+
+def _exact_kinds(rates: Reals, sparse: Incidence, most: int, grid: float) -> RatioKinds | None:
+    """Find all ratios, or None if there are more than ``most``; first those that are alone on the grid."""
+    alone, single = np.full(_n_multiples(grid), np.nan), True
     exact = np.zeros(0)
     for ratios in _blocks(rates, sparse):
-        near = np.searchsorted(exact, ratios)
-        new = ratios[(near == exact.size) | (np.append(exact, np.nan)[near] != ratios)]
-        exact = np.union1d(exact, new[new > 0])
-        if exact.size > most:
-            break
-    else:
-        return RatioKinds(exact, rates, 0.0, np.zeros(0, dtype=np.int32))
-    return _rounded_kinds(_blocks(rates, sparse), rates, step)
+        if np.unique(ratios[: 4 * most]).size > most + 1:  # 0 is none of them
+            return None
+        if single:
+            places = _multiples(ratios, grid)
+            new = alone[places] != ratios
+            alone[places[new]] = ratios[new]
+            single = bool((alone[places] == ratios).all())
+        if not single:
+            near = np.searchsorted(exact, ratios)
+            new = ratios[(near == exact.size) | (np.append(exact, np.nan)[near] != ratios)]
+            exact = np.union1d(exact, new)
+        else:
+            exact = alone[np.isfinite(alone)]
+        if np.count_nonzero(exact) > most:
+            return None
+    exact = exact[exact > 0]
+    if not single:
+        return RatioKinds(exact, rates, 0.0, 0.0, np.zeros(0, dtype=np.int32))
+    return RatioKinds(exact, rates, 0.0, grid, np.cumsum(alone > 0, dtype=np.int32) - np.int32(1))
 
 
 def _tabulated_ratios(
@@ -114,7 +136,7 @@ def _tabulated_ratios(
     """Find the kinds of a table of values and rates, as of single pairs."""
     exact = np.unique(ratios[ratios > 0])
     if exact.size <= most:
-        whole = RatioKinds(exact, rates, 0.0, np.zeros(0, dtype=np.int32))
+        whole = RatioKinds(exact, rates, 0.0, 0.0, np.zeros(0, dtype=np.int32))
     else:
         whole = _rounded_kinds([ratios], rates, step)
     return replace(whole, table=replace(table, kind_of=whole.kinds_of(ratios)))
@@ -122,11 +144,11 @@ def _tabulated_ratios(
 
 def _rounded_kinds(blocks: Iterable[Reals], rates: Reals, step: float) -> RatioKinds:
     """Round ratios up; number those that occur."""
-    occurs = np.zeros(int((np.log(CERTAIN) - _LOWEST) / step) + 3, dtype=bool)
+    occurs = np.zeros(_n_multiples(step), dtype=bool)
     for ratios in blocks:
         occurs[_multiples(ratios[ratios > 0], step)] = True
     rounded = np.exp(step * (np.flatnonzero(occurs) + np.floor(_LOWEST / step)))
-    return RatioKinds(rounded, rates, step, np.cumsum(occurs, dtype=np.int32) - np.int32(1))
+    return RatioKinds(rounded, rates, step, step, np.cumsum(occurs, dtype=np.int32) - np.int32(1))
 
 
 def _blocks(rates: Reals, sparse: Incidence) -> Iterator[Reals]:
@@ -138,7 +160,19 @@ def _blocks(rates: Reals, sparse: Incidence) -> Iterator[Reals]:
 
 
 def _ratios(rates: Reals, queries: npt.NDArray[np.integer], sizes: Reals) -> Reals:
-    return np.asarray(np.minimum(sizes * rates[queries], CERTAIN))
+    return _shortened(np.minimum(sizes * rates[queries], CERTAIN))
+
+
+def _shortened(ratios: Reals) -> Reals:
+    """Round up to 40 binary digits: products that differ by rounding alone (3 x 0.02, 6 x 0.01) are equal."""
+    bits = ratios.view(np.int64)
+    bits += _DIGITS - _ROUNDINGS
+    bits &= ~np.int64(_DIGITS)
+    return ratios
+
+
+def _n_multiples(step: float) -> int:
+    return int((np.log(CERTAIN) - _LOWEST) / step) + 3
 
 
 def _multiples(ratios: Reals, step: float) -> npt.NDArray[np.int32]:
