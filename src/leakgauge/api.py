@@ -29,6 +29,7 @@ from leakgauge.exposure import (
 from leakgauge.limits import Limits, read_limits
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner import bundle_zip, manifest, run_bundle
+from leakgauge.runner.code_digest import code_references
 from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import NAME as MANIFEST
@@ -443,7 +444,9 @@ def _expose_again(copy: Path) -> tuple[str, list[Difference]]:
         return "none", []
     run = manifest.from_json(manifest.load(copy), copy)
     specs = [catalog.get_domain(audit.domain).exposure for audit in run.plan.audits]
-    if run.user_code or any(spec is None or spec.computed is None for spec in specs):
+    if code_references(run.plan.audits):  # code of somebody else is never run, whatever the manifest lists
+        return NOT_RECOMPUTED, []
+    if any(spec is None or spec.computed is None for spec in specs):
         return NOT_RECOMPUTED, []
     try:
         found = summarise(expose_plan(run.plan, EngineOptions()))
