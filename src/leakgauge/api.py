@@ -12,6 +12,7 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
+from zipfile import is_zipfile
 
 from leakgauge import catalog
 from leakgauge.core.domain import Domain, FrameAudit
@@ -308,6 +309,8 @@ def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
     path = _zip_path(source) if out is None else path_argument(out, "out")
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a zip file: {ANOTHER_OUT}")
+    if path.exists() and not is_zipfile(path):
+        raise BadInput(f"{path}: is there already and is no bundle; {ANOTHER_OUT}")
     with TemporaryDirectory(prefix="leakgauge-") as name:
         copy = Path(name)
         about, hidden = run_bundle.copy_redacted(source, copy)
