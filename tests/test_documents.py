@@ -253,6 +253,70 @@ LEADING = {  # correct identifications at the attack's own threshold, as the pag
         ("own-model.md", "as-it-is", "loss_threshold-training_loss"): "75.7% of the time (71.2% to 79.9%)",
     },
 }
+HOSPITALS = [  # rows of the table on models.md
+    ("all-hospitals", "loss"),
+    ("all-hospitals", "lira"),
+    ("one-hospital@control=false", "loss"),
+    ("one-hospital@control=false", "blind"),
+    ("one-hospital@control=true", "loss"),
+    ("one-hospital@control=true", "blind"),
+    ("which-hospital", "property"),
+    ("which-hospital", "blind"),
+]
+NEURONS = {2: "likelihood_neuron", 3: "likelihood_neuron", 5: "first_layer", 6: "trained_neuron"}
+QUESTIONS = (
+    "split_likelihood-known",
+    "split_midpoint-known",
+    "repeat-known",
+    "repeat-equivalent",
+    "refusal-known",
+)
+ACCOUNTANTS = (
+    "budget-kept@accountant=sequential",
+    "budget-kept@accountant=per_predicate",
+    "budget-believed@accountant=per_row",
+    "budget-believed@accountant=none",
+)
+TABLES = {  # page, start of the header, and by row and column the attacker and its number
+    "one-hospital": (
+        "models.md",
+        "| audit, and who is a member",
+        {(row, 2): (*who, "accuracy_own") for row, who in enumerate(HOSPITALS)},
+    ),
+    "federated-clients": (
+        "federated.md",
+        "| BitRand, label | exact",
+        {
+            (row, column): (
+                f"{audit}@epsilon={epsilon}",
+                f"{attack}-server",
+                "accuracy_worst" if column == 3 else "accuracy_own",
+            )
+            for row, (audit, epsilon) in enumerate(
+                [("as-labelled", 1.0), ("as-labelled", 3.0), ("calibrated", 1.0), ("calibrated", 3.0)]
+            )
+            for column, attack in NEURONS.items()
+            if audit == "as-labelled" or column < 4
+        },
+    ),
+    "query-service": (
+        "queries.md",
+        "| attack | `sequential`",
+        {
+            (row, column): (audit, label, "accuracy_own")
+            for row, label in enumerate(QUESTIONS)
+            for column, audit in enumerate(ACCOUNTANTS, start=1)
+        },
+    ),
+}
+WORST = {  # correct identifications of the target that is identified best
+    "city-by-hour": (
+        "../README.md",
+        "92.5% about the person it identifies best",
+        "city-by-hour@epsilon=1.0",
+        "likelihood-zero",
+    )
+}
 OUTPUT = {"query-service": ["queries.md"], "city-table": ["locations.md"]}  # pages that show the output
 GATED = {"noisy-count": "gate.md"}  # pages that show what the gate says of an example
 OTHER_MACHINES = 0.02  # by which trained models may differ between machines
@@ -267,6 +331,26 @@ def require_on_page(verdicts, stated):
         parts = ("value", "low", "high")[: len(numbers)]  # some pages state no interval
         measured = [found[audit, label][part] for part in parts]
         assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label)
+
+
+def require_table(verdicts, page, header, cells):
+    """A table of a page has the numbers of a run, with intervals where it states them."""
+    found = {(verdict["audit"], verdict["label"]): verdict["metrics"] for verdict in verdicts}
+    lines = (ROOT / "docs" / page).read_text().splitlines()
+    (start,) = (place for place, line in enumerate(lines) if line.startswith(header))
+    for (row, column), (audit, label, metric) in cells.items():
+        cell = lines[start + 2 + row].strip("|").split(" | ")[column]
+        numbers = [float(share) / 100 for share in re.findall(r"([\d.]+)%", cell)]
+        assert numbers, (row, column)
+        measured = [found[audit, label][metric][part] for part in ("value", "low", "high")[: len(numbers)]]
+        assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label, metric)
+
+
+def require_worst(verdicts, page, text, audit, label):
+    assert text in " ".join((ROOT / "docs" / page).read_text().split())
+    (found,) = (one["metrics"] for one in verdicts if (one["audit"], one["label"]) == (audit, label))
+    stated = float(re.search(r"([\d.]+)%", text)[1]) / 100
+    assert stated == pytest.approx(found["accuracy_worst"]["value"], abs=OTHER_MACHINES)
 
 
 def require_output(page, output):
@@ -316,6 +400,10 @@ def test_an_example_finds_what_it_is_about(plan, shorter, checkout, leakgauge):
     if shorter:
         return
     require_on_page(verdicts, LEADING.get(plan.parent.name, {}))
+    if table := TABLES.get(plan.parent.name):
+        require_table(verdicts, *table)
+    if worst := WORST.get(plan.parent.name):
+        require_worst(verdicts, *worst)
     if page := GATED.get(plan.parent.name):
         _, output, _ = leakgauge("gate", str(folder), "--policy", "examples/policy.toml")
         require_output(ROOT / "docs" / page, output)

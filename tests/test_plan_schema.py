@@ -218,3 +218,9 @@ def test_every_key_has_a_type_and_a_line(domain):
     rows = describe_keys(domain)
     assert len(rows) >= 30
     assert [row["name"] for row in rows if not row["type"] or not row["about"]] == []
+
+
+def test_an_audit_names_its_keys_where_a_language_server_looks_for_them():
+    audit = plan_schema()["definitions"]["audit"]
+    assert {"name", "domain", "rounds", "attacks"} <= set(audit["properties"])
+    assert not {"allOf", "anyOf", "oneOf"} & set(audit)  # with any of them Taplo's completes no key

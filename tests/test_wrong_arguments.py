@@ -7,6 +7,8 @@ import pytest
 
 import leakgauge
 from leakgauge import BadInput
+from leakgauge.cli.main import main
+from leakgauge.limits import read_policy
 
 NAN, INF = float("nan"), float("inf")
 PLAN = {
@@ -243,3 +245,36 @@ def test_report_of_a_python_call_does_not_speak_of_a_plan(tmp_path):
         text = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
         text = re.sub(r"<[^>]+>", " ", text).replace("or under [limits] in a plan", "")
         assert re.findall(r"[^.]*\bplan\b[^.]*|--fresh|--seed", text) == [], name
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("new visits.csv --kind location --yes", "known: function, scores"),
+        ("new book.xlsx --yes", "unknown ending; .* save the sheet as CSV"),
+        ("run plan.toml --rounds 10", "unrecognized arguments: --rounds 10; see: leakgauge run --help"),
+        ("judge plan.toml", "scores are read from a CSV file; to run a plan: leakgauge run plan.toml"),
+        ("schema --out plan.toml", "plan.toml: is there already and is no JSON; choose another --out"),
+    ],
+)
+def test_a_wrong_command_is_one_line_with_a_way_out(command, message, tmp_path, capsys):
+    files = {"visits.csv": "user,time\n1,2\n", "book.xlsx": "PK", "plan.toml": "[[audit]]\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert main(command.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(message, line), line
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == files
+
+
+def test_a_limit_outside_of_its_table_is_named(tmp_path):
+    (tmp_path / "policy.toml").write_text("accuracy = 0.6\n")
+    with pytest.raises(BadInput, match=r"'accuracy' stands outside of a table; write \[limits\] above it"):
+        read_policy(tmp_path / "policy.toml")
+
+
+def test_a_bundle_does_not_replace_another_file(tmp_path):
+    (tmp_path / "visits.csv").write_text("user,time\n")
+    with pytest.raises(BadInput, match=r"visits\.csv: is there already and is no bundle"):
+        leakgauge.bundle(tmp_path / "run", out=tmp_path / "visits.csv")
+    assert (tmp_path / "visits.csv").read_text() == "user,time\n"

@@ -12,6 +12,7 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
+from zipfile import is_zipfile
 
 from leakgauge import catalog
 from leakgauge.core.domain import Domain, FrameAudit
@@ -29,6 +30,7 @@ from leakgauge.exposure import (
 from leakgauge.limits import Limits, read_limits
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner import bundle_zip, manifest, run_bundle
+from leakgauge.runner.code_digest import code_references
 from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
 from leakgauge.runner.manifest import NAME as MANIFEST
@@ -301,6 +303,8 @@ def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
     path = _zip_path(source) if out is None else path_argument(out, "out")
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a zip file: {ANOTHER_OUT}")
+    if path.exists() and not is_zipfile(path):
+        raise BadInput(f"{path}: is there already and is no bundle; {ANOTHER_OUT}")
     with TemporaryDirectory(prefix="leakgauge-") as name:
         copy = Path(name)
         about, hidden = run_bundle.copy_redacted(source, copy)
@@ -437,7 +441,9 @@ def _expose_again(copy: Path) -> tuple[str, list[Difference]]:
         return "none", []
     run = manifest.from_json(manifest.load(copy), copy)
     specs = [catalog.get_domain(audit.domain).exposure for audit in run.plan.audits]
-    if run.user_code or any(spec is None or spec.computed is None for spec in specs):
+    if code_references(run.plan.audits):  # code of somebody else is never run, whatever the manifest lists
+        return NOT_RECOMPUTED, []
+    if any(spec is None or spec.computed is None for spec in specs):
         return NOT_RECOMPUTED, []
     try:
         found = summarise(expose_plan(run.plan, EngineOptions()))

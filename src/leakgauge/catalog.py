@@ -303,16 +303,30 @@ def prepare_contenders(
     from leakgauge.support.user_attack import build_user_attack, is_user_attack
 
     attacks: dict[str, Any] = {}
-    digest = challenger.digest
     for contender in contenders:
         name, parameters = contender.attack, contender.attack_parameters
         if is_user_attack(name):
-            kind, code = _load_user_attack(domain, name, folder)
+            kind, _ = _load_user_attack(domain, name, folder)
             attacks[contender.label] = build_user_attack(kind, name, parameters)
-            digest = sha256(f"{digest} {code}".encode()).hexdigest()
         else:
             attacks[contender.label] = build(attacks_package(domain), "Attack", name, parameters)
-    return PreparedAudit(challenger, knowledges, attacks, digest)
+    return PreparedAudit(
+        challenger, knowledges, attacks, audit_digest(domain, challenger, contenders, folder)
+    )
+
+
+def audit_digest(
+    domain: str, challenger: "Challenger[Any]", contenders: Sequence[ContenderLike], folder: Path
+) -> str:
+    """Return a digest of the data and settings of an audit, and of the attacks of the user's own."""
+    from leakgauge.support.user_attack import is_user_attack
+
+    digest = challenger.digest
+    for contender in contenders:
+        if is_user_attack(contender.attack):
+            _, code = _load_user_attack(domain, contender.attack, folder)
+            digest = sha256(f"{digest} {code}".encode()).hexdigest()
+    return digest
 
 
 def build_challenger(

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -114,7 +115,10 @@ def open_file(
     The user is asked for the mark before decimals where it is neither given nor clear.
     """
     if kind is not None:
-        require_known(kind, list(draft_kinds()), "no kind")
+        if kind not in draft_kinds():
+            near = get_close_matches(kind, draft_kinds(), n=1, cutoff=0.75)  # 'location' is not 'function'
+            known = f"known: {', '.join(draft_kinds())} (leakgauge show kinds explains them)"
+            raise BadInput(f"no kind is called {kind!r}; {f'did you mean {near[0]!r}?' if near else known}")
         if path is None and draft_kinds()[kind].needs_file:
             raise BadInput(f"--kind {kind} needs a file: leakgauge new FILE --kind {kind}")
     if path is None:

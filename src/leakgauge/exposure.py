@@ -155,8 +155,9 @@ def _expose_audit(
         challenger = catalog.build_challenger(audit, plan)
         compute = catalog.get_domain(audit.domain).exposure_function(spec, begin)
         exposure = compute(challenger)
+        digest = catalog.audit_digest(audit.domain, challenger, audit.contenders, plan.folder)
         advance(audit.name, 1)
-    return AuditExposure(audit.name, audit.domain, exposure, challenger.digest)
+    return AuditExposure(audit.name, audit.domain, exposure, digest)
 
 
 def expose_query_log(

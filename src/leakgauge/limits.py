@@ -161,6 +161,8 @@ def read_policy(path: str | Path) -> Limits:
             "the plan into a file of its own, or leave out --policy: a run keeps the limits of its plan"
         )
     for key in table:
+        if key != "limits" and not isinstance(table[key], dict):
+            raise BadInput(f"{path}: {key!r} stands outside of a table; write [limits] above it")
         require_known(key, ["limits"], f"{path}: no table")
     if "limits" not in table:
         raise BadInput(f"{path}: no table [limits] in it; add [limits] and a line such as accuracy = 0.6")

@@ -440,7 +440,11 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
             )
     else:
         names = catalog.module_names(catalog.attacks_package(domain))
-        require_known(name, names, f"{where}.name: no attack on {domain}")
+        try:
+            require_known(name, names, f"{where}.name: no attack on {domain}")
+        except BadInput as error:
+            own = "" if str(error).endswith("?") else '; one of your own is "file:Class"'
+            raise BadInput(f"{error}{own}") from None
         parameters.setdefault("knowledge", catalog.accepted_knowledge(domain, name)[0])
     knowledge = parameters.pop("knowledge")
     knowledge = convert_value(dict[str, Any] | str, knowledge, f"{where}.knowledge")

@@ -81,7 +81,6 @@ def plan_schema() -> dict[str, Any]:
 def _audit_schema(domains: Sequence[Domain]) -> dict[str, Any]:
     """The schema of one audit; the domain that it names decides about its tables."""
     properties = {key.name: _key_schema(key) for key in dataclass_keys(AuditTable)}
-    names = [domain.name for domain in domains]
     properties["domain"] = {
         "enum": catalog.domain_names(),
         "description": properties["domain"]["description"],
@@ -93,18 +92,25 @@ def _audit_schema(domains: Sequence[Domain]) -> dict[str, Any]:
         "properties": properties,
         "required": ["name", "domain"],
         "additionalProperties": False,
-        "allOf": [
-            {
-                "if": {"properties": {"domain": {"const": name}}},
-                "then": {
-                    "if": {"required": ["sweep"]},
-                    "then": {"$ref": f"#/definitions/{name}-swept"},
-                    "else": {"$ref": f"#/definitions/{name}"},
-                },
-            }
-            for name in names
-        ],
+        **_by_domain([domain.name for domain in domains]),
     }
+
+
+def _by_domain(names: Sequence[str]) -> dict[str, Any]:
+    """The tables of the domain that an audit names: one condition after the other.
+
+    With a list of conditions (allOf) the language server of Taplo would complete no key of an audit.
+    """
+    rules: dict[str, Any] = {}
+    for name in reversed(names):
+        tables = {
+            "if": {"required": ["sweep"]},
+            "then": {"$ref": f"#/definitions/{name}-swept"},
+            "else": {"$ref": f"#/definitions/{name}"},
+        }
+        rest = {"else": rules} if rules else {}
+        rules = {"if": {"properties": {"domain": {"const": name}}}, "then": tables, **rest}
+    return rules
 
 
 def _sweep_schema() -> dict[str, Any]:

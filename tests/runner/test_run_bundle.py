@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from leakgauge import api
 from leakgauge.cli.main import main
 from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.plan import plan_of
 from leakgauge.runner import manifest
 from leakgauge.runner.block_store import BlockStore, RoundBlock
 from leakgauge.runner.bundle_zip import read_zip, write_zip
@@ -145,6 +147,23 @@ def test_exposure_of_generated_people_is_computed_again(tmp_path, monkeypatch, c
     assert any(one.where == "exposure.json" for one in changed.differences)
     assert main(["verify", str(written.path)]) == 0
     assert "Computed again: how many people are exposed (exposure.json)" in capsys.readouterr().out
+
+
+def test_verify_runs_no_code_of_a_bundle_even_if_its_manifest_lists_none(tmp_path, monkeypatch):
+    audit = {
+        "name": "made",
+        "domain": "locations",
+        "data": {"source": "synthetic", "users": 60, "sites": 6, "epochs": 24},
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "attacks": [{"name": "code.mine:Attack", "knowledge": "informed"}],
+        "challenger": {"group_size": 20, "targets": 2},
+    }
+    hostile = SimpleNamespace(plan=plan_of({"audit": [audit]}), user_code={})
+    monkeypatch.setattr(api, "read_exposure_summary", lambda _: {"audits": []})
+    monkeypatch.setattr(api.manifest, "load", lambda _: {})
+    monkeypatch.setattr(api.manifest, "from_json", lambda *_: hostile)
+    monkeypatch.setattr(api, "expose_plan", lambda *_: pytest.fail("the exposure was computed"))
+    assert api._expose_again(tmp_path) == ("not recomputed", [])
 
 
 def test_limits_on_people_are_judged_again_from_the_summary_of_the_exposure(city):

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complete_words()
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = parser(argv[0] if argv else None).parse_args(argv)
+        arguments = _parse(argv)
         with _rarer_collections(), _no_quiet_end():
             return _run(arguments)
     except BadInput as error:
@@ -89,6 +89,16 @@ def _run(arguments: argparse.Namespace) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; flags that a command does not have are refused with a pointer to its help."""
+    top = parser(argv[0] if argv else None)
+    arguments, unknown = top.parse_known_args(argv)
+    if unknown:
+        command = "" if argv[0].startswith("-") else f" {argv[0]}"
+        raise BadInput(f"unrecognized arguments: {' '.join(unknown)}; see: {top.prog}{command} --help")
+    return arguments
 
 
 class _OneLineParser(argparse.ArgumentParser):

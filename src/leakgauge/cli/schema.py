@@ -18,6 +18,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the schema."""
+    from leakgauge.core.errors import BadInput
     from leakgauge.plan_schema import schema_text
     from leakgauge.support.files import write_file
 
@@ -25,6 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         print(text, end="")
     else:
+        if arguments.out.is_file() and not arguments.out.read_bytes().lstrip().startswith(b"{"):
+            raise BadInput(f"{arguments.out}: is there already and is no JSON; choose another --out")
         write_file(arguments.out, text.encode())
         print(f"Wrote {arguments.out}")
     return 0

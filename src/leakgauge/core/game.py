@@ -494,6 +494,17 @@ class Trials:
         )
 
 
+def require_score_shape(label: str, scores: Reals, n_rounds: int, n_targets: int) -> None:
+    """Refuse scores that are not one row per release with one column per target."""
+    if scores.shape == (n_rounds, n_targets):
+        return
+    way_out = ": scores[:, None]" if n_targets == 1 and scores.shape == (n_rounds,) else ""
+    raise BadInput(
+        f"attack {label!r}: returned scores of shape {scores.shape}, expected {(n_rounds, n_targets)}, one "
+        f"row per release and one column per target; change what its scorer returns{way_out}"
+    )
+
+
 def play(
     challenger: Challenger[Block],
     adversaries: Mapping[str, Adversary[Block, Any]],
@@ -511,12 +522,7 @@ def play(
     for label, adversary in adversaries.items():
         scored = adversary.score_with_accounts(released, stream(seed, Role.SCORE, block))
         scores, transcript = scored.scores, scored.transcript
-        if scores.shape != members.shape:
-            way_out = ": scores[:, None]" if scores.shape == (members.size,) == members.shape[:1] else ""
-            raise BadInput(
-                f"attack {label!r}: returned scores of shape {scores.shape}, expected {members.shape}, one "
-                f"row per release and one column per target; change what its scorer returns{way_out}"
-            )
+        require_score_shape(label, scores, *members.shape)
         knowledge = adversary.knowledge
         splits = challenger.splits(rounds)
         if isinstance(knowledge, KnowledgeBySplit):

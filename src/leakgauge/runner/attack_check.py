@@ -12,6 +12,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Audit, Contender, Plan, read_plan
 from leakgauge.referee.metrics import auc
 from leakgauge.runner.engines import open_engine
+from leakgauge.runner.play_block import study_attack
 from leakgauge.runner.positive_control import control_preparation, play_control
 
 _ROUNDS, _BLOCK = 40, 20
@@ -52,9 +53,10 @@ def _faults(audit: Audit, contender: Contender, plan: Plan) -> list[str]:
 def _trials(
     attack: Attack[object, object], contender: Contender, prepared: catalog.PreparedAudit, seed: int
 ) -> Trials:
-    knowledge = prepared.knowledges[contender.label]
-    adversary = Adversary(knowledge, attack.study(knowledge, stream(seed, Role.STUDY)))
-    return play(prepared.challenger, {"it": adversary}, seed, range(_ROUNDS), _BLOCK)["it"]
+    label, challenger = contender.label, prepared.challenger
+    knowledge = prepared.knowledges[label]
+    scorer = study_attack(attack, knowledge, stream(seed, Role.STUDY), label, challenger.n_targets)
+    return play(challenger, {label: Adversary(knowledge, scorer)}, seed, range(_ROUNDS), _BLOCK)[label]
 
 
 def _control_faults(
@@ -68,6 +70,8 @@ def _control_faults(
         played = play_control(control, prepare, [contender.label], plan.seed, engine)[contender.label]
     if isinstance(played, str):
         return [played]
+    if np.ptp(played.scores) == 0:
+        return ["it gives every trial the same score where nothing protects the members"]
     low = auc.Metric(confidence=_CONFIDENCE)(played).low
     if low is None or low <= 0.5:
         return ["it does not score members higher where nothing protects them; higher must mean a member"]

@@ -67,8 +67,7 @@ def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
 
     Files of the folder that those files import are among them; installed packages are not.
     """
-    named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
-    waiting = {text.partition(":")[0] for text in named if _REFERENCE.fullmatch(text)}
+    waiting = {reference.partition(":")[0] for reference in code_references(audits)}
     digests: dict[str, str] = {}
     while waiting:
         for file in module_files(folder, waiting.pop()):
@@ -78,6 +77,12 @@ def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
                 digests[path] = sha256(content).hexdigest()
                 waiting |= _imported_modules(content, file.relative_to(folder))
     return dict(sorted(digests.items()))
+
+
+def code_references(audits: Sequence[Audit]) -> list[str]:
+    """Return everything in audits that may name code, as "module:name"."""
+    named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
+    return [text for text in named if _REFERENCE.fullmatch(text)]
 
 
 def _imported_modules(content: bytes, path: Path) -> set[str]:

@@ -199,6 +199,8 @@ def _read_header(cells: list[str], where: str) -> list[str]:
     if not any(header):
         raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
     if not set(header) & set(SCORE_COLUMNS):
+        if where.endswith(".toml"):
+            raise BadInput(f"{where}: scores are read from a CSV file; to run a plan: leakgauge run {where}")
         raise BadInput(f"{where}, line 1: names none of the columns; {example}")
     if missing := [name for name in SCORE_COLUMNS[:2] if name not in header]:
         listed = " and ".join(map(repr, missing))

@@ -22,6 +22,7 @@ from leakgauge.core.game import (
     SplitViews,
     Trials,
     play,
+    require_score_shape,
 )
 from leakgauge.core.randomness import Role, stream
 from leakgauge.runner.block_store import RoundBlock
@@ -96,7 +97,8 @@ def study_attacks(
                 single_threaded(),
                 use_parallel_map(partial(_parallel_map, engine, f"{label} studies", show_message)),
             ):
-                scorer = study_attack(attack, knowledge, stream(seed, Role.STUDY))
+                rng, n_targets = stream(seed, Role.STUDY), prepared.challenger.n_targets
+                scorer = study_attack(attack, knowledge, rng, label, n_targets)
         except BadInput as error:
             raise BadInput(f"{label}: {error}") from error
         adversaries[label] = Adversary(knowledge, scorer)
@@ -119,19 +121,19 @@ class SplitScorer:
     """Scores each round with the scorer of its part; scores are relative to the threshold of that scorer."""
 
     scorers: tuple[Scorer[Any], ...]
+    label: str
+    n_targets: int
 
     def __call__(self, views: SplitViews[Any], rng: Generator) -> Reals:
         """Return scores in the order of the rounds of the block."""
-        parts = [
-            (rows, np.asarray(scorer.score(view, own), dtype=np.float64) - (scorer.reading.threshold or 0.0))
-            for scorer, view, rows, own in zip(
-                self.scorers, views.views, views.rows, rng.spawn(len(self.scorers)), strict=True
-            )
-            if rows.size
-        ]
-        scores = np.empty((sum(rows.size for rows, _ in parts), parts[0][1].shape[1]))
-        for rows, part in parts:
-            scores[rows] = part
+        scores = np.empty((sum(rows.size for rows in views.rows), self.n_targets))
+        for scorer, view, rows, own in zip(
+            self.scorers, views.views, views.rows, rng.spawn(len(self.scorers)), strict=True
+        ):
+            if rows.size:
+                part = np.asarray(scorer.score(view, own), dtype=np.float64)
+                require_score_shape(self.label, part, rows.size, self.n_targets)
+                scores[rows] = part - (scorer.reading.threshold or 0.0)
         return scores
 
     @property
@@ -152,7 +154,9 @@ class SplitScorer:
         )
 
 
-def study_attack(attack: Attack[Any, Any], knowledge: Any, rng: Generator) -> Scorer[Any]:
+def study_attack(
+    attack: Attack[Any, Any], knowledge: Any, rng: Generator, label: str, n_targets: int
+) -> Scorer[Any]:
     """Let an attack study: once, or once for each part of knowledge that differs between rounds.
 
     Where work is sampled, as for an estimate of its cost, it studies only one or two of the parts.
@@ -160,5 +164,6 @@ def study_attack(attack: Attack[Any, Any], knowledge: Any, rng: Generator) -> Sc
     if not isinstance(knowledge, KnowledgeBySplit):
         return attack.study(knowledge, rng)
     pairs, kind = zip(knowledge.parts, rng.spawn(len(knowledge.parts))), object()
-    score = SplitScorer(tuple(sampled_work(kind, partial(attack.study, part, own)) for part, own in pairs))
+    studied = tuple(sampled_work(kind, partial(attack.study, part, own)) for part, own in pairs)
+    score = SplitScorer(studied, label, n_targets)
     return Scorer(score, score.reading)

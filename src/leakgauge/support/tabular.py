@@ -16,6 +16,7 @@ Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when i
 
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PARQUET = (".parquet", ".pq")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 DELIMITERS = (",", ";", "\t", "|")
 _REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
 _CELL = re.compile(r"""\b(string|value) (?:"(?:[^"]|"(?! to\b))*"|'(?:[^']|'(?! to\b))*'|-?\d\S*)""")
@@ -124,7 +125,8 @@ def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, 
         form += ", all_varchar = true" if only_text else ""
         return f"read_csv(?, delim = '{find_delimiter(path, where, text.encoding)}', {form})"
     known = ", ".join([*others, *DELIMITED, *PARQUET])
-    raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}")
+    way_out = "; save the sheet as CSV" if path.suffix.lower() in SPREADSHEETS else ""
+    raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}{way_out}")
 
 
 def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:

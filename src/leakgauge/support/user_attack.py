@@ -1,8 +1,9 @@
 """An attack of the user's own, a class in a file beside the plan: loaded, checked and watched."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,16 @@ def load_user_attack(attack: str, known: Sequence[str], folder: Path) -> tuple[A
     ``known`` names what attackers of the domain may know.
     """
     loader, where = UserCodeLoader(folder), f"attack {attack!r}"
-    kind = loader.load(attack, where)
-    if not (isinstance(kind, type) and is_dataclass(kind) and callable(getattr(kind, "study", None))):
+    kind: Any = loader.load(attack, where)
+    study = getattr(kind, "study", None)
+    if not (isinstance(kind, type) and is_dataclass(kind) and callable(study)):
         raise BadInput(f"{where}: must be a dataclass with a method study(knowledge, rng)")
+    _require_call(study, "study", ("self", "knowledge", "rng"), where)
     accepts = getattr(kind, "accepts", None)
     if not isinstance(accepts, tuple) or not accepts:
+        name = accepts if isinstance(accepts, str) else known[0]
         raise BadInput(
-            f'{where}: must state what it can use: accepts: ClassVar[tuple[str, ...]] = ("{known[0]}",)'
+            f'{where}: must state what it can use: accepts: ClassVar[tuple[str, ...]] = ("{name}",)'
         )
     for name in accepts:
         require_known(name, known, f"{where}: accepts: no knowledge")
@@ -59,7 +63,7 @@ class UserAttack:
 
     def study(self, knowledge: Any, rng: Generator) -> Scorer[Any]:
         where = f"attack {self.name!r}"
-        guard = MutationGuard(knowledge)
+        guards = _guards(knowledge)
         try:
             scorer = self.attack.study(knowledge, rng)
         except BadInput:
@@ -68,8 +72,9 @@ class UserAttack:
             raise BadInput(f"{where}: study raised {error_with_location(error)}") from error
         if not isinstance(scorer, Scorer):
             raise BadInput(f"{where}: study must return a Scorer, got {type(scorer).__name__}")
-        if guard.broken:
+        if any(guard.broken for guard in guards):
             raise BadInput(f"{where}: study changed its knowledge, which is shared; work on a copy")
+        _require_call(scorer.score, "the scorer", ("view", "rng"), where)
         return replace(scorer, score=_WatchedScore(scorer.score, where))
 
 
@@ -84,20 +89,61 @@ def build_user_attack(kind: Any, name: str, parameters: Mapping[str, Any]) -> Us
         raise BadInput(f"{where}: building it raised {error_with_location(error)}") from error
 
 
+def _require_call(function: Any, name: str, arguments: tuple[str, ...], where: str) -> None:
+    """Refuse a function that cannot be called with so many arguments."""
+    try:
+        signature(function).bind(*arguments)
+    except TypeError as error:
+        raise BadInput(
+            f"{where}: {name} is called as ({', '.join(arguments)}), and does not take that: {error}"
+        ) from None
+    except ValueError:  # a function without a signature, as of a compiled library
+        return
+
+
+def _real_numbers(returned: Any, where: str) -> Reals:
+    """Refuse scores that are not an array of real numbers."""
+    try:
+        scores = np.asarray(returned)
+    except Exception:  # whatever an object of the user raises
+        scores = np.asarray(None)
+    if scores.dtype.kind in "biuf":
+        return scores.astype(np.float64)
+    kind = type(returned).__name__ + (f" of {scores.dtype}" if isinstance(returned, np.ndarray) else "")
+    raise BadInput(
+        f"{where}: the scorer returned {kind}, which is no array of real numbers; return one number for each "
+        "release (row) and target (column)"
+    )
+
+
+def _guards(value: Any) -> list[MutationGuard]:
+    """Guards of all data that an attack is shown.
+
+    Of our own types these are the fields without an underscore. The others hold what is computed or asked for
+    when it is first used, which changes them; an attack gets only copies or read-only arrays from there.
+    Functions are no data.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = [field.name for field in fields(value) if not field.name.startswith("_")]
+        return [guard for name in shown for guard in _guards(getattr(value, name))]
+    return [] if callable(value) else [MutationGuard(value)]
+
+
 @dataclass(frozen=True)
 class _WatchedScore:
     score: Any
     where: str
 
     def __call__(self, view: Any, rng: Generator) -> Reals:
-        guard = MutationGuard(view)
+        guards = _guards(view)
         try:
-            scores = np.asarray(self.score(view, rng), dtype=np.float64)
+            returned = self.score(view, rng)
         except BadInput:
             raise
         except (Exception, SystemExit) as error:
             raise BadInput(f"{self.where}: the scorer raised {error_with_location(error)}") from error
-        if guard.broken:
+        scores = _real_numbers(returned, self.where)
+        if any(guard.broken for guard in guards):
             raise BadInput(f"{self.where}: the scorer changed the release, which is shared; work on a copy")
         if lost := int((~np.isfinite(scores)).sum()):
             raise BadInput(

@@ -30,15 +30,29 @@ class UserCodeLoader:
         """Return what "module:name" refers to."""
         module_name, colon, name = reference.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module_name.split("."), *name.split(".")))):
-            raise BadInput(f'{where}: must be written "module:name", got {reference!r}')
+            raise BadInput(
+                f'{where}: must be written "module:name", a file beside the plan without .py and a name in '
+                f"it, got {reference!r}"
+            )
+        if module_name.endswith(".py"):
+            raise BadInput(f'{where}: leave out .py: "{module_name.removesuffix(".py")}:{name}"')
         if module_name not in self._modules:
             self._modules[module_name] = self._module(module_name, where)
         value: Any = self._modules[module_name]
         for part in name.split("."):
             if not hasattr(value, part):
-                raise BadInput(f"{where}: the module {module_name!r} has no {name!r}; check the spelling")
+                raise BadInput(f"{where}: {self._without(module_name, name)}")
             value = getattr(value, part)
         return value
+
+    def _without(self, module: str, name: str) -> str:
+        """What to say where a module has no such name: whose module it is, and the way out."""
+        if any(file.is_file() for file in module_files(self.folder, module)):
+            return f"the module {module!r} has no {name!r}; check the spelling"
+        return (
+            f"there is no {module}.py in {self.folder}, and the installed module {module!r} has no {name!r}; "
+            "check the name, or move the file beside the plan"
+        )
 
     def _module(self, name: str, where: str) -> ModuleType:
         for file in module_files(self.folder, name):
@@ -78,11 +92,22 @@ class UserCodeLoader:
             raise BadInput(f"{where}: {error.filename or file}, line {error.lineno}: {error.msg}") from error
         except (Exception, SystemExit) as error:
             raise BadInput(
-                f"{where}: running {file} raised {error_with_location(error)}{_install_hint(error)}"
+                f"{where}: running {file} raised {error_with_location(error)}{self._import_hint(error)}"
             ) from error
         for name, path in imported.items():
             self._remember(name, path)
         return module
+
+    def _import_hint(self, error: BaseException) -> str:
+        """What to do about an import in the user's code that failed."""
+        name = error.name if isinstance(error, ImportError) else None
+        if (
+            name
+            and not isinstance(error, ModuleNotFoundError)
+            and module_files(self.folder, name)[0].is_file()
+        ):
+            return f"; {name}.py beside the plan is hidden by the installed module {name!r}: rename the file"
+        return _install_hint(error)
 
     def _remember(self, name: str, file: Path | None) -> None:
         self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""

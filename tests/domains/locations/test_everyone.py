@@ -137,7 +137,7 @@ def test_rounds_take_turns_with_the_references():
     assert isinstance(knows, KnowledgeBySplit)
     assert len(knows.parts) == 3
     attack = Attack(shadows=0, fit="never")
-    split = Adversary(knows, study_attack(attack, knows, np.random.default_rng(1)))
+    split = Adversary(knows, study_attack(attack, knows, np.random.default_rng(1), "a", challenger.n_targets))
     trials = play(challenger, {"split": split}, seed=5, rounds=range(20, 30), block=2)["split"]
     np.testing.assert_array_equal(trials.splits, np.repeat(np.arange(20, 30) % 3, 2))
     for place, part in enumerate(knows.parts):
@@ -157,7 +157,9 @@ def test_informed_and_zero_knowledge_do_not_depend_on_references():
 def test_fewer_rounds_than_references_are_scored():
     challenger = whole(splits=5)
     knows = knowledge.build("auxiliary", {}, challenger, 1)
-    scorer = study_attack(Attack(shadows=0, fit="never"), knows, np.random.default_rng(1))
+    scorer = study_attack(
+        Attack(shadows=0, fit="never"), knows, np.random.default_rng(1), "a", challenger.n_targets
+    )
     trials = play(challenger, {"a": Adversary(knows, scorer)}, seed=5, rounds=range(2), block=0)["a"]
     assert len(trials) == 2
 

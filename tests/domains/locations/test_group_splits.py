@@ -28,7 +28,12 @@ PARAMETERS = {"partial": {"theta": 0.5}}
 
 def adversary(challenger, name="auxiliary"):
     knows = knowledge.build(name, PARAMETERS.get(name, {}), challenger, 1)
-    return Adversary(knows, study_attack(Attack(shadows=0, fit="never"), knows, np.random.default_rng(1)))
+    return Adversary(
+        knows,
+        study_attack(
+            Attack(shadows=0, fit="never"), knows, np.random.default_rng(1), "a", challenger.n_targets
+        ),
+    )
 
 
 def test_targets_are_in_no_pool_and_every_person_is_in_pool_or_reference():

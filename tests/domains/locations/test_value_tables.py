@@ -233,7 +233,7 @@ def test_values_of_cells_that_are_only_likely_are_refused():
 
 def accuracy(challenger, attack, kind, rounds=400, **known):
     knows = knowledge.build(kind, known, challenger, 1)
-    scorer = study_attack(attack, knows, stream(1, Role.STUDY))
+    scorer = study_attack(attack, knows, stream(1, Role.STUDY), "it", challenger.n_targets)
     trials = play(challenger, {"it": Adversary(knows, scorer)}, seed=3, rounds=range(rounds), block=0)["it"]
     return float(np.mean((trials.scores > 0) == trials.members)), trials
 

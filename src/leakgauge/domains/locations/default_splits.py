@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations.plan_tables import DEFAULT_SPLITS
 from leakgauge.domains.locations.scorers.per_target_scorer import LongStudy
+from leakgauge.support.user_attack import is_user_attack
 
 
 class PlannedAttacker(Protocol):
@@ -34,6 +35,8 @@ def complete_challenger(challenger: dict[str, Any], attackers: Sequence[PlannedA
 
 
 def _needs_one_split(attacker: PlannedAttacker) -> bool:
-    attack = import_module(f"{DOMAIN.attacks_package}.{attacker.attack}").Attack
-    by_name = not isinstance(attacker.knowledge_parameters.get("friends", 0), int)
-    return issubclass(attack, LongStudy) or by_name or attacker.knowledge == "past"
+    if attacker.knowledge == "past" or not isinstance(attacker.knowledge_parameters.get("friends", 0), int):
+        return True
+    if is_user_attack(attacker.attack):
+        return False
+    return issubclass(import_module(f"{DOMAIN.attacks_package}.{attacker.attack}").Attack, LongStudy)

@@ -2,13 +2,22 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
 from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, nearest_time_zone
+from leakgauge.domains.locations.file_recognition import (
+    PLAIN_AXES,
+    cell_columns,
+    clock_columns,
+    recognise_cells,
+    recognise_visits,
+    unnamed_points,
+    visit_columns,
+)
 from leakgauge.support.file_description import ColumnDescription, FileDescription, name_parts
 from leakgauge.support.plan_draft import (
     TEXT_COMMENTS,
@@ -18,7 +27,6 @@ from leakgauge.support.plan_draft import (
     DraftedPlan,
     DraftKind,
     Question,
-    Recognised,
     column_question,
     epsilon_question,
     limit_question,
@@ -30,159 +38,10 @@ from leakgauge.support.plan_draft import (
     table_lines,
 )
 
-# words for columns in English, German, French, Spanish and Italian, without accents; the first that fits wins
-_PERSON = (
-    *("user", "person", "uid", "userid", "device", "imei", "msisdn", "subscriber", "cab", "taxi", "vehicle"),
-    *("benutzer", "nutzer", "gerat", "geraet", "fahrzeug", "teilnehmer", "utilisateur", "usager", "appareil"),
-    *("personne", "vehicule", "abonne", "usuario", "dispositivo", "vehiculo", "abonado", "utente", "veicolo"),
-)
-_PERSON_TOO = (
-    *("rider", "customer", "patient", "card", "participant", "sample", "individual"),
-    *(
-        "kunde",
-        "kundennummer",
-        "kundin",
-        "karte",
-        "kartennummer",
-        "fahrgast",
-        "patientennummer",
-        "personennummer",
-    ),
-    *(
-        "client",
-        "carte",
-        "identifiant",
-        "cliente",
-        "tarjeta",
-        "paciente",
-        "identificador",
-        "carta",
-        "tessera",
-    ),
-    *("paziente", "identificativo"),
-)
-_PERSON_WORDS = (*_PERSON, *_PERSON_TOO)
-_PERSON_NAMES = (  # a bare "id" may be that of a row or a trip: it comes after all that name a person
-    *_PERSON_WORDS,
-    *(name for word in _PERSON_WORDS for name in (f"{word}_id", f"id_{word}", f"{word}_nr", f"{word}_no")),
-    "id",
-)
-_TIME = (
-    *("time", "timestamp", "datetime", "ts", "t", "date", "when", "start", "hour", "ms"),
-    *(
-        "zeit",
-        "zeitpunkt",
-        "zeitstempel",
-        "datum",
-        "beginn",
-        "horodatage",
-        "heure",
-        "debut",
-        "fecha",
-        "momento",
-    ),
-    *("inicio", "marca_de_tiempo", "data", "ora", "orario", "inizio"),
-)
-_CLOCK = (
-    *("time", "clock", "uhrzeit", "zeit", "heure", "hora", "ora", "orario"),
-    *("hour", "hours", "hh", "hhmm", "uhr", "stunde", "std", "horaire", "horario"),
-)
-_LAT = ("lat", "latitude", "y", "breite", "breitengrad", "latitud", "latitudine")
-_LON = (
-    *("lon", "lng", "long", "longitude", "x", "laenge", "lange", "laengengrad", "langengrad", "longitud"),
-    "longitudine",
-)
-_PLAIN = ("y", "x")  # names that say which axis it is only on maps that are drawn so
-_PLACE = (
-    *("place", "venue", "poi", "zone", "cell", "region", "station", "tower", "antenna", "site", "location"),
-    *(
-        "stop",
-        "ort",
-        "gebiet",
-        "bezirk",
-        "haltestelle",
-        "bahnhof",
-        "zelle",
-        "standort",
-        "lieu",
-        "commune",
-        "arret",
-    ),
-    *("quartier", "antenne", "lugar", "zona", "parada", "estacion", "celda", "antena", "municipio", "luogo"),
-    *("fermata", "stazione", "cella", "comune", "quartiere"),
-)
-_CELL = (
-    *(
-        "cell",
-        "snp",
-        "variant",
-        "allele",
-        "item",
-        "product",
-        "category",
-        "code",
-        "diagnosis",
-        "origin",
-        "place",
-    ),
-    *("produkt", "artikel", "kategorie", "diagnose", "produit", "article", "categorie", "diagnostic"),
-    *(
-        "producto",
-        "articulo",
-        "categoria",
-        "diagnostico",
-        "codigo",
-        "prodotto",
-        "articolo",
-        "diagnosi",
-        "codice",
-    ),
-)
-_VALUE = ("value", "alleles", "genotype", "dosage", "wert", "valeur", "valor", "valore")
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800  # 1990 and 2100, in seconds since 1970
 _UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, None: None}
 _LONGEST_DAYS = 28  # of a first plan; a longer file is cut to this window
 _FEWEST_ROUNDS = 400
-
-
-def _visit_columns(file: FileDescription) -> dict[str, str]:
-    """The columns that make up a visit, as far as their names and types say."""
-    found: dict[str, ColumnDescription | None] = {
-        "time": file.find(_TIME, ("time",))
-        or next((column for column in file.columns if column.kind == "time"), None)
-        or next((column for column in file.columns if column.time_formats and _named(column, _TIME)), None)
-        or file.find(_TIME, ("whole", "real", "text")),
-        "lat": file.find(_LAT, ("whole", "real")),
-        "lon": file.find(_LON, ("whole", "real")),
-        "place": file.find(_PLACE, ("text", "whole")),
-    }
-    user = file.find(_PERSON_NAMES, ("text", "whole"))
-    found["user"] = user if user not in (found["time"], found["place"]) else None
-    if found["lat"] is not None and found["lon"] is not None:
-        found["place"] = None
-    else:
-        found["lat"] = found["lon"] = None
-    return {key: column.name for key, column in found.items() if column is not None}
-
-
-def _named(column: ColumnDescription, words: Collection[str]) -> bool:
-    return not set(words).isdisjoint(name_parts(column.name))
-
-
-def _clock_columns(file: FileDescription, answers: Answers) -> tuple[str | None, list[str]]:
-    """The column of times of day, where the one of times holds only dates; others that look like one."""
-    if not file.column(answers["time"]).whole_days:
-        return None, []
-    used = [answers.get(key) for key in ("person", "time", "lat", "lon", "place")]
-    free = [column for column in file.columns if column.name not in used]
-    clocks = [column for column in free if column.kind == "clock"]
-    named = [column for column in free if _named(column, _CLOCK)]
-    found = [column for column in clocks if column in named] or clocks
-    found = found or [column for column in named if column.clock_format is not None]
-    if found:
-        return found[0].name, []
-    timed = [column for column in free if column.kind == "time" and not column.whole_days]
-    return None, [column.name for column in (*named, *(other for other in timed if other not in named))]
 
 
 def _clock_question(file: FileDescription) -> Question:
@@ -202,9 +61,9 @@ def _clock_question(file: FileDescription) -> Question:
         text="The column of times holds dates only, and some other column may hold times of day, in a form "
         'that is not known. Which column says at which time of day it was? "none" counts whole days; --time '
         "names another column of times",
-        derive=lambda answers: _clock_columns(file, answers)[0],
+        derive=lambda answers: clock_columns(file, answers)[0],
         read=optional(read),
-        asked=lambda answers: bool(_clock_columns(file, answers)[1]),
+        asked=lambda answers: bool(clock_columns(file, answers)[1]),
     )
 
 
@@ -212,69 +71,6 @@ def _default_epoch(file: FileDescription | None, answers: Answers) -> str:
     """An hour, or a day where there are dates only."""
     dates = file is not None and file.column(answers["time"]).whole_days and answers.get("clock") is None
     return "1d" if dates else "1h"
-
-
-def _unnamed_points(file: FileDescription) -> bool:
-    """Whether two columns whose names say nothing may be coordinates."""
-    near = [
-        column
-        for column in file.columns
-        if column.kind == "real" and column.low is not None and column.high is not None
-    ]
-    return sum((column.low or 0) >= -180 and (column.high or 0) <= 180 for column in near) >= 2
-
-
-def _repeated(file: FileDescription, *, but: Collection[str]) -> list[str]:
-    """Columns of names that return, as those of people and places do."""
-    return [
-        column.name
-        for column in file.columns
-        if column.kind in ("text", "whole")
-        and column.name not in but
-        and 2 <= column.n_distinct <= 0.5 * file.n_rows
-    ]
-
-
-def _recognise_visits(file: FileDescription) -> Recognised | None:
-    columns = _visit_columns(file)
-    shown = ", ".join(f"{name} ({key})" for key, name in columns.items())
-    if {"user", "time"} <= set(columns) and {"lat", "place"} & set(columns):
-        repeated = file.column(columns["user"]).n_distinct <= 0.5 * file.n_rows
-        return Recognised(score=0.95 if repeated else 0.5, because=f"columns {shown}", sure=repeated)
-    if "time" not in columns or file.column(columns["time"]).kind != "time":
-        return None
-    others = _repeated(file, but=columns.values())
-    who = "user" in columns or others
-    where = (
-        "lat" in columns
-        or "place" in columns
-        or _unnamed_points(file)
-        or len(others) > ("user" not in columns)
-    )
-    if not who or not where:
-        return None
-    because = f"columns {shown}; which of the others are people and places is not clear from their names"
-    return Recognised(score=0.55, because=because, sure=False)
-
-
-def _cell_columns(file: FileDescription) -> dict[str, str]:
-    user = file.find(_PERSON_NAMES, ("text", "whole"))
-    cell = file.find(_CELL, ("text", "whole")) or file.find(_PLACE, ("text", "whole"))
-    value = file.find(_VALUE, ("whole",))
-    found = {"user": user, "cell": cell if cell != user else None, "value": value}
-    return {key: column.name for key, column in found.items() if column is not None}
-
-
-def _recognise_cells(file: FileDescription) -> Recognised | None:
-    columns = _cell_columns(file)
-    if not {"user", "cell"} <= set(columns) or len(file.columns) > 4:
-        return None
-    if file.column(columns["user"]).n_distinct > 0.5 * file.n_rows:
-        return None
-    if any(column.kind == "time" for column in file.columns):
-        return None
-    shown = ", ".join(f"{name} ({key})" for key, name in columns.items())
-    return Recognised(score=0.7, because=f"columns {shown}, and no time")
 
 
 def _scale(file: FileDescription, columns: Mapping[str, Any]) -> float:
@@ -349,11 +145,11 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
 
 
 def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
-    columns = _visit_columns(file) if file is not None else {}
+    columns = visit_columns(file) if file is not None else {}
     names = {name_parts(columns[key])[0] for key in ("lat", "lon") if key in columns}
-    plain = not names.isdisjoint(_PLAIN)
+    plain = not names.isdisjoint(PLAIN_AXES)
     located = "lat" in columns
-    by_points = located or ("place" not in columns and file is not None and _unnamed_points(file))
+    by_points = located or ("place" not in columns and file is not None and unnamed_points(file))
     units = {
         "event": "one visit of a person",
         "user-day": "all visits of a person in a day",
@@ -584,7 +380,7 @@ def _window(time: ColumnDescription, unit: str | None, epoch: int) -> list[str] 
 
 
 def _cell_questions(file: FileDescription | None) -> Sequence[Question]:
-    columns = _cell_columns(file) if file is not None else {}
+    columns = cell_columns(file) if file is not None else {}
     units = {"event": "one cell of a person", "user": "all cells of a person"}
     return [
         column_question(file, "person", "Which column says who it was", columns.get("user")),
@@ -596,7 +392,7 @@ def _cell_questions(file: FileDescription | None) -> Sequence[Question]:
 def _draft_cells(context: DraftContext) -> DraftedPlan:
     file = context.file
     assert file is not None
-    value = _cell_columns(file).get("value")
+    value = cell_columns(file).get("value")
     columns = {"user": context["person"], "cell": context["cell"], "value": value}
     encoding = context.text_keys["encoding"]
     data: dict[str, object] = {"source": context.source, "columns": columns, "encoding": encoding}
@@ -693,7 +489,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             },
             questions=_visit_questions,
             draft=_draft_visits,
-            recognise=_recognise_visits,
+            recognise=recognise_visits,
         ),
         "cells": DraftKind(
             about="A table of people and cells without times, to be published as counts per cell.",
@@ -708,6 +504,6 @@ def draft_kinds() -> dict[str, DraftKind]:
             },
             questions=_cell_questions,
             draft=_draft_cells,
-            recognise=_recognise_cells,
+            recognise=recognise_cells,
         ),
     }

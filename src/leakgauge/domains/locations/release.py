@@ -113,16 +113,22 @@ class LocationsBlock:
     def whole(self) -> Reals:
         """The published counts of all cells."""
         if not self.independent_cells:
-            return self.chain.sample(self.rounds.counts(), self.streams[0])
+            return _read_only(self.chain.sample(self.rounds.counts(), self.streams[0]))
         far = np.setdiff1d(np.arange(self.n_cells), self.near, assume_unique=True)
         published = np.empty((len(self.rounds.members), self.n_cells))
         published[:, self.near] = self._near
         published[:, far] = self.chain.sample(self.rounds.counts()[:, far], self.streams[1])
-        return published
+        return _read_only(published)
 
     @cached_property
     def _near(self) -> Reals:
         return self.chain.sample(self.rounds.counts(self.near), self.streams[0])
+
+
+def _read_only(published: Reals) -> Reals:
+    """The same numbers, which no attack can change for the others."""
+    published.setflags(write=False)
+    return published
 
 
 def _part(table: npt.NDArray[Any], rows: Ints | None, columns: Ints | None) -> npt.NDArray[Any]:
@@ -139,7 +145,7 @@ class LocationsView:
     ``rows`` are the rounds of the block that it sees; nothing where it sees all.
     """
 
-    block: LocationsBlock
+    _block: LocationsBlock = field(repr=False)
     n_known: int
     rows: Ints | None = None
 
@@ -149,18 +155,18 @@ class LocationsView:
 
     def at(self, columns: Ints) -> Reals:
         """The published counts of some cells, a row for each round."""
-        return self.block.at(columns, self.rows)
+        return self._block.at(columns, self.rows)
 
     def known(self, columns: Ints) -> Reals:
         """How many of the known members are in these cells."""
-        return self.block.known(self.n_known, columns, self.rows).astype(np.float64)
+        return self._block.known(self.n_known, columns, self.rows).astype(np.float64)
 
     @property
     def whole(self) -> Reals:
         """Everything published, a row for each round."""
-        return _part(self.block.whole, self.rows, None)
+        return _part(self._block.whole, self.rows, None)
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
         """The result of ``make`` on all published counts, computed once per block, key and rounds."""
         rows = None if self.rows is None else self.rows.tobytes()
-        return self.block.once((key, rows), lambda: make(self.whole))
+        return self._block.once((key, rows), lambda: make(self.whole))

@@ -65,8 +65,11 @@ class TrainingRound:
 
     @cached_property
     def model(self) -> Classifier:
-        """The model at the end of its training."""
-        return final_model(self._trained)
+        """The model at the end of its training; attacks cannot change the weights of a network."""
+        model = final_model(self._trained)
+        if isinstance(model, MlpClassifier):
+            model.weights.setflags(write=False)
+        return model
 
     @cached_property
     def _trained(self) -> Classifier:
