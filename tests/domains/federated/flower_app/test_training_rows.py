@@ -185,6 +185,15 @@ def test_a_row_is_in_two_of_six_steps_whether_it_is_kept_or_not(tmp_path, name):
     assert channel.ceiling() == pytest.approx(norm.cdf(np.sqrt(2) / 0.5))
 
 
+@pytest.mark.nightly
+def test_rows_that_are_kept_count_in_every_epoch(tmp_path):
+    """All rows in each of 36 steps, with noise of two bounds; one read would allow Phi(1 / 2) to anybody."""
+    channel = channel_of(tmp_path, "opacus 2 kept batches")
+    assert (channel.steps, channel.reads, channel.reads_are) == (36, 36.0, "fixed")
+    assert channel.optimum() == pytest.approx(norm.cdf(np.sqrt(36) / (2 * 2)))
+    assert channel.ceiling() == pytest.approx(norm.cdf(np.sqrt(36) / 2))
+
+
 def drawn_reads(name, rng, n_runs):
     """How often row 0 of 48 is in each of six steps, by the rule of an app."""
     reads = np.zeros((n_runs, 6))

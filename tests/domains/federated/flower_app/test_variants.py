@@ -107,22 +107,6 @@ def test_reads_of_a_row_in_one_step_are_recorded(tmp_path):
     assert channel.reads_norm**2 < channel.norm_square
 
 
-def test_rows_that_are_kept_leak_more_than_one_read_would_allow(tmp_path):
-    """All rows in each of 36 steps, with noise of two bounds, though each is read once.
-
-    One read would allow Phi(1 / 2) to anybody.
-    """
-    owner = build(tmp_path, "opacus 2 kept batches")
-    (channel,) = owner.description.channels
-    assert (channel.steps, channel.reads, channel.reads_are) == (36, 36.0, "fixed")
-    optimum = norm.cdf(np.sqrt(36) / (2 * 2))
-    assert channel.optimum() == pytest.approx(optimum)
-    assert channel.ceiling() == pytest.approx(norm.cdf(np.sqrt(36) / 2))
-    right = won(owner, Attack())
-    assert rate_low(right, 100, ERROR) > norm.cdf(1 / 2)
-    assert right / 100 <= optimum + 3 * np.sqrt(optimum * (1 - optimum) / 100)
-
-
 def test_kept_rows_are_recognised_in_any_order(tmp_path):
     """Rows are read in order, once; the app's own loader shuffles them."""
     assert rate_low(won(build(tmp_path, "kept rows"), Attack()), 100, ERROR) > 0.85
