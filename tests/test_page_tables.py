@@ -105,7 +105,8 @@ def bounds(epsilon, n_rounds, n_audits, rng):
     for _ in range(n_audits):
         members = rng.random(n_rounds) < 0.5
         outputs = members + rng.laplace(scale=1 / epsilon, size=n_rounds)
-        scores = epsilon * (np.abs(outputs) - np.abs(outputs - 1))
+        # |x| - |x - 1| would show by its last bits which outputs had 1 added to them
+        scores = epsilon * (2 * np.clip(outputs, 0, 1) - 1)
         numbers = np.arange(n_rounds)
         reading = Reading(signed=True, threshold=0.0)
         trials = Trials(numbers, np.zeros(n_rounds, int), members, scores, Coins.FAIR, reading)
