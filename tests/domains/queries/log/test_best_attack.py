@@ -5,7 +5,7 @@ from scipy.special import ndtr
 from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
-from leakgauge.domains.queries.log import ratio_kinds
+from leakgauge.domains.queries.log import incidence, ratio_kinds
 from leakgauge.domains.queries.log.best_attack import (
     best_attack_per_record,
     record_signatures,
@@ -223,3 +223,21 @@ def test_sums_of_one_column_have_the_kinds_of_single_pairs(monkeypatch, most):
     (block,) = found.blocks()
     one_by_one = by_pair.positions(found.queries, np.abs(found.contributions))
     np.testing.assert_array_equal(by_table.table.kinds(block, found.queries), one_by_one)
+
+
+def test_a_ratio_of_an_earlier_block_is_not_taken_for_a_near_one_of_a_later(monkeypatch):
+    """Two records in two blocks: their ratios are in one cell of the grid, and neither block has both."""
+    n, near, nearer = 41, np.exp(-0.70001), np.exp(-0.70095)
+    values = np.array([[near] * (n - 1) + [0.1], [nearer] * (n - 1) + [0.1]])
+    log, both = answers([1.0] * n, bound=10.0), np.arange(2)
+    found = sparse(n, 2, np.tile(np.arange(n), 2), np.repeat(both, n), values.ravel())
+    monkeypatch.setattr(incidence, "_BLOCK", n)
+    assert len(list(found.blocks())) == 2
+    spent = epsilon_per_record(log, found, 1e-5)
+    signatures = record_signatures(log, found, spent.mu_squared)
+    np.testing.assert_allclose(np.sort(signatures.kinds.rate), [0.1, nearer, near], rtol=1e-12)
+    tight = tight_epsilon_per_record(signatures, spent.epsilon, 1e-5)
+    for record, ratio in enumerate((near, nearer)):
+        cells = [(LaplaceCell(ratio), n - 1), (LaplaceCell(0.1), 1)]
+        truth = epsilon_bounds(cells, 1e-5)
+        assert truth.low <= tight[record] <= truth.high * (1 + 5e-4)

@@ -113,8 +113,8 @@ def _exact_kinds(rates: Reals, sparse: Incidence, most: int, grid: float) -> Rat
             return None
         if single:
             places = _multiples(ratios, grid)
-            new = alone[places] != ratios
-            alone[places[new]] = ratios[new]
+            free = np.isnan(alone[places])
+            alone[places[free]] = ratios[free]
             single = bool((alone[places] == ratios).all())
         if not single:
             near = np.searchsorted(exact, ratios)
