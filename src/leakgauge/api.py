@@ -308,6 +308,8 @@ def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
     with TemporaryDirectory(prefix="leakgauge-") as name:
         copy = Path(name)
         about, hidden = run_bundle.copy_redacted(source, copy)
+        if path.exists() and run_bundle.digest_in_zip(path) != manifest.load(copy)["digest"]:
+            raise BadInput(f"{path}: is there already and holds something else than this run; {ANOTHER_OUT}")
         result = judge_folder(copy)
         verdicts = source / VERDICTS_FILE
         seconds = (verdicts if verdicts.exists() else source / MANIFEST).stat().st_mtime

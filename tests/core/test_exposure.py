@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,13 @@ def test_sorted_by_exposure_with_ties_broken_by_next_adversary():
     )
     assert exposure.names[exposure.order].tolist() == ["c", "b", "d", "a"]
     assert exposure.n_people == 4
+
+
+def test_whoever_is_identified_most_often_comes_first():
+    """As the terminal and the report call the person with the largest accuracy the most exposed."""
+    one = replace(against("informed", [0.8, 0.7]), accuracy=np.array([0.6, 0.65]))
+    exposure = Exposure(names=np.array(["a", "b"]), cells=np.ones(2, dtype=np.int64), against=(one,))
+    assert exposure.names[exposure.order].tolist() == ["b", "a"]
 
 
 def test_every_metric_has_name():

@@ -9,6 +9,7 @@ from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import summarise_run
+from leakgauge.verdict import Finding
 
 
 def steps(*verdicts, limits=None, **manifest):
@@ -97,6 +98,13 @@ def test_a_promise_that_is_for_the_unit_already_is_only_to_be_lowered(make, make
     assert "Promise a smaller ε for one record." in steps(same)
     found = steps(same, limits=Limits(metrics={"accuracy": 0.6}))
     assert any(step.startswith("Promise a smaller ε for one record: ε = 0.4 keeps") for step in found)
+
+
+def test_a_broken_promise_is_not_to_be_lowered(make, make_estimate):
+    verdict = make(metrics=accuracy(make_estimate, 0.97), bounds={"accuracy": 0.99}, domain="scores")
+    broken = replace(verdict, finding=Finding.VIOLATED)
+    assert any(step.startswith("Promise ") for step in steps(verdict))
+    assert not any(step.startswith("Promise ") for step in steps(broken))
 
 
 def test_weak_promise_that_keeps_the_limit_needs_no_smaller_epsilon(make, make_estimate):

@@ -393,3 +393,16 @@ def test_files_with_missing_or_wrong_entries_are_refused_or_differ(counts, tmp_p
             except BadInput as error:
                 answers.append(str(error))
     assert all(answer in (0, 1, 3) or "x.zip: " in str(answer) for answer in answers)
+
+
+@pytest.mark.parametrize("content", [{"digest": "of another run"}, None])
+def test_the_bundle_of_another_run_is_not_replaced(counts, tmp_path, content):
+    folder, path = counts[0], tmp_path / "taken.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt" if content is None else manifest.NAME, json.dumps(content))
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match=r"taken\.zip: is there already and holds something else"):
+        api.bundle(folder / "run", out=path)
+    assert path.read_bytes() == before
+    first = api.bundle(folder / "run", out=tmp_path / "own.zip")
+    assert api.bundle(folder / "run", out=tmp_path / "own.zip").sha256 == first.sha256

@@ -195,9 +195,13 @@ class Exposure:
 
     @property
     def order(self) -> npt.NDArray[np.intp]:
-        """Positions from the most to the least exposed, by AUC and TPR: the strongest attacker decides first.
+        """Positions from the most to the least exposed, by accuracy, AUC and TPR; the first attacker decides.
 
         Of records that are equally exposed, the one whose answers have cost more comes first.
         """
-        keys = [-values for attacker in reversed(self.against) for values in (attacker.tpr, attacker.auc)]
+        keys = [
+            -values
+            for attacker in reversed(self.against)
+            for values in (attacker.tpr, attacker.auc, attacker.accuracy)
+        ]
         return np.lexsort(keys if self.spent is None else [-self.spent.epsilon, *keys])

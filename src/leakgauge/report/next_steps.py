@@ -145,8 +145,8 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
 def _stronger_promise(run: JudgedRun) -> list[str]:
     """A promise that would keep the limits of the owner, where the one that is stated does not."""
     promise, limits = run.summary.promise, run.summary.limits
-    if promise.unit == Unit.GROUP or promise.status == NO_PROMISE:
-        return []  # records that depend on one another are not helped by a smaller epsilon for each
+    if promise.unit == Unit.GROUP or promise.status in (NO_PROMISE, Finding.VIOLATED):
+        return []  # a smaller epsilon does not help records that depend on one another, nor a broken promise
     weak = promise.strength is PromiseStrength.TOO_WEAK
     if "accuracy" not in limits:  # else a promise is too weak from the limit on
         weak = weak or promise.strength is PromiseStrength.WEAK

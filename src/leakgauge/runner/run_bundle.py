@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
@@ -326,6 +327,16 @@ def unpack(members: Mapping[str, bytes], folder: Path) -> None:
 def without_charts(page: bytes) -> bytes:
     """A page without its drawings, whose coordinates depend on the fonts of a machine."""
     return re.sub(rb"<svg.*?</svg>", b"", page, flags=re.DOTALL)
+
+
+def digest_in_zip(path: Path) -> str | None:
+    """The digest of the run in a bundle; nothing where a zip file is no bundle."""
+    try:
+        with ZipFile(path) as archive:
+            found = json.loads(archive.read(manifest.NAME))["digest"]
+    except (BadZipFile, KeyError, ValueError, TypeError, OSError, RuntimeError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def set_judged_date(copy: Path, seconds: float) -> None:

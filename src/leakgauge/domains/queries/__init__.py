@@ -11,7 +11,8 @@ DOMAIN = Domain(
     ),
     lower_risk=(
         'Let the accountant charge every answer (accountant = "sequential"), or lower the budget or the ε of '
-        "an answer."
+        "an answer. If questions are refused by the number of records behind them, decide by the noisy "
+        'answer instead (suppress_by = "answer").'
     ),
     drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
