@@ -256,9 +256,8 @@ def _audit_cost(
     block = min(audit.block, audit.rounds)
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
-    transcript = (
-        _transcript_bytes(play(RoundBlock(0, range(few))).values()) / few
-    )  # of a round; loads libraries
+    first = play(RoundBlock(0, range(few)))  # loads libraries
+    transcript = _transcript_bytes(first.values()) / few  # of a round
     few_seconds, few_work = _seconds_and_work(play, few)
     some_seconds, some_work = _seconds_and_work(play, some)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
