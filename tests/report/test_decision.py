@@ -7,8 +7,7 @@ from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
 from leakgauge.report.gate_files import junit_text
-from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.run_report import report_origin
+from leakgauge.report.judged_run import JudgedRun, report_origin
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding

@@ -8,9 +8,12 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.referee.metric_evaluation import is_of_one_release
+from leakgauge.report.adversary_names import attackers_and_settings, clip
+from leakgauge.report.number_format import times
 from leakgauge.summary import RunSummary, summarise_run
 from leakgauge.verdict import Finding, Verdict
 
+TITLE = "What does this release leak?"
 _SEVERITY = {
     Finding.VIOLATED: 0,
     Finding.UNTESTABLE: 1,
@@ -37,6 +40,18 @@ class JudgedRun:
     def without_plan(self) -> bool:
         """Whether the result is that of a Python call, so that advice must not speak of a plan."""
         return bool(self.manifest.get("without_plan"))
+
+
+def report_title(run: JudgedRun) -> str:
+    """The title that the plan gives, or a general one."""
+    return clip(run.manifest.get("title") or TITLE, 120)
+
+
+def report_origin(run: JudgedRun) -> str:
+    """Whose release this is, which one, when it was judged, and what was tried."""
+    known = [(name.capitalize(), run.manifest.get(name)) for name in ("owner", "release", "date")]
+    given = [f"{name}: {clip(value, 80)}" for name, value in known if value]
+    return " · ".join([*given, _lead(run.verdicts)])
 
 
 def is_finished(verdict: Verdict) -> bool:
@@ -86,3 +101,12 @@ def _severity(verdict: Verdict) -> tuple[int, float]:
     estimate = verdict.metrics.get("epsilon")
     shown = estimate.low if estimate and estimate.low is not None else 0.0
     return _SEVERITY[verdict.finding], -shown
+
+
+def _lead(verdicts: Sequence[Verdict]) -> str:
+    simulated = {verdict.audit: verdict.rounds for verdict in verdicts if not is_finished(verdict)}
+    finished = {verdict.audit for verdict in verdicts if verdict.audit not in simulated}
+    kinds = ((sum(simulated.values()), "simulated release"), (len(finished), "finished release"))
+    releases = " and ".join(times(n, kind) for n, kind in kinds if n)
+    attackers = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
+    return ", ".join(part for part in (attackers, releases) if part)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report import judged_run, metric_text, number_format, run_report
+from leakgauge.report import judged_run, metric_text, number_format
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
@@ -48,8 +48,8 @@ def markdown_text(run: judged_run.JudgedRun) -> str:
     """The decision, and a table with one line per attacker."""
     decision = decision_of(run)
     parts = [
-        f"# {plain_markdown(run_report.report_title(run))}",
-        plain_markdown(run_report.report_origin(run)),
+        f"# {plain_markdown(judged_run.report_title(run))}",
+        plain_markdown(judged_run.report_origin(run)),
         _answers(decision),
         *(f"**{plain_markdown(alert)}**" for alert in decision.alerts),
         plain_markdown(decision.people),
@@ -139,7 +139,7 @@ def csv_text(run: judged_run.JudgedRun) -> str:
 def json_text(run: judged_run.JudgedRun) -> str:
     """The decision in words, the two answers as values, and all verdicts."""
     content = {
-        "title": run_report.report_title(run),
+        "title": judged_run.report_title(run),
         "decision": asdict(decision_of(run)),
         "summary": json_value(asdict(run.summary)),
         **verdicts_to_json(run.verdicts),

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower_app import client_process
 from leakgauge.domains.federated.flower_app.client_games import AppSettings
-from leakgauge.domains.federated.flower_app.client_runner import AppRunner
+from leakgauge.domains.federated.flower_app.client_runner import AppRunner, main
 from leakgauge.domains.federated.flower_app.path_check import check_path
 
 with warnings.catch_warnings():
@@ -56,7 +55,7 @@ class ForkedPopen:
             _forget_opacus()
             sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate("rww"))
             try:
-                client_process.main()
+                main()
             finally:
                 os._exit(1)
         os.close(reads)

@@ -4,7 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
@@ -25,7 +25,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     Progress,
 )
 
-_PROGRAM = "from leakgauge.domains.federated.flower_app.client_process import main; main()"
+_PROGRAM = "from leakgauge.domains.federated.flower_app.client_runner import main; main()"
 _START_SECONDS = 120.0  # to import Flower and torch on a busy machine, besides the time for a message
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _STOP_SECONDS = 5.0
@@ -130,43 +130,3 @@ def _close(process: "subprocess.Popen[bytes]", reader: Thread, folder: "Temporar
         process.wait()
     reader.join(_STOP_SECONDS)
     folder.cleanup()
-
-
-def main() -> None:
-    """Serve one audit: settings arrive on standard input, then games; answers go to standard output.
-
-    What the app prints goes to standard error.
-    """
-    source = sys.stdin.buffer
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    runner: Any = None
-    answer: Any
-
-    def send(message: Any) -> None:
-        pickle.dump(message, out)
-        out.flush()
-
-    with suppress(EOFError):
-        while True:
-            request = pickle.load(source)
-            try:
-                if isinstance(request, AppSettings):
-                    runner, answer = _start(request, send)
-                else:
-                    answer = runner.play(request)
-            except BadInput as error:
-                answer = Failure(str(error).removeprefix("challenger.app: "))
-            send(answer)
-    os._exit(0)  # threads of the app may still run
-
-
-def _start(settings: AppSettings, send: Callable[[Any], None]) -> tuple[Any, AppDescription]:
-    import torch
-
-    from leakgauge.domains.federated.flower_app.client_runner import AppRunner
-
-    torch.set_num_threads(1)
-    send(Progress())
-    runner = AppRunner(settings)
-    return runner, runner.describe(lambda: send(Progress()))

@@ -1,10 +1,12 @@
 """Load a user's Flower project and play games with its real client; runs in a process of its own."""
 
+import os
+import pickle
 import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +22,9 @@ from leakgauge.domains.federated.flower_app.client_games import (
     Arrays,
     ClientAnswer,
     ClientGame,
+    Failure,
     LinearStack,
+    Progress,
     RowKey,
 )
 from leakgauge.domains.federated.flower_app.data_hook import WAY_OUT, DataHook, hook_place, load_inject
@@ -390,3 +394,42 @@ def _block_network() -> list[str]:
 
     sys.addaudithook(refuse)
     return asked
+
+
+def main() -> None:
+    """Serve one audit in the process that ``client_process`` starts.
+
+    Settings arrive on standard input, then games; answers go to standard output. What the app prints goes to
+    standard error.
+    """
+    source = sys.stdin.buffer
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    runner: Any = None
+    answer: Any
+
+    def send(message: Any) -> None:
+        pickle.dump(message, out)
+        out.flush()
+
+    with suppress(EOFError):
+        while True:
+            request = pickle.load(source)
+            try:
+                if isinstance(request, AppSettings):
+                    runner, answer = _start(request, send)
+                else:
+                    answer = runner.play(request)
+            except BadInput as error:
+                answer = Failure(str(error).removeprefix("challenger.app: "))
+            send(answer)
+    os._exit(0)  # threads of the app may still run
+
+
+def _start(settings: AppSettings, send: Callable[[Any], None]) -> tuple[AppRunner, AppDescription]:
+    import torch
+
+    torch.set_num_threads(1)
+    send(Progress())
+    runner = AppRunner(settings)
+    return runner, runner.describe(lambda: send(Progress()))
