@@ -101,6 +101,7 @@ def test_text_files_are_opened_with_an_encoding():
                     assert node.args[1:] or "encoding" in given, f"{path}, line {node.lineno}"
 
 
+@pytest.mark.nightly
 def test_small_plan_runs_to_the_end_without_modules_of_unix(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     lines = ["run plan.toml --out run", "status run", "judge run", "gate run", "report run --format md"]

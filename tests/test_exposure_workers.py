@@ -6,6 +6,7 @@ from leakgauge.domains.locations import exposure
 from leakgauge.support.exposure_rows import exposure_csv
 from leakgauge.support.parallel import use_parallel_map
 from leakgauge.theory import score_sums
+from night import others_at_night
 
 PEOPLE, PART = 150, 32
 PLAN = {
@@ -51,7 +52,7 @@ def by_threads():
 
 @pytest.mark.parametrize(
     ("engine", "workers"),
-    [("local", 1), ("local", 2), ("dask", 2), pytest.param("ray", 2, marks=pytest.mark.nightly)],
+    others_at_night([("local", 1), ("local", 2), ("dask", 2), ("ray", 2)], ("local", 1), ("local", 2)),
 )
 def test_numbers_do_not_depend_on_workers(by_threads, engine, workers):
     assert numbers(expose(PLAN, engine=engine, workers=workers)) == by_threads

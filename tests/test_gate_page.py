@@ -26,7 +26,7 @@ def shell_steps(name):
     return lines
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_pipeline_decides_and_writes_its_files(tmp_path):
     lines = shell_steps("privacy.yml")
     assert shell_steps(".gitlab-ci.yml") == lines[:2]  # so it does the same, without a summary

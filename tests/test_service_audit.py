@@ -146,6 +146,7 @@ def after_saves(monkeypatch):
     return wait_for
 
 
+@pytest.mark.nightly
 def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys, after_saves):
     write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0\ntries = 100"))
     first = serve(port)
@@ -173,6 +174,7 @@ def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys, aft
         assert found["metrics"]["accuracy"]["low"] < there["metrics"]["accuracy"]["high"]
 
 
+@pytest.mark.nightly
 def test_run_without_service_is_incomplete_and_continues(
     serve, port, tmp_path, capsys, monkeypatch, after_saves
 ):

@@ -229,7 +229,7 @@ def test_kept_curve_with_few_errors_is_rarely_called_violated(epsilon, n):
     assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_kept_curve_in_shared_rounds_is_rarely_called_violated():
     stream, promise = rng(22), Guarantee(epsilon=20.0, delta=1e-9, curve=gdp.curve(2.0))
 

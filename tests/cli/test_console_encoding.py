@@ -196,11 +196,12 @@ def run_in_utf_8(run_in_process):
     return run_in_process("utf-8", PYTHONUTF8="1")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("environment", "report"),
     [
-        pytest.param({"PYTHONIOENCODING": "ascii"}, False, marks=pytest.mark.nightly),
-        pytest.param({"PYTHONIOENCODING": "cp1252"}, False, marks=pytest.mark.nightly),
+        ({"PYTHONIOENCODING": "ascii"}, False),
+        ({"PYTHONIOENCODING": "cp1252"}, False),
         ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, True),  # of files as well
     ],
     ids=["ascii", "cp1252", "C"],

@@ -52,7 +52,6 @@ BY_DAY = [
     ("laplace", "as it is"),
     ("gaussian", "clamped"),
     ("laplace", "rounded to 2 and clamped"),
-    ("geometric", "rounded down to 5 and clamped"),
     ("fine geometric", "as it is"),
 ]
 

@@ -59,7 +59,8 @@ print(json.dumps(state(disk / "out") == state(Path("here/whole"))), file=sys.std
 """
 
 
-@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_run_on_a_full_disk_is_continued_when_there_is_space(tmp_path, workers):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "disk").mkdir()

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import leakgauge
-from night import others_at_night
 
 # Every file that a run saves is flushed twice: before it gets its name and after. SIGNALS says who gets which
 # signal after which flush, so that no test depends on time.
@@ -138,9 +137,9 @@ def test_a_killed_run_continues_to_the_same_bytes(tmp_path, whole):
     check(tmp_path, whole, 2, random.Random(1))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", others_at_night(["1", "2"], "2"))
-@pytest.mark.parametrize("kills", [4, pytest.param(12, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("kills", [4, 12])
 def test_a_run_killed_many_times_continues_to_the_same_bytes(tmp_path, whole, workers, kills):
     check(tmp_path, whole, kills, random.Random(int(workers)), "--workers", workers)
 
@@ -152,6 +151,7 @@ def test_a_killed_worker_is_replaced(tmp_path, whole):
     assert state(tmp_path / "out") == whole
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
     """Where the cause is gone, the run goes on and ends as if nothing had been."""
     (tmp_path / "mine.py").write_text(
@@ -214,6 +214,7 @@ def test_an_interrupted_run_says_how_to_continue(tmp_path):
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["seed"] == 7
 
 
+@pytest.mark.nightly
 def test_a_run_outlives_a_change_of_the_report_and_not_one_of_the_game(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN.replace("rounds = 390", "rounds = 30"))
     finish(start(tmp_path, "--out", "out"))

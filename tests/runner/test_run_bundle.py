@@ -119,6 +119,7 @@ def test_bundle_of_a_run_with_names_shows_no_person_and_no_path(city):
     assert (found.exposure, found.report_compared) == ("not recomputed", True)
 
 
+@pytest.mark.nightly
 def test_exposure_of_generated_people_is_computed_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     audit = {

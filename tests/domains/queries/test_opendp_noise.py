@@ -182,6 +182,7 @@ def test_rejects_invalid_measurement(folder, mechanism, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_documentation_example_runs(tmp_path, capsys):
     page = (ROOT / "docs" / "mechanisms.md").read_text().partition("## OpenDP")[2]
     code, audit = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

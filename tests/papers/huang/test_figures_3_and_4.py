@@ -91,6 +91,7 @@ def test_t_test_has_the_published_trends(verdicts):
     assert set(grown) == {Agreement.AGREES}
 
 
+@pytest.mark.nightly
 def test_no_reading_of_theorem_5_has_both_trends(verdicts):
     theorem, after = "theorem 5: largest {} per", "the formulas after it, T(m): largest {} per"
     for name, turn, words, verdict in (

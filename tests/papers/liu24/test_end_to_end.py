@@ -6,7 +6,7 @@ from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rules_and_networks_reach_expected_accuracy(tmp_path, monkeypatch):
     monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 5_000)
     monkeypatch.setitem(plans.CELL_COUNTS, Scale.QUICK, (5, 60))

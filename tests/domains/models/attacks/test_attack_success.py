@@ -116,7 +116,7 @@ def test_knowledge_is_unchanged_and_scorer_can_be_pickled(fixed, name):
     np.testing.assert_array_equal(scorer.score(seen, rng(6)), travelled.score(seen, rng(7)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_lira_and_rmia_beat_loss_threshold_at_low_fpr():
     # Several tables: which few records are easy for any model decides how the loss does on one of them.
     compared = [name for name in ATTACKS if name not in ("calibrated", "shadow")]

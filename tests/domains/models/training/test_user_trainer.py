@@ -21,6 +21,7 @@ from leakgauge.domains.models.training.user_trainer import (
     training_of,
     training_records,
 )
+from night import others_at_night
 
 EVEN = "lambda rows: rows[:, :3] * 0 + 1 / 3"
 ROWS, CLASSES = 80, ("high", "low", "middle")
@@ -86,7 +87,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", others_at_night(FORMS, "function", "torch"))
 def test_every_form_is_trained_from_the_stream(form):
     first, again, other = (
         trainer_for(FORMS[form], cache=False).fit(examples(), rng(seed)).answers for seed in (1, 1, 2)

@@ -50,6 +50,7 @@ def test_shadows_beat_loss_threshold(folder):
     assert "challenger.recipe" in json.dumps(manifest)
 
 
+@pytest.mark.nightly
 def test_recipe_may_name_a_forest(folder):
     """Of a forest that fits its rows exactly, forests say far more than networks do."""
     model = MODEL.replace("linear_model import LogisticRegression", "ensemble import RandomForestClassifier")
