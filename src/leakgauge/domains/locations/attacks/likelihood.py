@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.random import Generator
@@ -15,6 +16,7 @@ from leakgauge.domains.locations.counts import (
     count_priors,
     count_ratios,
     estimated_distribution,
+    raw_count_ratios,
     value_ratios,
 )
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
@@ -162,7 +164,7 @@ class ReleaseRates:
 class LikelihoodRatioScorer:
     """Scores every target by the sum of the log-likelihood ratios of its cells (Neyman and Pearson 1933)."""
 
-    ratios: count_ratios.PrecomputedRatios
+    ratios: count_ratios.PrecomputedRatios | raw_count_ratios.RawCountRatios
     sketches: tuple[PartialTrace, ...]
     priors: tuple[count_priors.CountPrior, ...]  # their rates are replaced in every round
     rates: TargetRates
@@ -188,20 +190,50 @@ def precompute_for_targets(
     factors: Sequence[Reals] | None = None,
     *,
     certain: bool = False,
-) -> count_ratios.PrecomputedRatios:
+) -> count_ratios.PrecomputedRatios | raw_count_ratios.RawCountRatios:
     """Build tables for all targets: for the ``usual`` rates, or for those within ``factors`` of them.
 
-    ``certain``: all targets are known to have visited their cells.
+    ``certain``: all targets are known to have visited their cells. Of counts without noise, only those of
+    cells that other targets are known to visit are tabulated.
     """
     rates, shapes = (np.concatenate(parts) for parts in zip(*usual))
     coins = np.concatenate([prior.coins for prior in priors])
     every = count_priors.CountPrior(rates, priors[0].n_in, priors[0].n_out, coins, shapes)
+    factor = None if factors is None else np.concatenate(factors)
+    if not _is_raw(law):
+        return _tables(law, every, n_known, factor, certain)
+    if not coins.any():
+        return raw_count_ratios.RawCountRatios(law.suppress, partial(count_ratios.log_ratios, law))
+    cells = coins > 0
+    tabled = replace(every, rates=rates[cells], coins=coins[cells], shapes=shapes[cells])
+    tables = _tables(law, tabled, n_known, None if factor is None else factor[cells], certain)
+    return raw_count_ratios.RawCountRatios(law.suppress, tables.log_ratios)
+
+
+def _is_raw(law: ReleaseDistribution) -> TypeGuard[ReleaseChain]:
+    """Return whether counts are published without noise, and at most a few are suppressed."""
+    return (
+        isinstance(law, ReleaseChain)
+        and law.noise is None
+        and not law.clamp
+        and law.suppress <= raw_count_ratios.MAX_SUPPRESS
+    )
+
+
+def _tables(
+    law: ReleaseDistribution,
+    every: count_priors.CountPrior,
+    n_known: int,
+    factor: Reals | None,
+    certain: bool,
+) -> count_ratios.PrecomputedRatios:
+    rates, coins, shapes = every.rates, every.coins, every.shapes
     most_known = min(
         n_known, ceil(count_priors.count_bulk(n_known, float(cell_rates.clip_rates(rates).max()), 0).stop)
     )
-    if factors is None:
+    if factor is None or shapes is None:
         return count_ratios.precompute_ratios(law, every, most_known)
-    ranges, factor = [], np.concatenate(factors)
+    ranges = []
     for coin, shape in sorted(set(zip(coins.tolist(), shapes.tolist()))):
         own = (coins == coin) & (shapes == shape)
         ends = np.array([(rates[own] / factor[own]).min(), (rates[own] * factor[own]).max()])
