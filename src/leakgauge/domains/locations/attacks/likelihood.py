@@ -114,7 +114,7 @@ class GroupFittedRates:
         return [np.minimum(np.exp(_N_DEVIATIONS * own), _MAX_RATE_FACTOR) for own in deviations]
 
     def of(self, view: LocationsView) -> Sequence[RateEstimate]:
-        factors = self.fit.factors(view.whole)
+        factors = self.fit.factors(view.whole, np.concatenate([sketch.cells for sketch in self.sketches]))
         return [
             RateEstimate(cell_rates.clip_rates(factors.at(sketch.cells) * own.rates), own.shapes)
             for sketch, own in zip(self.sketches, self.usual)

@@ -23,7 +23,7 @@ Elements: TypeAlias = Bits | tuple[npt.NDArray[np.intp], ...]
 
 @dataclass(frozen=True, eq=False)
 class RawCountRatios:
-    """Computes what ``count_ratios.log_ratios`` does, where counts of at most ``suppress`` are published as 0.
+    """Computes what ``count_ratios.log_ratios`` does, where counts up to ``suppress`` are published as 0.
 
     ``others`` gives the ratios of cells that other targets are known to visit, and those of certain counts.
     """
@@ -63,8 +63,8 @@ class RawCountRatios:
         numbers = np.where(possible, places, 0.0)
         present, absent = others.one_less(numbers), None if weights is None else others.as_many(numbers)
         if self.suppress:
-            most = self.suppress + places
-            for top in np.unique(most[hidden & (most >= 0)]).tolist():
+            most = self.suppress - np.asarray(known)
+            for top in np.unique(most[most >= 0]).tolist():
                 own = hidden & (most == top)
                 lumped = others.only(own)
                 present[own] = lumped.at_most(int(top) - 1, int(top))

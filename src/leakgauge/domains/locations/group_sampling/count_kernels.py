@@ -25,6 +25,7 @@ class Kernels(NamedTuple):
     tally: Kernel
     flip_members: Kernel
     sum_scores: Callable[..., bool]
+    sum_squares: Kernel
     sum_counts: Kernel
 
 
@@ -40,7 +41,7 @@ def kernels() -> Kernels | None:
         return None
     if numba.config.DISABLE_JIT:
         return None
-    loops = (add_visits, tally, flip_members, sum_scores)
+    loops = (add_visits, tally, flip_members, sum_scores, sum_squares)
     any_order = {"reassoc", "nsz"}  # of the terms of a sum: several are added at a time
     return Kernels(
         *[
@@ -150,6 +151,22 @@ def sum_scores(
                 sums[epoch] += score
             places[round_, place] = total
     return True
+
+
+def sum_squares(starts: Array, cells: Array, places: Array, epochs: Array) -> None:
+    """Add the squares of each person's numbers of visits to each place, and in each epoch."""
+    n_epochs = epochs.size
+    at_place, in_epoch = np.zeros(places.size, np.int64), np.zeros(n_epochs, np.int64)
+    for person in range(starts.size - 1):
+        visits = cells[starts[person] : starts[person + 1]]
+        for step in (1, -1):  # the square of n is the sum of 1/2, 3/2, ... twice: up and down again
+            for cell in visits:
+                place = np.int64((cell + 0.5) / n_epochs)
+                epoch = cell - place * n_epochs
+                places[place] += at_place[place] + 0.5 * step
+                epochs[epoch] += in_epoch[epoch] + 0.5 * step
+                at_place[place] += step
+                in_epoch[epoch] += step
 
 
 def sum_counts(releases: Array, hidden: Array, least: float, places: Array, epochs: Array) -> None:

@@ -81,7 +81,8 @@ def rates_from_reference(reference: Traces) -> ReferenceRates:
 
 
 def _rates_from_reference(reference: Traces) -> ReferenceRates:
-    visitors, n_people = reference.visitors(), reference.n_people * reference.map.max_value
+    visitors = reference.once("visitors", reference.visitors)
+    n_people = reference.n_people * reference.map.max_value
     base = _popularities(visitors, n_people, reference.map)
     return ReferenceRates(visitors, n_people, base, _likeliest_shape(visitors, n_people, base))
 
@@ -114,22 +115,24 @@ def shrink_by_held_out(rates: ReferenceRates, reference: Traces, group_size: int
     errors of cells are relative to their counts in a group, plus one, and add up over the cells of a person.
     Nearly as well means a mean squared error that is larger by at most 10 %.
     """
-    parts = [np.resize(fifths, reference.n_people) for fifths in _FIFTHS]
+    parts = _FIFTHS[:, np.arange(reference.n_people) % 5]
     if parts[2].sum() < _MIN_HELD_OUT:
         return rates
-    cells = reference.map
-    ours, theirs = (reference.visitors(chosen) for chosen in parts[:2])
-    n_ours, n_theirs = (int(chosen.sum()) * cells.max_value for chosen in parts[:2])
-    own_base, base = _popularities(ours, n_ours, cells), _popularities(theirs, n_theirs, cells)
-    errors = np.empty((cells.n_cells, len(_SHRINKAGES)))
-    scale = base + 1 / group_size
-    found, expected = theirs / (n_theirs * scale), base / (own_base * scale)
-    for column, shrinkage in enumerate(_SHRINKAGES):
-        own = ReferenceRates(ours, n_ours, own_base, rates.shape, shrinkage)
-        errors[:, column] = found - expected * own(slice(None))
-    held_out = reference.of(np.flatnonzero(parts[2]))
-    squares = np.square(held_out.visits @ errors).mean(axis=0)
-    chosen = np.flatnonzero(squares <= (1 + _TOLERANCE) * squares.min())[-1]
+    visits, cells = reference.of(np.flatnonzero(parts[2])).visits, reference.map
+    seen, size, base = [], [], []
+    for chosen in parts[:2]:
+        visitors = reference.visitors(chosen)
+        size.append(int(chosen.sum()) * cells.max_value)
+        seen.append(visitors[visits.indices])
+        base.append(_popularities(visitors, size[-1], cells)[visits.indices])
+    scale = base[1] + 1 / group_size
+    found, expected = seen[1] / (size[1] * scale), base[1] / (base[0] * scale)
+    squares = []
+    for shrinkage in _SHRINKAGES:
+        own = ReferenceRates(seen[0], size[0], base[0], rates.shape, shrinkage)
+        errors = np.append(0.0, np.cumsum(found - expected * own(slice(None))))
+        squares.append(np.square(np.diff(errors[visits.indptr])).mean())
+    chosen = np.flatnonzero(squares <= (1 + _TOLERANCE) * np.min(squares))[-1]
     return replace(rates, shrinkage=_SHRINKAGES[chosen])
 
 

@@ -61,8 +61,8 @@ class GroupEffectsModel:
         n_epochs = self.time.size
         return np.sqrt(self.space[cells // n_epochs] + self.time[cells % n_epochs])
 
-    def factors(self, releases: Reals) -> GroupEffects:
-        """Fit the factors of each release, given over all cells."""
+    def factors(self, releases: Reals, cells: Ints | None = None) -> GroupEffects:
+        """Fit the factors of each release, given over all cells; they are read in some of them, or in all."""
         expected = np.log(self.size * self.usual)
         most = float(np.exp(expected.max()))
         scores = count_scores(None, self.law, self.size, most)
@@ -72,12 +72,16 @@ class GroupEffectsModel:
             scores = count_scores(releases, self.law, self.size, most)
             rows = scores.nearest(expected)
             sums = score_sums(scores, expected, releases)
-        return self._solve(*sums, CellWeights.of(scores, expected, rows))
+        read = slice(None) if cells is None else np.unique(cells // self.time.size)
+        return self._solve(*sums, CellWeights.of(scores, expected, rows), read)
 
-    def _solve(self, place_sums: Reals, epoch_sums: Reals, weights: "CellWeights") -> GroupEffects:
+    def _solve(
+        self, place_sums: Reals, epoch_sums: Reals, weights: "CellWeights", read: Ints | slice
+    ) -> GroupEffects:
         """Solve by Newton's method, alternating places and epochs; the prior keeps every step finite.
 
-        In single precision: the logs err by about 1e-6, far less than their standard deviations.
+        The last step is made only for places that will be read. In single precision: the logs err by about
+        1e-6, far less than their standard deviations.
         """
         exponent, own, tabulated = weights.exponent, weights.own, weights.tabulated / weights.exponent
         place = _LogFactors.unknown(place_sums + tabulated.sum(axis=1), self.space, exponent)
@@ -88,7 +92,9 @@ class GroupEffectsModel:
         epoch.start(place.busy @ by_epoch)
         place.improve(epoch.busy @ by_place)
         epoch.improve(place.busy @ by_epoch)
-        place.improve(epoch.busy @ by_place)
+        last = place.only(read)
+        last.improve(epoch.busy @ by_place[:, read])
+        place.logs[:, read] = last.logs
         return GroupEffects(place.logs.astype(np.float64), epoch.logs.astype(np.float64))
 
 
@@ -109,6 +115,12 @@ class _LogFactors:
         """Return factors that are not known yet."""
         scaled = (sums * variances).astype(np.float32)
         return cls(scaled, np.zeros_like(scaled), np.ones_like(scaled), np.float32(exponent))
+
+    def only(self, columns: Ints | slice) -> "_LogFactors":
+        """Return those of some places (or epochs)."""
+        return _LogFactors(
+            self.sums[:, columns], self.logs[:, columns], self.busy[:, columns], self.exponent
+        )
 
     def start(self, means: Singles) -> None:
         """Start where the means at usual factors, and the prior, are about right."""
@@ -212,29 +224,47 @@ def group_effects_model(
 def _group_variances(reference: Traces, size: int) -> tuple[Reals, Reals]:
     """Return the variances of the log rates of places, and of epochs, in groups of a number of people."""
     cells, n = reference.map, reference.n_people
-    people = np.repeat(np.arange(n), reference.n_visits)
-    visited = reference.visits.indices.astype(np.int64)
-    shares = (reference.visitors() / n).reshape(cells.n_places, cells.n_epochs)
+    shares = (reference.once("visitors", reference.visitors) / n).reshape(cells.n_places, cells.n_epochs)
     squares = shares**2 / cells.max_value
-    space = _variances(people, cells.places(visited), shares.sum(axis=1), squares.sum(axis=1), size, n)
-    time = _variances(people, cells.epochs(visited), shares.sum(axis=0), squares.sum(axis=0), size, n)
+    space, time = (
+        _variances(second / n, shares.sum(axis=axis), squares.sum(axis=axis), size, n)
+        for axis, second in zip((1, 0), _square_visits(reference))
+    )
     return space, time
 
 
-def _variances(people: Ints, where: Ints, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
+def _square_visits(reference: Traces) -> tuple[Reals, Reals]:
+    """Return the sums over people of their squared numbers of visits, to each place and in each epoch."""
+    cells, visits = reference.map, reference.visits
+    if loops := count_kernels.kernels():
+        places, epochs = np.zeros(cells.n_places), np.zeros(cells.n_epochs)
+        loops.sum_squares(visits.indptr, visits.indices, places, epochs)
+        return places, epochs
+    people = np.repeat(np.arange(reference.n_people), reference.n_visits)
+    visited = visits.indices.astype(np.int64)
+    return (
+        _sums_of_squares(people, cells.places(visited), cells.n_places, reference.n_people),
+        _sums_of_squares(people, cells.epochs(visited), cells.n_epochs, reference.n_people),
+    )
+
+
+def _sums_of_squares(people: Ints, where: Ints, n: int, n_people: int) -> Reals:
+    """Return, for each of n places, the sum over people of their squared numbers of visits."""
+    pairs = where * n_people + people
+    if n * n_people <= _MAX_PAIRS:
+        visits = np.bincount(pairs, minlength=n * n_people).reshape(n, n_people)
+        return np.einsum("ij,ij->i", visits, visits).astype(np.float64)
+    pairs, visits = np.unique(pairs, return_counts=True)
+    return np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, n)
+
+
+def _variances(second: Reals, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
     """Return the variance of the log rate of each place (or epoch) in a group, given the reference.
 
     A group's visits to a place vary because visits are random events, and because some people visit it often.
-    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r. The mean
-    of the reference differs from that of the crowd, too, by the variance of its visits.
+    The second part is E x^2 - (E x)^2 - sum of r (1 - r) for one person with x visits and rates r; ``second``
+    is E x^2. The mean of the reference differs from that of the crowd, too, by the variance of its visits.
     """
-    pairs = where * n_people + people
-    if means.size * n_people <= _MAX_PAIRS:
-        visits = np.bincount(pairs, minlength=means.size * n_people).reshape(means.size, n_people)
-        second = np.einsum("ij,ij->i", visits, visits) / n_people
-    else:
-        pairs, visits = np.unique(pairs, return_counts=True)
-        second = np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, means.size) / n_people
     own = np.maximum(second - means**2, 0.0)
     excess = np.maximum(own - (means - squares), 0.0)
     return np.log1p((excess / size + own / n_people) / np.maximum(means, 1 / n_people) ** 2)
