@@ -155,13 +155,13 @@ def sum_scores(
 
 def sum_squares(starts: Array, cells: Array, places: Array, epochs: Array) -> None:
     """Add the squares of each person's numbers of visits to each place, and in each epoch."""
-    n_epochs = epochs.size
+    n_epochs, share = epochs.size, 1 / epochs.size
     at_place, in_epoch = np.zeros(places.size, np.int64), np.zeros(n_epochs, np.int64)
     for person in range(starts.size - 1):
         visits = cells[starts[person] : starts[person + 1]]
         for step in (1, -1):  # the square of n is the sum of 1/2, 3/2, ... twice: up and down again
             for cell in visits:
-                place = np.int64((cell + 0.5) / n_epochs)
+                place = np.int64((cell + 0.5) * share)  # faster than a division
                 epoch = cell - place * n_epochs
                 places[place] += at_place[place] + 0.5 * step
                 epochs[epoch] += in_epoch[epoch] + 0.5 * step

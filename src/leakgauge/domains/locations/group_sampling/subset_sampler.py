@@ -2,29 +2,34 @@
 
 First each visitor enters each group independently, with a probability that takes few random bits. Given its
 size, such a set is uniform among the sets of that size. It stays uniform while uniformly chosen visitors are
-added or removed, until the group has the number of visitors drawn for the round (hypergeometric).
+added or removed, until the group has the number of visitors wanted for the round. This number is
+hypergeometric; it is drawn as the quantile of that distribution that belongs to the size of the first set, so
+that few visitors are added or removed.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import erf, exp, pi, sqrt
+from math import erf, exp, log, log1p, pi, sqrt
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csr_array, vstack
+from scipy.special import gammaln
 
 from leakgauge.domains.locations.group_sampling import count_kernels
 
 Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int32]
+Array = npt.NDArray[Any]
 Whole = npt.NDArray[Any]  # of integers
 
 _MOST_COINS = 6
 # Approximate nanoseconds: a random bit of a visitor, counting a visitor, a try to add or remove a visitor.
 _COIN, _COUNT, _TRY = 0.05, 0.1, 12.0
+_ROUNDED = 0.5  # visitors added or removed because numbers are whole
 _WORDS = 1 << 16  # in a block, if that is 8 to 64 words per visitor: they fit into the processor's cache
 _BYTES = 1 << 26  # visitors x rounds in a block, at most, unless 64 rounds take more
 _TRIES = 256  # of a round, drawn at a time
@@ -63,12 +68,59 @@ class BernoulliEntry:
 
     def nanoseconds(self, n_visitors: int, share: float) -> float:
         """The approximate time to draw one group with this share of the visitors."""
-        spread = sqrt(n_visitors * (self.chance * (1 - self.chance) + share * (1 - share))) + 1e-9
+        spread = sqrt(n_visitors * share * (1 - share)) + 1e-9
+        if self.coins:  # the number wanted follows the number who entered
+            spread = _ROUNDED + abs(spread - sqrt(n_visitors * self.chance * (1 - self.chance)))
         lack = n_visitors * (share - self.chance)
         density = exp(-0.5 * (lack / spread) ** 2) / sqrt(2 * pi)
         n_to_add = lack * (1 + erf(lack / spread / sqrt(2))) / 2 + spread * density
         tries = n_to_add / max(1 - share, 1e-9) + (n_to_add - lack) / max(share, 1e-9)
         return n_visitors * (_COUNT + _COIN * self.coins) * (self.coins > 0) + _TRY * tries
+
+
+@dataclass(frozen=True, eq=False)
+class WantedVisitors:
+    """Numbers of visitors in groups of ``size`` of all ``n_people``, given those who entered."""
+
+    n_people: int
+    n_visitors: int
+    size: int
+    entry: BernoulliEntry
+
+    def draw(self, entered: Whole, rng: Generator) -> Whole:
+        """Draw hypergeometric numbers: the larger the number who entered, the larger the number wanted."""
+        if not self.entry.coins:
+            rest = self.n_people - self.n_visitors
+            return rng.hypergeometric(self.n_visitors, rest, self.size, entered.size)
+        fewer, (least, levels) = self._entering, self._wanted
+        ranks = fewer[entered] + rng.random(entered.size) * np.diff(fewer)[entered]
+        return least + np.searchsorted(levels[1:-1], ranks, side="right")
+
+    @cached_property
+    def _entering(self) -> Array:
+        """The chances that fewer than 0, 1, ... enter."""
+        numbers, chance = np.arange(self.n_visitors + 1), self.entry.chance
+        return _levels(_log_ways(self.n_visitors, numbers) + numbers * (log(chance) - log1p(-chance)))
+
+    @cached_property
+    def _wanted(self) -> tuple[int, Array]:
+        """The least number that may be wanted, and the chances of fewer than it, than one more, ..."""
+        rest = self.n_people - self.n_visitors
+        least = max(0, self.size - rest)
+        numbers = np.arange(least, min(self.n_visitors, self.size) + 1)
+        logs = _log_ways(self.n_visitors, numbers) + _log_ways(rest, self.size - numbers)
+        return least, _levels(logs)
+
+
+def _log_ways(n: int, numbers: Whole) -> Array:
+    """The logs of numbers of ways to choose so many of n, up to a constant."""
+    return -gammaln(numbers + 1) - gammaln(n - numbers + 1)
+
+
+def _levels(logs: Array) -> Array:
+    """The chances of less than each value, from 0 to 1, given the logs of chances up to a constant."""
+    chances = np.cumsum(np.exp(logs - logs.max()))
+    return np.append(0.0, chances / chances[-1])
 
 
 def fastest_entry(n_visitors: int, share: float) -> BernoulliEntry:
@@ -220,14 +272,15 @@ class SubsetSampler:
     def _blocks(self, n_rounds: int, size: int, rng: Generator) -> Iterator[SubsetBlock]:
         n = self._n_visitors
         entry = fastest_entry(n, size / self.n_people)
+        wanted = WantedVisitors(self.n_people, n, size, entry)
         most = max(1, min(64, max(8, _WORDS // n), _BYTES // (64 * n)))
         for first in range(0, n_rounds, 64 * most):
             n_words = min(most, -(-(n_rounds - first) // 64))
-            wanted = rng.hypergeometric(n, self.n_people - n, size, 64 * n_words)
             group = membership_bits(entry.words((n, n_words), rng), self._with_all, self._by_column)
-            counts = self._counts_at_entry(entry, group, wanted.size)
-            self._adjust_sizes(group, wanted - counts[:, -1], counts, rng)
-            yield SubsetBlock(slice(first, first + wanted.size), counts, group)
+            counts = self._counts_at_entry(entry, group, 64 * n_words)
+            entered = counts[:, -1].astype(np.int64)
+            self._adjust_sizes(group, wanted.draw(entered, rng) - entered, counts, rng)
+            yield SubsetBlock(slice(first, first + 64 * n_words), counts, group)
 
     def _counts_at_entry(self, entry: BernoulliEntry, group: MembershipBits, n_rounds: int) -> Counts:
         if entry.coins:
