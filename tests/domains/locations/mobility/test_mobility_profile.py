@@ -83,7 +83,7 @@ def measured(grid, logs, error):
 def test_precise_measurements_are_kept():
     grid = popularity_of(100, PopularityPrior())
     logs = np.random.default_rng(1).normal(0, 0.7, 100)
-    likelihood = grid.log_likelihood(measured(grid, logs, 0.1))
+    likelihood = grid.likelihood(measured(grid, logs, 0.1))
     found = grid.means(grid.belief(likelihood, grid.law(likelihood)))
     np.testing.assert_allclose(np.log(found), logs, atol=0.1)
 
@@ -91,7 +91,7 @@ def test_precise_measurements_are_kept():
 def test_useless_measurements_give_uniform_popularity():
     grid = popularity_of(100, PopularityPrior())
     logs = np.random.default_rng(1).normal(0, 30.0, 100)
-    likelihood = grid.log_likelihood(measured(grid, logs, 100.0))
+    likelihood = grid.likelihood(measured(grid, logs, 100.0))
     found = grid.means(grid.belief(likelihood, grid.law(likelihood)))
     assert found.std() / found.mean() < 0.1
 
@@ -100,7 +100,7 @@ def test_useless_measurements_give_uniform_popularity():
 def test_fitted_spread_matches_truth(spread):
     grid = popularity_of(400, PopularityPrior())
     logs = np.random.default_rng(2).normal(-(spread**2) / 2, spread, 400)
-    likelihood = grid.log_likelihood(measured(grid, logs, 0.3))
+    likelihood = grid.likelihood(measured(grid, logs, 0.3))
     law = grid.law(likelihood)
     centre = law @ grid.fine
     assert np.sqrt(law @ (grid.fine - centre) ** 2) == pytest.approx(spread, rel=0.3)
@@ -111,7 +111,7 @@ def test_posterior_is_closer_to_truth_than_measurements():
     grid = popularity_of(200, PopularityPrior())
     logs = rng.normal(0, 0.5, 200)
     seen = logs + rng.normal(0, 0.5, 200)
-    likelihood = grid.log_likelihood(measured(grid, seen, 0.5))
+    likelihood = grid.likelihood(measured(grid, seen, 0.5))
     found = np.log(grid.means(grid.belief(likelihood, grid.law(likelihood))))
     assert np.mean((found - logs) ** 2) < 0.6 * np.mean((seen - logs) ** 2)  # one half at best
 
@@ -126,7 +126,7 @@ def test_similar_epochs_share_information():
     alone = popularity_of(n, PopularityPrior())
     errors = []
     for grid in (alone, alone.with_alike(pairs)):
-        likelihood = grid.log_likelihood(measured(grid, seen, 1.0))
+        likelihood = grid.likelihood(measured(grid, seen, 1.0))
         found = np.log(grid.means(grid.belief(likelihood, grid.law(likelihood))))
         errors.append(np.mean((found - logs) ** 2))
     assert errors[1] < 0.85 * errors[0]

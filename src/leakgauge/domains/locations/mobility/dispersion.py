@@ -16,7 +16,11 @@ from scipy.special import gammaln
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.mobility.rate_likelihood import round_away, tabled_outputs
+from leakgauge.domains.locations.mobility.rate_likelihood import (
+    nearest_outputs,
+    round_away,
+    tabled_outputs,
+)
 
 SHAPES = np.exp(0.25 * np.arange(-8, 33))  # from 0.14 to 2981, which is nearly no dispersion
 _USUAL, _SPREAD = 3.0, 2.0  # mean and standard deviation of the log of a shape, before any release
@@ -40,8 +44,7 @@ class DispersionLikelihood:
         """Return the inverse of the posterior mean of 1 / shape, given outputs and expected counts."""
         used = expected <= self.most
         rows = np.round((np.log(np.maximum(expected[used], _LEAST)) - log(_LEAST)) / _STEP).astype(np.intp)
-        middles = (self.outputs[1:] + self.outputs[:-1]) / 2
-        pairs = rows * self.outputs.size + np.searchsorted(middles, released[used])
+        pairs = rows * self.outputs.size + nearest_outputs(self.outputs, released[used])
         merit = self.table @ np.bincount(pairs, minlength=self.table.shape[1]) + _LOG_PRIOR
         chances = np.exp(merit - merit.max())
         return float(chances.sum() / (chances @ (1 / SHAPES)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
@@ -164,7 +165,7 @@ class Popularity:
     prior: PopularityPrior
     sampling: Reals | None = None  # fine x fine: in groups, given that in the population
     alike: csr_array | None = None  # row by row, the weights of similar places or epochs
-    drift: Reals | None = None  # fine x fine: given a similar popularity
+    drift: npt.NDArray[np.float32] | None = None  # fine x fine: given a similar popularity
 
     def in_groups(self, n: int, n_visits: float, n_people: int) -> "Popularity":
         """Return the popularities of ``n`` places, given the visits of ``n_people``.
@@ -182,35 +183,36 @@ class Popularity:
     def with_alike(self, weights: csr_array) -> "Popularity":
         """Return it with the weights of similar places or epochs; each row sums to one."""
         drift = np.exp(-(((self.fine[:, None] - self.fine) / self.prior.drift) ** 2) / 2)
-        return replace(self, alike=self.prior.alike * weights, drift=_shares(drift))
+        return replace(self, alike=self.prior.alike * weights, drift=_shares(drift).astype(np.float32))
 
-    def log_likelihood(self, evidence: Reals) -> Reals:
-        """Return the log likelihood of popularities in the population, given that in groups, on the grid."""
+    def likelihood(self, evidence: Reals) -> Reals:
+        """Return that of popularities in the population, given its log for those in groups; never 0."""
         likelihood = _on_grid(evidence @ self.widen)
         if self.sampling is not None:
             likelihood = likelihood @ self.sampling
-        return np.asarray(np.log(likelihood + 1e-300))
+        likelihood += 1e-300
+        return likelihood
 
-    def law(self, log_likelihood: Reals) -> Reals:
+    def law(self, likelihood: Reals) -> Reals:
         """Return the prior distribution that fits the release best (empirical Bayes)."""
-        support = np.log(np.exp(log_likelihood[:, ::2]) @ self.thin_laws + 1e-300).sum(axis=0)
+        support = np.log(likelihood[:, ::2] @ self.thin_laws + 1e-300).sum(axis=0)
         return np.asarray(self.laws[(support + self.log_weights).argmax()])
 
-    def belief(self, log_likelihood: Reals, law: Reals) -> Reals:
+    def belief(self, likelihood: Reals, law: Reals) -> Reals:
         """Return the posterior of every popularity, given the release.
 
         The other popularities, as far as they are known, refine the distribution (a Dirichlet process around
         it), similar ones in particular. A popularity does not refine its own distribution, directly or by way
         of similar ones: noise would confirm itself.
         """
-        likelihood = np.exp(log_likelihood)
         shaped = law
         belief = _shares(likelihood * law)
         for _ in range(_MIXING):
-            shaped = self.prior.law_weight * law + belief.sum(axis=0) - belief
+            shaped = (self.prior.law_weight * law + belief.sum(axis=0)) - belief
             belief = _shares(likelihood * shaped)
-        if self.alike is not None:
-            belief = _shares(likelihood * (shaped + self.alike @ belief @ self.drift))
+        if self.alike is not None and self.drift is not None:
+            like = (self.alike @ belief).astype(np.float32) @ self.drift
+            belief = _shares(likelihood * (shaped + like))
         return belief
 
     def thin(self, belief: Reals) -> Reals:
@@ -252,9 +254,9 @@ def popularity_of(n: int, prior: PopularityPrior, centres: tuple[float, ...] = (
 
 def _on_grid(logs: Reals) -> Reals:
     """Likelihoods, one at most; those narrower than a step become two points that have their middle."""
-    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    top = logs.argmax(axis=1).clip(1, logs.shape[1] - 2)
-    rows = np.arange(len(logs))
+    rows, top = np.arange(len(logs)), logs.argmax(axis=1)
+    likelihood = np.exp(logs - logs[rows, top][:, None])
+    top = top.clip(1, logs.shape[1] - 2)
     below, here, above = (logs[rows, top + step] for step in (-1, 0, 1))
     bend = 2 * here - below - above
     narrow = bend > 1
@@ -272,4 +274,6 @@ def _with_dead(alive: Reals) -> Reals:
 
 
 def _shares(weights: Reals) -> Reals:
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    """Return the weights over the sums of their rows; they are replaced."""
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

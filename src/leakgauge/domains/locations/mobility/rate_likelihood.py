@@ -11,6 +11,7 @@ from scipy.special import gammaln
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import log_mix
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
+from leakgauge.domains.locations.data.traces import Ints
 
 _STEP = 0.125  # between neighbouring rates, in logs
 _LEAST = 1e-5  # expected visits to a cell
@@ -44,9 +45,7 @@ class RateLikelihood:
         Each is replaced by the nearest output in the table. One above the table is used as the count itself:
         its noise is small compared with its random variation.
         """
-        above = np.searchsorted(self.outputs, outputs).clip(1, self.outputs.size - 1)
-        nearer_below = outputs - self.outputs[above - 1] < self.outputs[above] - outputs
-        numbers = self.numbers[above - nearer_below]
+        numbers = self.numbers.take(nearest_outputs(self.outputs, outputs), axis=0)
         if self.cut and (large := outputs > self.outputs[-1]).any():
             numbers[large] = 0.0
             numbers[large, -2], numbers[large, -1] = outputs[large], 1.0
@@ -61,6 +60,19 @@ class RateLikelihood:
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.log_rates, self.curves)
+
+
+def nearest_outputs(listed: Reals, outputs: Reals) -> Ints:
+    """Return the number of the nearest listed output; they rise, and are often all whole numbers of a range.
+
+    >>> nearest_outputs(np.array([2.0, 3.0, 4.0]), np.array([0.0, 3.4, 3.6, 9.0])).tolist()
+    [0, 1, 2, 2]
+    """
+    if listed[-1] - listed[0] == listed.size - 1 and (np.diff(listed) == 1).all():
+        return (np.clip(outputs, listed[0], listed[-1]) - (listed[0] - 0.5)).astype(np.intp)
+    above = np.searchsorted(listed, outputs).clip(1, listed.size - 1)
+    nearer_below = outputs - listed[above - 1] < listed[above] - outputs
+    return above - nearer_below
 
 
 def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -> RateLikelihood:
