@@ -92,24 +92,31 @@ class WantedVisitors:
         if not self.entry.coins:
             rest = self.n_people - self.n_visitors
             return rng.hypergeometric(self.n_visitors, rest, self.size, entered.size)
-        fewer, (least, levels) = self._entering, self._wanted
-        ranks = fewer[entered] + rng.random(entered.size) * np.diff(fewer)[entered]
+        (first, fewer), (least, levels) = self._entering, self._wanted
+        places = (entered - first).clip(0, fewer.size - 2)
+        ranks = fewer[places] + rng.random(entered.size) * np.diff(fewer)[places]
         return least + np.searchsorted(levels[1:-1], ranks, side="right")
 
     @cached_property
-    def _entering(self) -> Array:
-        """The chances that fewer than 0, 1, ... enter."""
-        numbers, chance = np.arange(self.n_visitors + 1), self.entry.chance
-        return _levels(_log_ways(self.n_visitors, numbers) + numbers * (log(chance) - log1p(-chance)))
+    def _entering(self) -> tuple[int, Array]:
+        """The least number who may enter, and the chances of fewer than it, than one more, ..."""
+        n, chance = self.n_visitors, self.entry.chance
+        numbers = _likely(n, chance, 0, n)
+        return int(numbers[0]), _levels(_log_ways(n, numbers) + numbers * (log(chance) - log1p(-chance)))
 
     @cached_property
     def _wanted(self) -> tuple[int, Array]:
-        """The least number that may be wanted, and the chances of fewer than it, than one more, ..."""
-        rest = self.n_people - self.n_visitors
-        least = max(0, self.size - rest)
-        numbers = np.arange(least, min(self.n_visitors, self.size) + 1)
-        logs = _log_ways(self.n_visitors, numbers) + _log_ways(rest, self.size - numbers)
-        return least, _levels(logs)
+        """The same of the numbers wanted."""
+        n, rest = self.n_visitors, self.n_people - self.n_visitors
+        numbers = _likely(n, self.size / self.n_people, max(0, self.size - rest), min(n, self.size))
+        logs = _log_ways(n, numbers) + _log_ways(rest, self.size - numbers)
+        return int(numbers[0]), _levels(logs)
+
+
+def _likely(n: int, share: float, least: int, most: int) -> Whole:
+    """The numbers, of those possible, that binomial numbers leave with a chance of less than e^-70."""
+    reach = 12 * sqrt(n * share * (1 - share)) + 50
+    return np.arange(max(least, int(n * share - reach)), min(most, int(n * share + reach)) + 1)
 
 
 def _log_ways(n: int, numbers: Whole) -> Array:

@@ -16,11 +16,7 @@ from scipy.special import gammaln
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.mobility.rate_likelihood import (
-    nearest_outputs,
-    round_away,
-    tabled_outputs,
-)
+from leakgauge.domains.locations.mobility.rate_likelihood import nearest_outputs, round_away, tabled_outputs
 
 SHAPES = np.exp(0.25 * np.arange(-8, 33))  # from 0.14 to 2981, which is nearly no dispersion
 _USUAL, _SPREAD = 3.0, 2.0  # mean and standard deviation of the log of a shape, before any release

@@ -118,9 +118,7 @@ class _LogFactors:
 
     def only(self, columns: Ints | slice) -> "_LogFactors":
         """Return those of some places (or epochs)."""
-        return _LogFactors(
-            self.sums[:, columns], self.logs[:, columns], self.busy[:, columns], self.exponent
-        )
+        return _LogFactors(self.sums[:, columns], self.logs[:, columns], self.busy[:, columns], self.exponent)
 
     def start(self, means: Singles) -> None:
         """Start where the means at usual factors, and the prior, are about right."""
@@ -254,8 +252,8 @@ def _sums_of_squares(people: Ints, where: Ints, n: int, n_people: int) -> Reals:
     if n * n_people <= _MAX_PAIRS:
         visits = np.bincount(pairs, minlength=n * n_people).reshape(n, n_people)
         return np.einsum("ij,ij->i", visits, visits).astype(np.float64)
-    pairs, visits = np.unique(pairs, return_counts=True)
-    return np.bincount(pairs // n_people, visits.astype(np.float64) ** 2, n)
+    pairs, numbers = np.unique(pairs, return_counts=True)
+    return np.asarray(np.bincount(pairs // n_people, np.square(numbers, dtype=np.float64), n), np.float64)
 
 
 def _variances(second: Reals, means: Reals, squares: Reals, size: int, n_people: int) -> Reals:
