@@ -5,7 +5,7 @@ given to scikit-learn. What would take very long is timed on few releases and sc
 time.
 
 With rates fitted to every release, a fifth of the time of the likelihood attack under suppression is for one
-reading of the 3.4 million published counts, and a third for shadows that only bounds on epsilon need.
+reading of the 3.4 million published counts, and two fifths for shadows that only bounds on epsilon need.
 `shadow_logistic` draws none for them: it is comparable with the attack without them.
 
 What depends on the reference alone is computed once for it, in the first, unmeasured call: rates and their
