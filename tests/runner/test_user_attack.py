@@ -98,6 +98,18 @@ def test_reading_a_plan_runs_no_code(plan):
         ("mine.py", '("law",)', "()", "must state what it can use"),
         ("mine.py", "@dataclass(frozen=True, kw_only=True)", "", "must be a dataclass with a method study"),
         ("mine.py", "def study", "def learn", "must be a dataclass with a method study"),
+        (
+            "mine.py",
+            "(self, knowledge, rng)",
+            "(self, knowledge)",
+            r"study \(mine\.py, line 17\) takes \(self, knowledge\); write: def study\(self, knowledge, rng\):",
+        ),
+        (
+            "mine.py",
+            "(view, rng)",
+            "(view)",
+            r"score \(mine\.py, line 20\) takes \(view\); write: def score\(view, rng\):",
+        ),
         ("mine.py", "low[0]", "lowest[0]", r"study raised AttributeError: .*mine\.py, line 18"),
         ("mine.py", "return Scorer", "raise SystemExit", r"study raised SystemExit: .*mine\.py, line 23"),
         ("mine.py", "return weight *", "raise SystemExit", r"scorer raised SystemExit: .*mine\.py, line 21"),

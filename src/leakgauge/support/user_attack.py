@@ -14,7 +14,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
 from leakgauge.support.mutation_guard import MutationGuard
 from leakgauge.support.table_reader import read_dataclass, require_known
-from leakgauge.support.user_code import UserCodeLoader, error_with_location
+from leakgauge.support.user_code import UserCodeLoader, error_with_location, short_path
 
 
 def is_user_attack(attack: str) -> bool:
@@ -74,7 +74,7 @@ class UserAttack:
             raise BadInput(f"{where}: study must return a Scorer, got {type(scorer).__name__}")
         if any(guard.broken for guard in guards):
             raise BadInput(f"{where}: study changed its knowledge, which is shared; work on a copy")
-        _require_call(scorer.score, "the scorer", ("view", "rng"), where)
+        _require_call(scorer.score, "score", ("view", "rng"), where)
         return replace(scorer, score=_WatchedScore(scorer.score, where))
 
 
@@ -93,12 +93,18 @@ def _require_call(function: Any, name: str, arguments: tuple[str, ...], where: s
     """Refuse a function that cannot be called with so many arguments."""
     try:
         signature(function).bind(*arguments)
-    except TypeError as error:
-        raise BadInput(
-            f"{where}: {name} is called as ({', '.join(arguments)}), and does not take that: {error}"
-        ) from None
+    except TypeError:
+        line = f"def {name}({', '.join(arguments)}):"
+        takes = f"{_place(function, name)} takes {signature(function)}"
+        raise BadInput(f"{where}: {takes}; write: {line}") from None
     except ValueError:  # a function without a signature, as of a compiled library
         return
+
+
+def _place(function: Any, name: str) -> str:
+    """A function by its name in messages, with the file and line of its definition where these are known."""
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({short_path(code.co_filename)}, line {code.co_firstlineno})"
 
 
 def _real_numbers(returned: Any, where: str) -> Reals:

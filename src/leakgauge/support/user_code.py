@@ -173,7 +173,7 @@ def error_with_location(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     user_frames = [frame for frame in frames if not _is_installed(frame.filename)]
     frame = user_frames[-1] if user_frames else frames[0] if frames else None
-    place = "" if frame is None else f" ({_short_path(frame.filename)}, line {frame.lineno})"
+    place = "" if frame is None else f" ({short_path(frame.filename)}, line {frame.lineno})"
     return f"{type(error).__name__}: {text}{place}"
 
 
@@ -250,7 +250,7 @@ def _is_installed(file: str) -> bool:
     )
 
 
-def _short_path(file: str) -> str:
+def short_path(file: str) -> str:
     """A path relative to the current folder where the file is inside of it."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
