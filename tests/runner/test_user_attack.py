@@ -102,7 +102,7 @@ def test_reading_a_plan_runs_no_code(plan):
             "mine.py",
             "(self, knowledge, rng)",
             "(self, knowledge)",
-            r"study \(mine\.py, line 17\) takes \(self, knowledge\); write: def study\(self, knowledge, rng\):",
+            r"line 17\) takes \(self, knowledge\); write: def study\(self, knowledge, rng\):",
         ),
         (
             "mine.py",

@@ -3,7 +3,7 @@
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -170,77 +170,19 @@ def error_with_location(error: BaseException) -> str:
     was entered. The error must have been caught: its traceback begins at the ``try``.
     """
     text = " ".join(str(error).split())[:_LONGEST_ERROR] or "(no message)"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
-    user_frames = [frame for frame in frames if not _is_installed(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
+    user_frames = [frame for frame in frames if not is_installed(frame.filename)]
     frame = user_frames[-1] if user_frames else frames[0] if frames else None
     place = "" if frame is None else f" ({short_path(frame.filename)}, line {frame.lineno})"
     return f"{type(error).__name__}: {text}{place}"
 
 
-def code_identity(value: Any, sources: Mapping[str, str] | None = None) -> str | None:
-    """A digest of a function or an object with the code behind it; nothing where it cannot be packed.
-
-    ``sources`` are the texts of its files where they are known. Otherwise all files of loaded modules count
-    that belong to no installed package: a change in any of them gives another digest.
-    """
-    import cloudpickle
-
-    texts = _loaded_user_sources() if sources is None else sources
-    try:
-        packed: bytes = cloudpickle.dumps(value)
-    except Exception:  # whatever an object of the user raises
-        return None
-    digest = sha256()
-    for part in _pickle_parts(packed):
-        digest.update(f"{part!r}\n".encode(errors="surrogatepass"))
-    for name, text in sorted(texts.items()):
-        digest.update(f"\n{name}\n{text}".encode(errors="surrogatepass"))
-    return digest.hexdigest()
-
-
-def _pickle_parts(packed: bytes) -> Iterator[tuple[str, Any]]:
-    """The operations of a pickle, whether equal texts are one object or several.
-
-    A pickle refers back to a text that it holds already; Python decides anew in each process, and for each
-    import of the same file, which equal texts are one object.
-    """
-    from pickletools import genops
-
-    memo: list[tuple[str, Any]] = []
-    part: tuple[str, Any] = ("", None)
-    n_objects = 0
-    for operation, argument, _ in genops(packed):
-        match operation.name:
-            case "FRAME":  # its length depends on how often texts are repeated
-                continue
-            case "MEMOIZE":
-                if not isinstance(part[1], str | bytes):
-                    part, n_objects = ("OBJECT", n_objects), n_objects + 1
-                memo.append(part)
-                continue
-            case "BINGET" | "LONG_BINGET" if isinstance(argument, int):
-                part = memo[argument]
-            case name:
-                part = (name, argument)
-        yield part
-
-
-def _loaded_user_sources() -> dict[str, str]:
-    """The texts of all loaded modules that are neither ours nor of an installed package."""
-    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    own = [file for file in files if file and file.endswith(".py") and not _is_ours(file)]
-    return {
-        file: Path(file).read_text("utf-8", "surrogateescape")
-        for file in own
-        if not _is_installed(file) and Path(file).is_file()
-    }
-
-
-def _is_ours(file: str) -> bool:
+def is_ours(file: str) -> bool:
+    """Whether a file belongs to leakgauge."""
     return Path(file).is_relative_to(Path(__file__).parents[1])
 
 
-def _is_installed(file: str) -> bool:
+def is_installed(file: str) -> bool:
     """Whether a file belongs to Python or to an installed package, or is code that these compiled."""
     if file.startswith(("<frozen", "<__array_function__")) or file.endswith((".pyx", ".pxd", ".pxi")):
         return True

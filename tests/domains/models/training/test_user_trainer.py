@@ -1,5 +1,6 @@
 """Training code of the user: functions, estimators and torch modules as trainers, cached on disk."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from leakgauge.domains.models.training.user_trainer import (
 from night import others_at_night
 
 EVEN = "lambda rows: rows[:, :3] * 0 + 1 / 3"
+WEIGHT = 1.0
 ROWS, CLASSES = 80, ("high", "low", "middle")
 
 
@@ -59,6 +61,11 @@ def fit_forest(X, y, rng):
 def fit_by_global_generator(X, y, rng):
     noise = np.random.normal(size=(4, 3))  # noqa: NPY002
     return lambda rows: np.exp(rows @ noise) / np.exp(rows @ noise).sum(axis=1, keepdims=True)
+
+
+def fit_by_global_weight(X, y, rng):
+    weights = np.array([1.0, WEIGHT, WEIGHT]) / (1 + 2 * WEIGHT)
+    return lambda rows: np.tile(weights, (len(rows), 1))
 
 
 def make_net():
@@ -197,6 +204,13 @@ def test_cached_training_is_not_repeated(tmp_path, cache_folder):
     assert trained() == 1
     (tmp_path / "mine.py").write_text(code + "# other\n")
     assert trained() == 1
+
+
+def test_training_with_another_value_of_a_global_is_another_training(cache_folder, monkeypatch):
+    first = trainer_for(fit_by_global_weight).fit(examples(), rng())
+    monkeypatch.setattr(sys.modules[__name__], "WEIGHT", 0.5)
+    assert not np.array_equal(trainer_for(fit_by_global_weight).fit(examples(), rng()).answers, first.answers)
+    assert len(list(cache_folder.iterdir())) == 2
 
 
 def test_memorizing_control_recognises_its_rows_alone():

@@ -28,7 +28,7 @@ from leakgauge.support.cache import cached_array
 from leakgauge.support.global_rng import call_seeded
 from leakgauge.support.progress import ProgressListener
 from leakgauge.support.tabular_objects import content_digest, take_rows
-from leakgauge.support.user_code import UserCodeLoader, code_identity, error_with_location
+from leakgauge.support.user_code import UserCodeLoader, error_with_location
 from leakgauge.version import VERSION
 
 TrainingCall: TypeAlias = Callable[[Any, Any, Generator], Any]  # (X, y, rng) -> a fitted model
@@ -67,6 +67,8 @@ def training_of(
     value: Any, where: str, *, name: str | None = None, sources: Mapping[str, str] | None = None
 ) -> UserTraining:
     """Make a training of a function, an estimator, or a pair of functions for a torch module."""
+    from leakgauge.support.code_identity import code_identity
+
     call = _training_call(value, where)
     shown = name or getattr(value, "__name__", type(value).__name__)
     return UserTraining(f"{where} = {shown!r}", code_identity(value, sources), call)
