@@ -330,11 +330,11 @@ def test_every_chart_keeps_its_label(page):
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 @pytest.mark.parametrize("scripts", [True, False])
-def test_first_screen_holds_both_lamps_and_the_leading_number(browser, address, viewport, scripts):
+def test_first_screen_holds_the_decision_both_lamps_and_the_leading_number(browser, address, viewport, scripts):
     context = patient(browser.new_context(java_script_enabled=scripts, viewport=viewport))
     page = context.new_page()
     page.goto(address)
-    for part in ("#risk", "#promise", "#leading-number"):
+    for part in ("#decision", "#risk", "#promise", "#leading-number"):
         box = page.locator(part).bounding_box()
         assert box["x"] >= 0
         assert box["y"] >= 0

@@ -6,7 +6,7 @@ from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.next_steps import STATE_A_LIMIT, next_steps
+from leakgauge.report.next_steps import STATE_A_LIMIT, decision_line, next_steps
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import summarise_run
 from leakgauge.verdict import Finding
@@ -36,6 +36,27 @@ def test_risk_over_the_limit_is_not_to_be_published(make):
         make(), risk=Risk(status=RiskStatus.OVER, metric="accuracy", value=0.7, low=0.68, limit=0.6)
     )
     assert steps(over, limits=Limits(metrics={"accuracy": 0.6}))[0].startswith("Do not publish")
+
+
+@pytest.mark.parametrize(
+    ("finding", "status", "tone", "line"),
+    [
+        ("violated", RiskStatus.WITHIN, "bad", "Do not publish: find out why the mechanism"),
+        ("not violated", RiskStatus.OVER, "bad", "Do not publish with these settings."),
+        ("not violated", RiskStatus.UNDECIDED, "warn", "Not decided: the risk is undecided: too few."),
+        ("not violated", RiskStatus.WITHIN, "good", "Within your limits: this audit found nothing against"),
+        ("not violated", None, "neutral", "No decision: no limit on the risk is stated."),
+    ],
+)
+def test_decision_is_one_sentence_to_be_read_first(make, finding, status, tone, line):
+    verdict, limits = make(finding), Limits()
+    if status is not None:
+        risk = Risk(status=status, metric="accuracy", value=0.6, limit=0.6, reason="too few")
+        verdict, limits = replace(verdict, risk=risk), Limits(metrics={"accuracy": 0.6})
+    run = JudgedRun((verdict,), {"summary": summarise_run((verdict,), limits=limits)})
+    found = decision_line(run, leading_verdict(run))
+    assert found[0] == tone
+    assert found[1].startswith(line)
 
 
 def test_missing_limit_is_asked_for(make, make_estimate):

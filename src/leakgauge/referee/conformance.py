@@ -66,5 +66,21 @@ def _rejections(tests: Sequence[NoiseTest], error: float) -> list[bool]:
 
 def _sentence(test: NoiseTest) -> str:
     """What a rejection says, with how improbable the values are under the statement."""
-    chance = f"p = {test.p_value:.2g}" if test.p_value > 0 else "impossible as stated"
-    return f"{test.finding[:1].upper()}{test.finding[1:]} ({chance}, {test.n:,} values)."
+    said = f"{test.finding[:1].upper()}{test.finding[1:]}"
+    return f"{said} ({chance_words(test.p_value)}, {test.n:,} values)."
+
+
+_RARE = ((1e-12, "trillion"), (1e-9, "billion"), (1e-6, "million"))
+
+
+def chance_words(p_value: float) -> str:
+    """How often chance alone gives such values, in words; the p-value itself is in the appendix.
+
+    >>> chance_words(4e-15), chance_words(2e-8), chance_words(0.004)
+    ('by chance less than once in a trillion times', 'by chance less than once in a million times', \
+'by chance once in 250 times')
+    """
+    for most, name in _RARE:
+        if p_value < most:
+            return f"by chance less than once in a {name} times"
+    return f"by chance once in {float(f'{1 / p_value:.2g}'):,.0f} times"

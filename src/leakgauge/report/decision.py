@@ -10,7 +10,7 @@ from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.report.answers import Answer, promise_answer, risk_answer
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
-from leakgauge.report.next_steps import next_steps
+from leakgauge.report.next_steps import decision_line, next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import RunSummary, is_control, refuted_audits
@@ -35,8 +35,10 @@ class LeadingNumber:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What the first screen says."""
+    """What the first screen says; ``line`` is read first."""
 
+    tone: str
+    line: str
     promise: Answer
     risk: Answer
     number: LeadingNumber | None
@@ -49,7 +51,12 @@ def decision_of(run: JudgedRun) -> Decision:
     """Put the answers of a run into words."""
     leading = leading_verdict(run)
     promise = promise_answer(run.summary, run.verdicts)
+    tone, line = decision_line(run, leading)
+    if run.manifest.get("incomplete"):
+        tone, line = "bad", "Do not decide on this report: the run is incomplete."
     return Decision(
+        tone=tone,
+        line=line,
         promise=promise,
         risk=risk_answer(run.summary, run.verdicts),
         number=None if leading is None else _leading_number(run, leading),

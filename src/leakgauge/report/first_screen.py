@@ -28,6 +28,7 @@ WIDEST = 0.4  # an interval that is wider says nothing, and is not drawn
 CHART = "identifications"
 
 _TEMPLATE = """
+<p class="decision {{ decision.tone }}" id="decision">{{ decision.line }}</p>
 <div class="lamps">
 <div class="lamp {{ decision.risk.tone }}" id="risk">
 <p class="question">Risk: how well can people be identified?</p>
@@ -61,12 +62,14 @@ _TEMPLATE = """
 <h2>People</h2>
 <p id="people">{{ decision.people }}</p>
 {% endif %}
+{% if steps %}
 <h2>What to do next</h2>
 <ol class="steps">
-{% for step in decision.steps %}
+{% for step in steps %}
 <li>{{ step }}</li>
 {% endfor %}
 </ol>
+{% endif %}
 </div>
 </div>
 """
@@ -75,7 +78,8 @@ _TEMPLATE = """
 def first_screen(run: JudgedRun) -> Section:
     """The first screen."""
     decision, chart = decision_of(run), decision_chart(run)
-    html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart)
+    steps = [step for step in decision.steps if step != decision.line]
+    html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart, steps=steps)
     return Section("The decision", html, (chart,) if chart else ())
 
 

@@ -27,6 +27,7 @@ from leakgauge.verdict import Finding, Verdict
 
 TUNE = " leakgauge tune finds the most useful settings under a limit."
 MOST_STEPS = 3
+DO_NOT_PUBLISH = "Do not publish"
 SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
     "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
@@ -61,12 +62,25 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     )
 
 
+def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
+    """The decision as tone and one sentence, to be read first: publish or not, or why that is not decided."""
+    summary = run.summary
+    if stop := _stop(run, None if leading is None else _value(leading)):
+        bad = stop[0].startswith(DO_NOT_PUBLISH) or summary.promise.status == Finding.UNTESTABLE
+        return ("bad" if bad else "warn"), stop[0]
+    if summary.exit_code != 0 and summary.reasons:
+        return "warn", f"Not decided: {clip(summary.reasons[0], 120)}."
+    if summary.risk.status is RiskStatus.NO_LIMIT:
+        return "neutral", "No decision: no limit on the risk is stated."
+    return "good", "Within your limits: this audit found nothing against publishing."
+
+
 def _stop(run: JudgedRun, value: float | None) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
     if promise.status == Finding.VIOLATED:
-        return ["Do not publish: find out why the mechanism or its accounting leaks more than it promises."]
+        return [f"{DO_NOT_PUBLISH}: find out why the mechanism or its accounting leaks more than it promises."]
     if risk.status is RiskStatus.OVER:
-        return ["Do not publish with these settings."]
+        return [f"{DO_NOT_PUBLISH} with these settings."]
     if promise.status == Finding.UNTESTABLE:
         if all(control_status(found) == "not possible" for found in run.verdicts):
             return ["Check the scores and where they come from: these could not have shown any leak."]
@@ -76,7 +90,7 @@ def _stop(run: JudgedRun, value: float | None) -> list[str]:
     if any(found.about == "mechanism" and found.audit in run.summary.covers for found in run.verdicts):
         return ["Find out why the mechanism is not as stated before you trust any other number."]
     if risk.status is RiskStatus.NO_LIMIT and value is not None and value >= TOO_WEAK_ACCURACY:
-        return ["Do not publish with these settings unless this risk is acceptable."]
+        return [f"{DO_NOT_PUBLISH} with these settings unless this risk is acceptable."]
     return []
 
 
