@@ -127,6 +127,7 @@ def cost(*, rounds, round_seconds, fixed, control=0.0):
         blocks=1,
         trials=rounds,
         seconds=fixed + rounds * round_seconds,
+        seconds_range=(0.0, 0.0),
         memory=0,
         measured=1,
         work={},

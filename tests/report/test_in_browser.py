@@ -330,7 +330,9 @@ def test_every_chart_keeps_its_label(page):
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 @pytest.mark.parametrize("scripts", [True, False])
-def test_first_screen_holds_the_decision_both_lamps_and_the_leading_number(browser, address, viewport, scripts):
+def test_first_screen_holds_the_decision_both_lamps_and_the_leading_number(
+    browser, address, viewport, scripts
+):
     context = patient(browser.new_context(java_script_enabled=scripts, viewport=viewport))
     page = context.new_page()
     page.goto(address)

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from time import sleep
 
@@ -7,9 +8,26 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
-from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, _kind, _shares, dry_run
+from leakgauge.runner.dry_run import (
+    _JUDGING,
+    _MARGIN,
+    _REPORT,
+    _AuditCost,
+    _ControlCost,
+    _extrapolate,
+    _kind,
+    _shares,
+    dry_run,
+)
 from leakgauge.runner.run import EngineOptions
-from leakgauge.support.work_count import TRAINING, count_work, counting_work, sampling_work, work_of_size
+from leakgauge.support.work_count import (
+    TRAINING,
+    count_work,
+    counting_work,
+    sampling_work,
+    work_clock,
+    work_of_size,
+)
 
 
 def test_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
@@ -37,21 +55,69 @@ def test_unmeasured_audits_are_assumed_equally_expensive(plan, monkeypatch):
 
 def test_estimate_matches_release_of_known_speed(plan, monkeypatch):
     """A release that takes 1 ms a round: 400 rounds are 0.4 s, and half of that with two workers."""
-    clock = [0.0]
-    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: clock[0])
     given = plan(rounds=400, block=50)
+    slow_release(monkeypatch)
+    rest = _REPORT + 400 * _JUDGING
+    assert dry_run(given).seconds == pytest.approx(0.4 + rest)
+    assert dry_run(given, EngineOptions(workers=2)).seconds == pytest.approx(0.2 + rest)
+
+
+@pytest.mark.parametrize("slowdown", [1.0, 3.0])
+def test_range_goes_from_a_free_machine_to_one_as_busy_as_now(plan, monkeypatch, slowdown):
+    """Work of 2 s that takes 6 s because other programs run beside it: the run takes 2 s to 6 s."""
+    given = plan(rounds=400, block=50)
+    slow_release(monkeypatch, slowdown)
+    cost, free = dry_run(given), 0.4 + _REPORT + 400 * _JUDGING
+    assert cost.seconds == pytest.approx(slowdown * free)
+    assert cost.seconds_range == pytest.approx((free / _MARGIN, slowdown * free * _MARGIN))
+    assert cost.round_seconds == pytest.approx(slowdown * (1e-3 + _JUDGING))
+
+
+def slow_release(monkeypatch, slowdown=1.0):
+    """A release that takes 1 ms of work a round, on a machine that other programs make slower."""
     from leakgauge.domains.coin import challenger
 
-    release = challenger.Challenger.release
+    clock, release = [0.0], challenger.Challenger.release
+    monkeypatch.setattr("leakgauge.runner.dry_run.work_clock", lambda: clock[0])
+    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: slowdown * clock[0])
 
     def slow(self, members, rng):
         clock[0] += 1e-3 * len(members)
         return release(self, members, rng)
 
     monkeypatch.setattr(challenger.Challenger, "release", slow)
-    rest = _REPORT + 400 * _JUDGING
-    assert dry_run(given).seconds == pytest.approx(0.4 + rest)
-    assert dry_run(given, EngineOptions(workers=2)).seconds == pytest.approx(0.2 + rest)
+
+
+def test_requests_take_their_time_however_busy_the_machine_is():
+    audit = _AuditCost(
+        study_seconds=1.0,
+        playing_seconds=10.0,
+        judging_seconds=2.0,
+        request_seconds=25.0,
+        rounds=100,
+        memory=0,
+        work=Counter(),
+        control=_ControlCost(study_seconds=1.0, playing_seconds=3.0, request_seconds=5.0),
+        request_total=None,
+        notes=(),
+        further=0,
+    )
+    assert [audit.seconds(slowdown) for slowdown in (1.0, 2.0, 3.0)] == pytest.approx([28.0, 31.0, 39.0])
+    assert audit.round_seconds(3.0) == pytest.approx(0.36)
+    assert [audit.control.seconds(slowdown) for slowdown in (1.0, 2.0)] == [6.0, 8.0]
+
+
+def test_clock_of_work_stands_still_while_others_use_the_processor(tmp_path, monkeypatch):
+    clock, waits = [100.0], tmp_path / "schedstat"
+    monkeypatch.setattr("leakgauge.support.work_count.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("leakgauge.support.work_count._WAITS", waits)
+    waits.write_bytes(b"5000000000 1000000000 17\n")
+    start = work_clock()
+    clock[0] += 10.0
+    waits.write_bytes(b"9000000000 5000000000 40\n")  # 4 s on a processor, 4 s until one was free
+    assert work_clock() - start == pytest.approx(6.0)
+    waits.unlink()  # another system
+    assert work_clock() == clock[0]
 
 
 @pytest.mark.parametrize(("rounds", "block"), [(4_000, 500), (100, 100), (40, 20)])
@@ -76,17 +142,8 @@ HEALTHY = "{ promised = 1.0, unprotected = 20.0 }"
 
 def test_control_costs_rounds_and_time(plan, monkeypatch):
     """A release that takes 1 ms a round: the control takes 0.1 s more, once for all points of a sweep."""
-    clock = [0.0]
-    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: clock[0])
-    from leakgauge.domains.coin import challenger
-
-    release = challenger.Challenger.release
-
-    def slow(self, members, rng):
-        clock[0] += 1e-3 * len(members)
-        return release(self, members, rng)
-
-    monkeypatch.setattr(challenger.Challenger, "release", slow)
+    plan()  # makes the domain of the tests known
+    slow_release(monkeypatch)
     settings = {"rounds": 400, "block": 50}
     without, with_control = dry_run(plan(**settings)), dry_run(plan(**settings, challenger=HEALTHY))
     assert (without.control_rounds, without.control_seconds) == (0, 0.0)
@@ -211,7 +268,7 @@ def test_attacks_study_few_of_many_splits(monkeypatch):
 def test_time_of_a_step_that_grows_follows_from_parts(monkeypatch, loading, once, unit, units, expected):
     """A study of 20,000 shadows is timed on a tenth of them at most, a slow one on a hundredth."""
     clock, done = [0.0], []
-    monkeypatch.setattr("leakgauge.support.work_count.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("leakgauge.support.work_count.work_clock", lambda: clock[0])
 
     def step(n):
         clock[0] += once + unit * n + (0.0 if done else loading)
@@ -252,6 +309,24 @@ def test_work_of_steps_that_are_left_out_is_counted():
         found = [sample.take("split", lambda number=number: _train(number)) for number in range(5)]
     assert found == [0, 1, 1, 1, 1]
     assert counts == {TRAINING: 15}
+
+
+def test_long_step_that_loads_a_library_is_carried_out_again(monkeypatch):
+    """Loading counts once: of three steps of 1.2 s the first loads for 4.8 s: 8.4 s in all."""
+    clock, done = [0.0], []
+    monkeypatch.setattr("leakgauge.support.work_count.work_clock", lambda: clock[0])
+
+    def step():
+        if not done:
+            monkeypatch.setitem(sys.modules, "a_library_of_this_test", sys)
+        clock[0] += 1.2 if done else 6.0
+        done.append(1)
+
+    with sampling_work() as sample:
+        for _ in range(3):
+            sample.take("training", step)
+    assert len(done) == 2
+    assert clock[0] + sample.skipped_seconds == pytest.approx(6.0 + 2 * 1.2)
 
 
 def _train(number):
@@ -318,7 +393,7 @@ def test_transcripts_count_in_the_time(monkeypatch):
         "attacks": [{"name": "split_midpoint", "queries": 5}],
     }
     given = plan_of({"seed": 1, "audit": [audit]})
-    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: 0.0)
+    monkeypatch.setattr("leakgauge.runner.dry_run.work_clock", lambda: 0.0)
     monkeypatch.setattr("leakgauge.runner.dry_run._COMPARING", 0.0)
     without = dry_run(given).seconds
     monkeypatch.setattr("leakgauge.runner.dry_run._COMPARING", 1.0)

@@ -2,11 +2,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.theory import composition, gdp, loss_composition, tradeoff
-from leakgauge.theory.loss_composition import best_attack, sum_losses
+from leakgauge.theory.loss_composition import best_attack, fast_length, sum_losses
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell, bernstein_window
 
 
@@ -280,3 +281,8 @@ def test_rejects_invalid_shifts():
         loss_composition.cells_under_laplace([np.nan], 1.0)
     with pytest.raises(BadInput, match="whole"):
         loss_composition.cells_under_geometric([0.5], 1.0)
+
+
+def test_fast_length_is_that_of_scipy():
+    lengths = [*range(1, 3_000), 131_073, 262_145, 999_983, 2**20 + 1]
+    assert [fast_length(n) for n in lengths] == [scipy.fft.next_fast_len(n, real=True) for n in lengths]

@@ -266,12 +266,13 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
 
 def _print_preview(preview: "Preview", plan: "Plan") -> None:
     from leakgauge.cli import verdict_table
-    from leakgauge.runner.dry_run import duration
+    from leakgauge.runner.dry_run import duration_range
 
     for note in preview.cost.notes:
         print(f"Data: {note}")
     if preview.result is None:
-        print(f"No preview: even a few simulated releases take about {duration(preview.cost.seconds)}.")
+        takes = duration_range(*preview.cost.seconds_range)
+        print(f"No preview: even a few simulated releases take about {takes}.")
         return
     planned = max(audit.rounds for audit in plan.audits)
     if preview.rounds < planned:
@@ -282,9 +283,9 @@ def _print_preview(preview: "Preview", plan: "Plan") -> None:
 
 
 def _print_next_steps(path: Path, preview: "Preview | None", *, exposes: bool) -> None:
-    from leakgauge.runner.dry_run import duration
+    from leakgauge.runner.dry_run import duration_range
 
-    takes = "" if preview is None else f" (about {duration(preview.cost.seconds)})"
+    takes = "" if preview is None else f" (about {duration_range(*preview.cost.seconds_range)})"
     steps = [("run", path, f"decides, and writes a report{takes}")]
     if exposes:
         steps.append(("expose", path, "finds out who is most exposed"))

@@ -81,7 +81,7 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     from leakgauge.report.adversary_names import attackers_and_settings
     from leakgauge.report.number_format import times
     from leakgauge.runner import engines
-    from leakgauge.runner.dry_run import dry_run, duration
+    from leakgauge.runner.dry_run import dry_run, duration_range
     from leakgauge.runner.run import EngineOptions
 
     engines.check_engine(arguments.engine, arguments.workers, arguments.address)
@@ -95,10 +95,11 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         return 0
     attackers = [(audit.name, one.label) for audit in plan.audits for one in audit.contenders]
     basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
+    takes = duration_range(*cost.seconds_range)
     print(
         f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}\n"
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
-        f"time: about {duration(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
+        f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
     )
     for line in _control_and_work_lines(cost):

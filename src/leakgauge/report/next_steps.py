@@ -78,7 +78,9 @@ def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
 def _stop(run: JudgedRun, value: float | None) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
     if promise.status == Finding.VIOLATED:
-        return [f"{DO_NOT_PUBLISH}: find out why the mechanism or its accounting leaks more than it promises."]
+        return [
+            f"{DO_NOT_PUBLISH}: find out why the mechanism or its accounting leaks more than it promises."
+        ]
     if risk.status is RiskStatus.OVER:
         return [f"{DO_NOT_PUBLISH} with these settings."]
     if promise.status == Finding.UNTESTABLE:

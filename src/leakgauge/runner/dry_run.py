@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,23 +28,36 @@ from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_roun
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
-from leakgauge.support.work_count import REQUEST, SESSION, counting_work, current_sample, sampling_work
+from leakgauge.support.work_count import (
+    REQUEST,
+    SESSION,
+    counting_work,
+    current_sample,
+    sampling_work,
+    work_clock,
+)
 
 _FEW, _SOME = 16, 512  # at most so many rounds are run to estimate the cost of one more,
 _FEW_SHARE, _SOME_SHARE = 200, 40  # and one in so many of those asked for
 _CONTROL_FEW, _CONTROL_SOME = 2, 8  # of a positive control
-_SHORT = 0.05  # seconds; what takes less is measured three times
+_TRACED = 2  # rounds that are run to see how memory grows; tracing it makes them slow
+_SHORT = 0.02  # seconds; what takes less is measured three times
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
-_JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
+_JUDGING, _REPORT = 8e-6, 2.2  # seconds per trial, and once, with the loading of libraries
 _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
 _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
 _HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated;
-_BUSY_SHARE = 0.1  # audits of another kind only after CPU time of such a share
+_NEW_SHARE = 0.1  # audits of another kind only after such a share
+_MARGIN = 1.3  # of a range of times, above and below
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunCost:
-    """An estimate, accurate within a factor of about two; ``seconds`` and ``work`` include the controls."""
+    """An estimate; times and ``work`` include the controls.
+
+    ``seconds`` is for a machine that is as busy with other work as it is now. ``seconds_range`` begins with
+    the time on a machine that does nothing else.
+    """
 
     audits: int
     verdicts: int
@@ -52,6 +65,7 @@ class RunCost:
     blocks: int
     trials: int
     seconds: float
+    seconds_range: tuple[float, float]
     memory: int  # bytes: of a block in every worker, and of an audit's trials
     measured: int  # audits from which it was estimated
     work: dict[str, int]  # trainings, and requests to a service and the sessions that they open there
@@ -72,23 +86,41 @@ class _ControlCost:
     """What the positive controls of an audit cost, as far as no audit before it played them."""
 
     rounds: int = 0
-    seconds: float = 0.0
+    study_seconds: float = 0.0
+    playing_seconds: float = 0.0
+    request_seconds: float = 0.0  # that requests take at least
     work: Counter[str] = field(default_factory=Counter)
     obstacles: tuple[str, ...] = ()
+
+    def seconds(self, slowdown: float = 1.0) -> float:
+        """The time where all but requests takes so many times as long."""
+        return slowdown * self.study_seconds + max(slowdown * self.playing_seconds, self.request_seconds)
 
 
 @dataclass(frozen=True)
 class _AuditCost:
     """What one audit costs, without its positive controls, and what these cost."""
 
-    seconds: float
-    round_seconds: float  # of one more round
+    study_seconds: float
+    playing_seconds: float
+    judging_seconds: float
+    request_seconds: float  # that requests take at least
+    rounds: int
     memory: int
     work: Counter[str]
     control: _ControlCost
     request_total: int | None
     notes: tuple[str, ...]
     further: int  # requests that the auditor adds, at most
+
+    def seconds(self, slowdown: float = 1.0) -> float:
+        """The time without controls, where all but requests takes so many times as long."""
+        return slowdown * self.study_seconds + self.rounds * self.round_seconds(slowdown)
+
+    def round_seconds(self, slowdown: float = 1.0) -> float:
+        """The time of one more round."""
+        playing = max(slowdown * self.playing_seconds, self.request_seconds)
+        return (playing + slowdown * self.judging_seconds) / self.rounds
 
 
 @dataclass(frozen=True)
@@ -110,16 +142,16 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     costs: list[_AuditCost] = []
     measured: list[Audit] = []
     facts: list[_AuditFacts] = []
-    start, cpu_start, known_controls = perf_counter(), process_time(), set[str]()
+    start, clock_start, known_controls = work_clock(), perf_counter(), set[str]()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
             advance(audit.name, 0)
             with sampling_work():
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
                 facts.append(_facts(audit, prepared, seconds))
-                seconds, busy = perf_counter() - start, process_time() - cpu_start
+                seconds = work_clock() - start
                 known = _kind(audit) in map(_kind, measured)
-                new = not known and seconds <= _PATIENCE and busy <= _busy_limit(costs, len(plan.audits))
+                new = not known and seconds <= min(_PATIENCE, _share_limit(costs, len(plan.audits)))
                 if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
                     measured.append(audit)
                     costs.append(_audit_cost(audit, plan, prepared, options.workers, known_controls))
@@ -127,8 +159,13 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     shares = _shares(plan.audits, [_kind(audit) for audit in measured])
     controls = [cost.control for cost in costs]
-    control_seconds = _total(shares, [control.seconds for control in controls])
-    audit_seconds = _total(shares, [cost.seconds for cost in costs])
+    slowdown = _slowdown(perf_counter() - clock_start, work_clock() - start)
+    setup_seconds = _setup_seconds(facts)
+
+    def seconds_if(slowdown: float) -> float:
+        playing = _total(shares, [cost.seconds(slowdown) + cost.control.seconds(slowdown) for cost in costs])
+        return slowdown * (_REPORT + setup_seconds) + playing
+
     totals = [cost.request_total for cost in costs if cost.request_total is not None]
     return RunCost(
         audits=len(plan.audits),
@@ -136,19 +173,20 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(counts),
         trials=sum(fact.trials for fact in facts),
-        seconds=_REPORT + _setup_seconds(facts) + audit_seconds + control_seconds,
+        seconds=seconds_if(slowdown),
+        seconds_range=(seconds_if(1.0) / _MARGIN, seconds_if(slowdown) * _MARGIN),
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
         work=_sum([cost.work + cost.control.work for cost in costs], shares),
         control_rounds=round(_total(shares, [control.rounds for control in controls])),
-        control_seconds=control_seconds,
+        control_seconds=_total(shares, [control.seconds(slowdown) for control in controls]),
         control_work=_sum([control.work for control in controls], shares),
         control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
         further_requests=round(_total(shares, [cost.further for cost in costs])),
-        round_seconds=_total(shares, [cost.round_seconds for cost in costs]),
+        round_seconds=_total(shares, [cost.round_seconds(slowdown) for cost in costs]),
         splits=tuple(fact.splits for fact in facts),
     )
 
@@ -164,7 +202,7 @@ def cost_line(plan: Plan, options: EngineOptions = ONE_WORKER) -> str | None:
     cost = dry_run(replace(plan, audits=announced), options)
     counted = {what: n - cost.control_work.get(what, 0) for what, n in cost.work.items()}
     steps = " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counted.items())
-    return f"{steps or 'this'}, about {duration(cost.seconds)}"
+    return f"{steps or 'this'}, about {duration_range(*cost.seconds_range)}"
 
 
 def duration(seconds: float) -> str:
@@ -178,18 +216,49 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def duration_range(low: float, high: float) -> str:
+    """A time that is known roughly: two round numbers, or one where they are the same.
+
+    >>> duration_range(26, 64), duration_range(3.1, 3.3), duration_range(100, 700), duration_range(4000, 9000)
+    ('25 s to 1 min', '3 s', '2 to 10 min', '1 to 3 h')
+    """
+    first, last = _rounded(low), _rounded(high)
+    (short, unit), (long, other) = _in_units(first), _in_units(last)
+    if first == last:
+        return f"{long} {other}"
+    return f"{short} to {long} {other}" if unit == other else f"{short} {unit} to {long} {other}"
+
+
+def _rounded(seconds: float) -> float:
+    """The nearest of some round numbers of seconds, minutes or hours."""
+    steps = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50])
+    hours = np.concatenate([[1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24], 24 * np.arange(1.5, 100, 0.5)])
+    known = np.concatenate([steps, 60 * np.insert(steps, 1, 1.5), 3600 * hours])
+    return float(known[np.abs(np.log(known / max(seconds, 1.0))).argmin()])
+
+
+def _in_units(seconds: float) -> tuple[str, str]:
+    size, unit = (1, "s") if seconds < 60 else (60, "min") if seconds < 3600 else (3600, "h")
+    return f"{seconds / size:g}", unit
+
+
+def _slowdown(clock_seconds: float, work_seconds: float) -> float:
+    """How many times as long work takes because other programs use the machine."""
+    return max(1.0, clock_seconds / work_seconds) if work_seconds > 0 else 1.0
+
+
 def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
     """How long audits are measured: a share of what all of them will take, but not too long."""
     return min(_PATIENCE, max(_HASTE, _SHARE * _mean_seconds(costs) * n_audits))
 
 
-def _busy_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
-    """How much CPU time may be spent before audits of kinds not measured yet are left out as well."""
-    return _BUSY_SHARE * (_REPORT + _mean_seconds(costs) * n_audits)
+def _share_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
+    """How much time may be spent before audits of kinds not measured yet are left out as well."""
+    return _NEW_SHARE * (_REPORT + _mean_seconds(costs) * n_audits)
 
 
 def _mean_seconds(costs: Sequence[_AuditCost]) -> float:
-    return sum(cost.seconds + cost.control.seconds for cost in costs) / max(len(costs), 1)
+    return sum(cost.seconds() + cost.control.seconds() for cost in costs) / max(len(costs), 1)
 
 
 def _starts(cost: _AuditCost) -> int:
@@ -256,13 +325,13 @@ def _audit_cost(
     block = min(audit.block, audit.rounds)
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
-    first = play(RoundBlock(0, range(few)))  # loads libraries
-    transcript = _transcript_bytes(first.values()) / few  # of a round
+    first = play(RoundBlock(0, range(1)))  # loads libraries
+    transcript = _transcript_bytes(first.values())  # of a round
     few_seconds, few_work = _seconds_and_work(play, few)
     some_seconds, some_work = _seconds_and_work(play, some)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _extrapolate([(few, few_seconds), (some, some_seconds)], block)
-    at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(few + 1, block))], block)
+    at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(_TRACED, block))], block)
     busy = min(workers, n_blocks)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
     work = study_work + _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
@@ -274,11 +343,12 @@ def _audit_cost(
         work[SESSION] += sessions * n_blocks * len(audit.contenders)
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, challenger, known_controls)
-    playing = max(n_blocks * per_block / busy, _seconds_of_requests(work, limits)) + _JUDGING * trials
-    playing += _COMPARING * transcript * audit.rounds
     return _AuditCost(
-        seconds=study_seconds + playing,
-        round_seconds=playing / audit.rounds,
+        study_seconds=study_seconds,
+        playing_seconds=n_blocks * per_block / busy,
+        judging_seconds=_JUDGING * trials + _COMPARING * transcript * audit.rounds,
+        request_seconds=_seconds_of_requests(work, limits),
+        rounds=audit.rounds,
         memory=int(at_once * busy + _TRIAL * trials),
         work=work,
         control=control,
@@ -314,14 +384,14 @@ def _control_cost(
         )
     said = tuple(f"{label}: {reason}" for label, reason in obstacles.items())
     if not adversaries:
-        return _ControlCost(0, study_seconds, study_work, said)
+        return _ControlCost(study_seconds=study_seconds, work=study_work, obstacles=said)
     rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
     few_seconds, few_work = _seconds_and_work(play, _CONTROL_FEW)
     some_seconds, some_work = _seconds_and_work(play, _CONTROL_SOME)
     work = study_work + _work_of_rounds([(_CONTROL_FEW, few_work), (_CONTROL_SOME, some_work)], rounds, 1)
     playing = _extrapolate([(_CONTROL_FEW, few_seconds), (_CONTROL_SOME, some_seconds)], rounds)
-    seconds = max(playing, _seconds_of_requests(work, control.request_limits))
-    return _ControlCost(rounds, study_seconds + seconds, work, said)
+    request_seconds = _seconds_of_requests(work, control.request_limits)
+    return _ControlCost(rounds, study_seconds, playing, request_seconds, work, said)
 
 
 def _work_of_rounds(points: list[tuple[int, Counter[str]]], rounds: int, n_blocks: int) -> Counter[str]:
@@ -371,10 +441,10 @@ def _bytes(play: PlayBlock, n_rounds: int) -> float:
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """How long some work takes, of which steps of the same kind are carried out once."""
     with single_threaded():
-        sample, start = current_sample(), perf_counter()
+        sample, start = current_sample(), work_clock()
         skipped = 0.0 if sample is None else sample.skipped_seconds
         result = work()
-        seconds = perf_counter() - start
+        seconds = work_clock() - start
         return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
 
 

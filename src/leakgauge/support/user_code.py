@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from inspect import getsourcefile
+from os.path import normpath
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -151,9 +152,8 @@ def _importable_folder(folder: Path) -> Iterator[dict[str, Path]]:
 def _modules_of_folder(folder: Path) -> dict[str, Path]:
     """Return the known modules that are files of a folder and would be imported from it by their names."""
     known = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    return {
-        name: Path(file) for name, file in known.items() if file and Path(file) in module_files(folder, name)
-    }
+    inside = {name: file for name, file in known.items() if file and normpath(file).startswith(str(folder))}
+    return {name: Path(file) for name, file in inside.items() if Path(file) in module_files(folder, name)}
 
 
 def module_files(folder: Path, module: str) -> tuple[Path, Path]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -40,6 +41,22 @@ def counting_work() -> Iterator[Counter[str]]:
         _counts.reset(token)
 
 
+_WAITS = Path("/proc/thread-self/schedstat")  # of Linux: nanoseconds on a processor, and waiting for one
+
+
+def work_clock() -> float:
+    """Seconds of a clock that stands still while this thread waits for a processor that others use.
+
+    Waiting for anything else, such as another process or a service, counts. Where the system does not say how
+    long threads waited, it is the ordinary clock.
+    """
+    try:
+        waited = int(_WAITS.read_bytes().split()[1])
+    except (OSError, IndexError, ValueError):
+        waited = 0
+    return perf_counter() - 1e-9 * waited
+
+
 _SAMPLED, _LONG = 2, 1.0  # steps; seconds, from which one is enough
 _FEW_SHARE, _SOME_SHARE = 100, 10  # of a step that grows, one in so many of its units is enough to time it
 _VERY_LONG = 10 * _LONG  # seconds, from which a step that loads no library is carried out once
@@ -49,32 +66,35 @@ _VERY_LONG = 10 * _LONG  # seconds, from which a step that loads no library is c
 class WorkSample:
     """Carries out a step of each kind, and puts its result in the place of all others of that kind.
 
-    A short step is carried out twice, because the first one may load libraries.
+    A short step, or one that loads libraries, is carried out twice.
     """
 
     skipped_seconds: float = 0.0  # that the others would have taken
     shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
-    _done: dict[Hashable, tuple[Any, float, int, Counter[str]]] = field(default_factory=dict)
+    _done: dict[Hashable, tuple[Any, float, int, Counter[str], bool]] = field(default_factory=dict)
 
     def take(self, kind: Hashable, do: Callable[[], Any], times: float = 1.0) -> Any:
         """Carry out a step, or return the result of the one before, and add up the time and work it saves.
 
         The step would take so many ``times`` as long as what is carried out.
         """
-        result, seconds, n, work = self._done.get(kind, (None, float("inf"), 0, Counter[str]()))
-        if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG):
+        result, seconds, n, work, loaded = self._done.get(
+            kind, (None, float("inf"), 0, Counter[str](), False)
+        )
+        if n >= _SAMPLED or (seconds < float("inf") and seconds > _LONG and not loaded):
             self.skipped_seconds += seconds
             for what, count in work.items():
                 count_work(what, count)
             return result
-        start, skipped = perf_counter(), self.skipped_seconds
+        start, skipped, n_modules = work_clock(), self.skipped_seconds, len(sys.modules)
         with counting_work() as work:
             result = do()
         for what, count in work.items():
             count_work(what, count)
-        own = perf_counter() - start + self.skipped_seconds - skipped
+        own = work_clock() - start + self.skipped_seconds - skipped
         self.skipped_seconds += (times - 1) * own
-        self._done[kind] = result, min(seconds, times * own), n + 1, work
+        loaded = len(sys.modules) > n_modules
+        self._done[kind] = result, min(seconds, times * own), n + 1, work, loaded
         return result
 
     def take_part(self, do: Callable[[int], Result], n: int, few: int, some: int) -> Result:
@@ -83,7 +103,7 @@ class WorkSample:
         What is carried out first may load libraries. The longer steps are, the fewer are some; very long ones
         are carried out once, and take their time in proportion to the units.
         """
-        start, skipped, loaded = perf_counter(), self.skipped_seconds, len(sys.modules)
+        start, skipped, loaded = work_clock(), self.skipped_seconds, len(sys.modules)
         result, few_seconds = self._timed(partial(do, few))
         if few_seconds > _VERY_LONG and len(sys.modules) == loaded:
             self.skipped_seconds += few_seconds * (n / few - 1)
@@ -92,13 +112,13 @@ class WorkSample:
         some = min(some, 3 * few) if few_seconds > _LONG else some
         result, some_seconds = self._timed(partial(do, some))
         slope = max(some_seconds - few_seconds, 0.0) / (some - few)
-        self.skipped_seconds = skipped + some_seconds + slope * (n - some) - (perf_counter() - start)
+        self.skipped_seconds = skipped + some_seconds + slope * (n - some) - (work_clock() - start)
         return result
 
     def _timed(self, do: Callable[[], Result]) -> tuple[Result, float]:
         """Carry out a step; how long it takes, with what is skipped in it."""
-        start, skipped = perf_counter(), self.skipped_seconds
-        return do(), perf_counter() - start + self.skipped_seconds - skipped
+        start, skipped = work_clock(), self.skipped_seconds
+        return do(), work_clock() - start + self.skipped_seconds - skipped
 
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)

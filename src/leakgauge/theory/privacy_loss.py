@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -190,7 +189,7 @@ class GeometricCell(_DiscreteLoss):
         # How far an output lies below the upper centre.
         below = np.arange((self.shift + 1) // 2, dtype=np.float64)
         masses = np.exp(-self.rate * below) * np.tanh(self.rate / 2)
-        masses[0] = scipy.special.expit(self.rate)
+        masses[0] = _logistic(self.rate)
         return self.rate * (self.shift - 2 * below), masses
 
 
@@ -218,9 +217,7 @@ class ResponseCell(_DiscreteLoss):
         return self.epsilon
 
     def atoms(self) -> tuple[Reals, Reals]:
-        return np.array([self.epsilon]), np.array(
-            [scipy.special.expit(self.epsilon - np.log(self.categories - 1))]
-        )
+        return np.array([self.epsilon]), np.array([_logistic(self.epsilon - np.log(self.categories - 1))])
 
 
 @dataclass(frozen=True, order=True)
@@ -238,7 +235,7 @@ class TernaryCell(_DiscreteLoss):
 
     def __post_init__(self) -> None:
         _require_loss("epsilon", self.epsilon)
-        most = scipy.special.expit(self.epsilon)
+        most = float(_logistic(self.epsilon))
         if not 0 < self.mass <= most * (1 + _ON_LATTICE):
             raise BadInput(
                 f"a loss of {self.epsilon:g} has a probability in (0, {most:g}], got {self.mass:g}"
@@ -254,6 +251,11 @@ class TernaryCell(_DiscreteLoss):
 
     def atoms(self) -> tuple[Reals, Reals]:
         return np.array([self.epsilon]), np.array([self.mass])
+
+
+def _logistic(x: npt.ArrayLike) -> Reals:
+    """1 / (1 + exp(-x)); SciPy's takes long to load."""
+    return 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64)))
 
 
 def _require_loss(name: str, value: float) -> None:
@@ -301,7 +303,7 @@ def gather_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
     """Put atoms (all losses above zero) on the lattice, revealing no more."""
     whole, rest = whole_and_rest(losses, step)
     law = np.zeros(int(whole.max()) + 1)
-    np.add.at(law, whole, masses * scipy.special.expit(losses - rest) / scipy.special.expit(losses))
+    np.add.at(law, whole, masses * _logistic(losses - rest) / _logistic(losses))
     return with_zero_loss(law, step)
 
 

@@ -57,9 +57,10 @@ class AuditSetup:
 
     def utility(self) -> ClassifierUtility:
         """The accuracy of an honest classifier of the clients' perturbed rows."""
-        return classifier_utility(
-            self.challenger.pool, self.challenger.training.mechanism, stream(self.seed, Role.STUDY, UTILITY)
-        )
+        training, rng = self.challenger.training, stream(self.seed, Role.STUDY, UTILITY)
+        found = classifier_utility(self.challenger.pool, training.mechanism, rng)
+        assert found is not None  # only an estimate of costs has none
+        return found
 
 
 def audit_setup(plans: Iterable[Plan], name: str) -> AuditSetup:

@@ -12,6 +12,7 @@ from leakgauge.domains.federated.neurons.neuron_training import (
     initial_neuron,
     train_epochs,
 )
+from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
 
 def epoch_rows(n, rng):
@@ -68,6 +69,16 @@ def taught(mechanism, attack, **setting):
         server, attack.options(noisy=mechanism["name"] != "none"), np.random.default_rng(1)
     )
     return server, trainer, trainer((0, 2))
+
+
+def test_few_neurons_are_trained_for_an_estimate_of_costs(monkeypatch):
+    _, server = small_server(BITRAND, targets=1)
+    trainer, trained = NeuronTrainer.of(server, SMALL.options(noisy=True), np.random.default_rng(1)), []
+    monkeypatch.setattr(NeuronTrainer, "_train", lambda self, target: trained.append(target) or target)
+    with sampling_work(), counting_work() as counts:
+        assert [trainer((0, seed)) for seed in range(5)] == [(0, 0), *[(0, 1)] * 4]
+    assert counts == {TRAINING: 5}
+    assert [trainer((0, seed)) for seed in range(3)] == [(0, 0), (0, 1), (0, 2)]
 
 
 def test_without_noise_stops_when_only_target_is_active():

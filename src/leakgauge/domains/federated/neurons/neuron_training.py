@@ -1,8 +1,8 @@
 """Train a first layer and a neuron for one target, and choose which epoch to keep."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +11,7 @@ from leakgauge.core.game import Bits
 from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batch_rates, best_batch_threshold
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
-from leakgauge.support.work_count import TRAINING, count_work
+from leakgauge.support.work_count import TRAINING, counted_work
 
 if TYPE_CHECKING:
     from leakgauge.domains.federated.knowledge import ServerKnowledge
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELD_BACK = 4  # one row in this many
 ENOUGH = 8_000  # perturbed rows that are held back
 DRAWS = 1_000  # of a target, to compare with them
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ def train_epochs(
     given = (neuron.first, neuron.first_bias, neuron.second, np.array([neuron.bias], dtype=np.float32))
     parts = [torch.from_numpy(part.copy()).requires_grad_() for part in given]
     first, first_bias, second, bias = parts
-    adam = torch.optim.Adam(parts, lr=rate)
+    adam = _Adam(parts, rate)
     for epoch in epochs:
         rows, active = torch.from_numpy(epoch.rows), torch.from_numpy(epoch.active.astype(np.float32))
         weight = torch.tensor(epoch.weight)
@@ -59,11 +60,28 @@ def train_epochs(
             loss = torch.nn.functional.binary_cross_entropy_with_logits(
                 hidden @ second + bias, wanted, pos_weight=weight
             )
-            adam.zero_grad()
-            loss.backward()
-            adam.step()
+            adam.step(torch.autograd.grad(loss, parts))
         now = [part.detach().numpy().copy() for part in parts]
         yield CraftedNeuron(now[0], now[1], now[2], float(now[3][0]))
+
+
+class _Adam:
+    """The steps of ``torch.optim.Adam``, whose construction loads PyTorch's compiler, which takes seconds."""
+
+    def __init__(self, parts: Sequence[Any], rate: float) -> None:
+        self._parts, self._rate, self._steps = parts, rate, 0
+        self._means = [part.detach().new_zeros(part.shape) for part in parts]
+        self._squares = [part.detach().new_zeros(part.shape) for part in parts]
+
+    def step(self, gradients: Sequence[Any]) -> None:
+        """Change the parts in place."""
+        self._steps += 1
+        of_mean, of_square = 1 - _BETA_1**self._steps, 1 - _BETA_2**self._steps
+        for part, gradient, mean, square in zip(self._parts, gradients, self._means, self._squares):
+            mean.lerp_(gradient, 1 - _BETA_1)
+            square.mul_(_BETA_2).addcmul_(gradient, gradient, value=1 - _BETA_2)
+            deviation = (square.sqrt() / of_square**0.5).add_(_EPSILON)
+            part.detach().addcdiv_(mean, deviation, value=-self._rate / of_mean)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +127,17 @@ class NeuronTrainer:
         return cls(knowledge, options, rows[n:], held_back)
 
     def __call__(self, target: tuple[int, int]) -> TrainedNeuron:
+        """Train the neuron of a target; where work is sampled, perhaps that of another one."""
+        kind = (NeuronTrainer, self.options, self.rows.shape)
+        return counted_work(TRAINING, kind, lambda: self._train(target))
+
+    def _train(self, target: tuple[int, int]) -> TrainedNeuron:
         """Train, and keep the epoch that wins most games on held-back rows, the latest of several.
 
         Without noise, training ends at the first epoch at which the target is active and no training row is
         (Nguyen et al., section 3.2) and all held-back rows have smaller values than the target. The bias is
         set to win most games: without noise, midway between the target and the next of all rows.
         """
-        count_work(TRAINING)
         place, seed = target
         rng, noisy = np.random.default_rng(seed), self.knowledge.training.mechanism is not None
         row = self.knowledge.targets[place][None]
