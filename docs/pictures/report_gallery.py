@@ -18,7 +18,7 @@ import leakgauge
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent.parent / "examples"
 WIDTH = 1280
-COLOURS = 64  # of a picture: text and bars need no more
+COLOURS = 128  # of a picture: text and bars need no more
 HEADINGS = {  # as an owner would head the plan, with limits
     "city-table": ("Hourly counts per place, May", "City of Example, open data", {"accuracy": 0.6}),
     "noisy-count": ("Positive tests per ward", "Hospital of Example", {"accuracy": 0.75}),

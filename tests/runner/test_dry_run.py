@@ -22,6 +22,7 @@ from leakgauge.runner.dry_run import (
 from leakgauge.runner.run import EngineOptions
 from leakgauge.support.work_count import (
     TRAINING,
+    assume_work,
     count_work,
     counting_work,
     sampling_work,
@@ -329,6 +330,41 @@ def test_long_step_that_loads_a_library_is_carried_out_again(monkeypatch):
     assert clock[0] + sample.skipped_seconds == pytest.approx(6.0 + 2 * 1.2)
 
 
+def test_loading_of_a_library_counts_once_in_all_audits():
+    loaded = set()
+    for seconds in (3.0, 1.0):
+        with sampling_work(loaded) as sample:
+            assert assume_work(1.0, loading=("a library that is not loaded", 2.0))
+        assert sample.skipped_seconds == seconds
+
+
+def test_rounds_of_one_split_are_timed_and_each_split_counts(monkeypatch):
+    """A release that takes 1 s for each split in a block and 0.1 s for each round: 12 s and 10 s a block."""
+    from leakgauge.domains.locations import challenger
+
+    clock, release = [0.0], challenger.Challenger.release_rounds
+    for name in ("runner.dry_run.work_clock", "runner.dry_run.perf_counter", "support.work_count.work_clock"):
+        monkeypatch.setattr(f"leakgauge.{name}", lambda: clock[0])
+
+    def slow(self, rounds, members, rng):
+        clock[0] += 0.1 * len(members) + len({number % 12 for number in rounds})
+        return release(self, rounds, members, rng)
+
+    monkeypatch.setattr(challenger.Challenger, "release_rounds", slow)
+    audit = {
+        "name": "town",
+        "domain": "locations",
+        "rounds": 200,
+        "block": 100,
+        "data": {"source": "synthetic", "users": 200, "sites": 9, "epochs": 24},
+        "challenger": {"group_size": 30, "splits": 12, "targets": 1},
+        "mechanism": {"name": "laplace", "epsilon": 1.0},
+        "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+    }
+    cost = dry_run(plan_of({"seed": 1, "audit": [audit]}))
+    assert cost.seconds - cost.control_seconds == pytest.approx(2 * (12 + 10) + _REPORT + 200 * _JUDGING)
+
+
 def _train(number):
     count_work(TRAINING, 3)
     return number
@@ -364,6 +400,8 @@ def test_measured_audits_stand_for_those_of_their_kind():
     assert _shares(audits(a, b, a, a), [kinds[a], kinds[b]]) == [3.0, 1.0]
     assert _shares(audits(a, a, b), [kinds[a], kinds[a], kinds[b]]) == [1.0, 1.0, 1.0]
     assert _shares(audits(a, b, c, c), [kinds[a], kinds[b]]) == [2.0, 2.0]  # nothing is known of the last
+    three = ("blackbox", a, b, c)
+    assert _shares(audits(a, a), [three]) == [pytest.approx(2 / 3)]  # by the number of attackers
 
 
 def test_dry_run_loads_no_library_for_learning_or_drawing():

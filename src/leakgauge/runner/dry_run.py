@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge.catalog import PreparedAudit, announces_cost, audit_error_context, prepare_audit
-from leakgauge.core.game import Challenger, NoControl, RequestLimits, Trials
+from leakgauge.core.game import Challenger, KnowledgeBySplit, NoControl, RequestLimits, Trials
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
@@ -142,11 +142,11 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     costs: list[_AuditCost] = []
     measured: list[Audit] = []
     facts: list[_AuditFacts] = []
-    start, clock_start, known_controls = work_clock(), perf_counter(), set[str]()
+    start, clock_start, known_controls, loaded = work_clock(), perf_counter(), set[str](), set[str]()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
             advance(audit.name, 0)
-            with sampling_work():
+            with sampling_work(loaded):
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
                 facts.append(_facts(audit, prepared, seconds))
                 seconds = work_clock() - start
@@ -274,10 +274,14 @@ def _kind(audit: Audit) -> tuple[str, ...]:
 
 
 def _shares(audits: Sequence[Audit], measured: Sequence[tuple[str, ...]]) -> list[float]:
-    """For how many audits each measured one stands: those of its kind, and its part of kinds not measured."""
+    """For how many audits each measured one stands: those of its kind, and its part of kinds not measured.
+
+    Audits of these count by their attackers.
+    """
     all_kinds, known = Counter(map(_kind, audits)), Counter(measured)
-    others = sum(n for kind, n in all_kinds.items() if kind not in known)
-    return [all_kinds[kind] / known[kind] + others / len(measured) for kind in measured]
+    others = sum(n * (len(kind) - 1) for kind, n in all_kinds.items() if kind not in known)
+    n_attackers = sum(len(kind) - 1 for kind in measured)
+    return [all_kinds[kind] / known[kind] + others / n_attackers for kind in measured]
 
 
 def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
@@ -327,10 +331,11 @@ def _audit_cost(
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
     first = play(RoundBlock(0, range(1)))  # loads libraries
     transcript = _transcript_bytes(first.values())  # of a round
-    few_seconds, few_work = _seconds_and_work(play, few)
-    some_seconds, some_work = _seconds_and_work(play, some)
+    n_parts = _n_parts(prepared, audit.rounds)
+    few_seconds, few_work = _seconds_and_work(play, few, n_parts)
+    some_seconds, some_work = _seconds_and_work(play, some, n_parts)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
-    per_block = _extrapolate([(few, few_seconds), (some, some_seconds)], block)
+    per_block = _block_seconds([(few, few_seconds), (some, some_seconds)], block, n_parts)
     at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(_TRACED, block))], block)
     busy = min(workers, n_blocks)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
@@ -362,6 +367,12 @@ def _n_splits(challenger: Challenger[Any], n_rounds: int) -> int:
     """How many splits of the people the rounds take turns with; 1 where nothing is split."""
     splits = challenger.splits(range(n_rounds))
     return 1 if splits is None else len(set(splits.tolist()))
+
+
+def _n_parts(prepared: PreparedAudit, n_rounds: int) -> int:
+    """With how many splits of the people, or parts of what an attacker knows, rounds take turns."""
+    parts = [len(one.parts) for one in prepared.knowledges.values() if isinstance(one, KnowledgeBySplit)]
+    return max(_n_splits(prepared.challenger, n_rounds), *parts, 1)
 
 
 def _control_cost(
@@ -412,11 +423,11 @@ def _seconds_of_requests(work: Counter[str], limits: RequestLimits | None) -> fl
     return 0.0 if limits is None else work[REQUEST] / limits.rate
 
 
-def _seconds_and_work(play: PlayBlock, n_rounds: int) -> tuple[float, Counter[str]]:
-    """How long some rounds take, and the work in them; a short time is the shortest of three."""
+def _seconds_and_work(play: PlayBlock, n_rounds: int, step: int = 1) -> tuple[float, Counter[str]]:
+    """How long some rounds take, ``step`` apart, and the work in them; if short, the least of three."""
 
     def once() -> float:
-        return _timed(lambda: play(RoundBlock(0, range(n_rounds))))[0]
+        return _timed(lambda: play(RoundBlock(0, range(0, n_rounds * step, step))))[0]
 
     with counting_work() as work:
         seconds = once()
@@ -446,6 +457,18 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
         result = work()
         seconds = work_clock() - start
         return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
+
+
+def _block_seconds(points: list[tuple[int, float]], block: int, n_parts: int) -> float:
+    """How long a block takes, from rounds of one part: what a part takes once counts for each of them.
+
+    >>> _block_seconds([(1, 1.25), (3, 1.75)], 100, 12)  # 12 parts take 1 s each, 100 rounds 0.25 s each
+    37.0
+    """
+    (few, low), (some, high) = points
+    slope = max(high - low, 0.0) / (some - few) if some > few else high / some
+    once = max(low - slope * few, 0.0)
+    return _extrapolate(points, block) + (min(n_parts, block) - 1) * once
 
 
 def _extrapolate(points: list[tuple[int, float]], n: int) -> float:

@@ -71,6 +71,7 @@ class WorkSample:
 
     skipped_seconds: float = 0.0  # that the others would have taken
     shared: dict[Hashable, Any] = field(default_factory=dict)  # results that a run would keep for others
+    loaded: set[str] = field(default_factory=set)  # libraries whose loading was counted
     _done: dict[Hashable, tuple[Any, float, int, Counter[str], bool]] = field(default_factory=dict)
 
     def take(self, kind: Hashable, do: Callable[[], Any], times: float = 1.0) -> Any:
@@ -182,8 +183,8 @@ def assume_work(seconds: float, *, loading: tuple[str, float] | None = None) -> 
     if sample is None:
         return False
     sample.skipped_seconds += seconds
-    if loading is not None and loading not in sample.shared and loading[0] not in sys.modules:
-        sample.shared[loading] = True
+    if loading is not None and loading[0] not in {*sample.loaded, *sys.modules}:
+        sample.loaded.add(loading[0])
         sample.skipped_seconds += loading[1]
     return True
 
@@ -194,15 +195,17 @@ def current_sample() -> WorkSample | None:
 
 
 @contextmanager
-def sampling_work() -> Iterator[WorkSample]:
+def sampling_work(loaded: set[str] | None = None) -> Iterator[WorkSample]:
     """Carry out one step of each kind within the context, for an estimate; what it computes is not used.
+
+    ``loaded`` are the libraries that another sample counted.
 
     >>> with sampling_work() as sample:
     ...     results = [counted_work(TRAINING, "net", lambda: number) for number in (1, 2, 3)]
     >>> results
     [1, 2, 2]
     """
-    sample = WorkSample()
+    sample = WorkSample(loaded=set() if loaded is None else loaded)
     token = _sample.set(sample)
     try:
         yield sample
