@@ -82,6 +82,24 @@ def test_the_worst_attacker_decides_and_a_published_point_stands_alone(verdict):
     assert (alone.exit_code, alone.covers) == (0, ("a@epsilon=0.1",))
 
 
+def test_a_mechanism_not_as_stated_at_another_point_is_a_warning(verdict):
+    def point(epsilon, name="laplace", **changes):
+        parameters = {**verdict.parameters, "mechanism": {"name": name, "epsilon": epsilon}}
+        audit = changes.pop("audit", f"a@epsilon={epsilon}")
+        return found(verdict, Finding.NOT_VIOLATED, WITHIN, audit=audit, parameters=parameters, **changes)
+
+    published, unlike = point(0.1), point(1.0, about="mechanism")
+    alone = summarise_run([published, unlike], limits=LIMITS, publish="a@epsilon=0.1")
+    assert alone.exit_code == 0
+    assert "in a@epsilon=1.0, which is not published, the mechanism is not as stated" in alone.warnings[0]
+    assert summarise_run([published, unlike], limits=LIMITS).exit_code == 3  # all points are covered
+    for other in (
+        point(1.0, "gaussian", about="mechanism"),
+        point(1.0, audit="b@epsilon=1", about="mechanism"),
+    ):
+        assert summarise_run([published, other], limits=LIMITS, publish="a@epsilon=0.1").warnings == ()
+
+
 def test_nobody_is_within_limits_without_a_positive_control_that_passed(verdict):
     def with_control(status, knowledge="k", risk=WITHIN):
         control = {"control": {"status": status}}

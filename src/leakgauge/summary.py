@@ -537,6 +537,26 @@ def is_control(verdict: Verdict) -> bool:
     return domain is not None and verdict.knowledge in domain.controls
 
 
+def _unlike_siblings(others: Sequence[Verdict], covered: Sequence[Verdict]) -> list[str]:
+    """Other points of the same sweep, with a mechanism of the same name, that is not as stated there.
+
+    A fault may be in the code that all points share, or in the statement of that point alone: which of them,
+    the transcripts do not say. So it is a warning, and what is published is decided by its own tests.
+    """
+
+    def mechanism(verdict: Verdict) -> tuple[str, Any]:
+        return verdict.audit.partition("@")[0], verdict.parameters.get("mechanism", {}).get("name")
+
+    published = {mechanism(verdict) for verdict in covered}
+    unlike = dict.fromkeys(
+        verdict.audit
+        for verdict in others
+        if verdict.about == "mechanism" and mechanism(verdict) in published
+    )
+    known = {verdict.audit for verdict in covered if verdict.about == "mechanism" or verdict.evidence}
+    return [] if known else list(unlike)
+
+
 def _warnings(
     verdicts: Sequence[Verdict], covered: Sequence[Verdict], promise: PromiseSummary, changed_rounds: bool
 ) -> list[str]:
@@ -553,6 +573,11 @@ def _warnings(
         )
     if over:
         warnings.append(f"not covered, because not published: {', '.join(over)} is over a limit")
+    if unlike := _unlike_siblings(others, covered):
+        warnings.append(
+            f"in {', '.join(unlike)}, which is not published, the mechanism is not as stated; what is "
+            "published is made by the same mechanism with another setting, where no test shows it"
+        )
     if changed_rounds and promise.status != NO_PROMISE:
         warnings.append(
             "the number of rounds was changed after a result was known, so the finding about the promise may "
