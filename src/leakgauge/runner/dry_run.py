@@ -159,7 +159,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     shares = _shares(plan.audits, [_kind(audit) for audit in measured])
     controls = [cost.control for cost in costs]
-    slowdown = _slowdown(perf_counter() - clock_start, work_clock() - start)
+    slowdown = slowdown_by_others(perf_counter() - clock_start, work_clock() - start)
     setup_seconds = _setup_seconds(facts)
 
     def seconds_if(slowdown: float) -> float:
@@ -174,7 +174,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         blocks=sum(counts),
         trials=sum(fact.trials for fact in facts),
         seconds=seconds_if(slowdown),
-        seconds_range=(seconds_if(1.0) / _MARGIN, seconds_if(slowdown) * _MARGIN),
+        seconds_range=time_range(seconds_if(1.0), seconds_if(slowdown)),
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
         work=_sum([cost.work + cost.control.work for cost in costs], shares),
@@ -216,6 +216,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def time_range(free_seconds: float, busy_seconds: float) -> tuple[float, float]:
+    """The least and the most that a time may be, from estimates for a free machine and for a busy one."""
+    return free_seconds / _MARGIN, busy_seconds * _MARGIN
+
+
 def duration_range(low: float, high: float) -> str:
     """A time that is known roughly: two round numbers, or one where they are the same.
 
@@ -242,7 +247,7 @@ def _in_units(seconds: float) -> tuple[str, str]:
     return f"{seconds / size:g}", unit
 
 
-def _slowdown(clock_seconds: float, work_seconds: float) -> float:
+def slowdown_by_others(clock_seconds: float, work_seconds: float) -> float:
     """How many times as long work takes because other programs use the machine."""
     return max(1.0, clock_seconds / work_seconds) if work_seconds > 0 else 1.0
 

@@ -14,7 +14,7 @@ from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import Contender, MetricsTable, plan_of
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import RoundBlock
-from leakgauge.runner.dry_run import duration
+from leakgauge.runner.dry_run import duration_range, slowdown_by_others, time_range
 from leakgauge.runner.engines import InProcessEngine, check_engine, map_in_order, open_engine
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
@@ -29,7 +29,7 @@ from leakgauge.summary import (
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
 from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
-from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
+from leakgauge.support.work_count import TRAINING, counting_work, sampling_work, work_clock
 
 AUDIT = "model"
 ARGUMENTS = (  # what the keys of a plan are called here
@@ -201,11 +201,14 @@ def _play(
 def _announce_trainings(prepared: PreparedAudit, seed: int, workers: int) -> None:
     """Say what the trainings of the attacks will take, where that is long: one of them is timed."""
     with counting_work() as counts, sampling_work() as sample:
-        start = perf_counter()
+        start, clock_start = work_clock(), perf_counter()
         study_attacks(prepared, seed, InProcessEngine())
-        seconds = perf_counter() - start + sample.skipped_seconds / workers
-    if counts[TRAINING] and seconds > LONG:
-        announce(f"{counts[TRAINING]:,} trainings, about {duration(seconds)}")
+        worked = work_clock() - start
+        slowdown = slowdown_by_others(perf_counter() - clock_start, worked)
+        seconds = worked + sample.skipped_seconds / workers
+    if counts[TRAINING] and slowdown * seconds > LONG:
+        takes = duration_range(*time_range(seconds, slowdown * seconds))
+        announce(f"{counts[TRAINING]:,} trainings, about {takes}")
 
 
 def judge_model(
