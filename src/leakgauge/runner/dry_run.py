@@ -46,7 +46,7 @@ _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the re
 _JUDGING, _REPORT = 8e-6, 2.2  # seconds per trial, and once, with the loading of libraries
 _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
 _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
-_HASTE, _SHARE = 1.0, 0.05  # also after so many seconds and such a share of the time that is estimated;
+_HASTE, _SHARE = 0.3, 0.05  # also after so many seconds and such a share of the time that is estimated;
 _NEW_SHARE = 0.1  # audits of another kind only after such a share
 _MARGIN = 1.3  # of a range of times, above and below
 
