@@ -1,20 +1,28 @@
 """Tables of the documentation that follow from a formula: every number is computed again."""
 
 import re
-from math import exp, log, sqrt
+from math import ceil, exp, log, log1p, log2, sqrt, tanh
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
+from leakgauge import promise_tests
 from leakgauge.core.game import Coins, Reading, Trials
-from leakgauge.mechanisms import bitrand, ome
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.mechanisms import bitrand, ome, privunit
+from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics import epsilon_one_run
 from leakgauge.theory.query_splitting import optimum_laplace
 
 DOCS = Path(__file__).parents[1] / "docs"
+
+
+def words(page):
+    """The text of a page with single spaces."""
+    return " ".join((DOCS / page).read_text().split())
 
 
 def rows(page, header):
@@ -40,9 +48,7 @@ def percent(cell):
 def test_epsilon_of_rows_of_512_features():
     flips, _, ome_hundred, ome_one = rows("mechanisms.md", "| nominal epsilon | 1 | 3")
     for place, epsilon in enumerate((1.0, 3.0, 5.0, 10.0), start=1):
-        k = np.arange(10)
-        alpha = sqrt((epsilon + 512 * 10) / (2 * 512 * np.exp(2 * epsilon * k / 10).sum()))  # as published
-        assert number(flips[place]) == round(512 * np.abs(log(alpha) + k * epsilon / 10).sum())
+        assert number(flips[place]) == round(512 * np.abs(log_odds_of_flips(epsilon)).sum())
         assert number(flips[place]) == round(bitrand.Mechanism(epsilon=epsilon).guarantee.exact_epsilon)
         assert number(ome_hundred[place]) == round(ome.Mechanism(epsilon=epsilon).guarantee.exact_epsilon)
         plain = ome.Mechanism(epsilon=epsilon, alpha=1.0).guarantee.exact_epsilon
@@ -93,10 +99,206 @@ def test_limits_on_attacks_against_noisy_gradients():
 
 
 def test_exact_allele_counts():
-    page = " ".join((DOCS / "cell-tables.md").read_text().split())
+    page = words("cell-tables.md")
     snps, people = 200, 60
     assert f"Φ(√(d/n)/2), here {norm.cdf(sqrt(snps / people) / 2):.0%}" in page
     assert f"Φ(√(d/(2n))), here {norm.cdf(sqrt(snps / (2 * people))):.2f}" in page
+
+
+def gaussian_epsilon(mu, delta):
+    """Epsilon at delta of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018)."""
+
+    def excess(epsilon):
+        return norm.cdf(mu / 2 - epsilon / mu) - exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu) - delta
+
+    return brentq(excess, 0, 400)
+
+
+def laplace_losses(epsilon, cells):
+    """Privacy losses of so many cells with Laplace noise and their probabilities, on a grid."""
+    half = 1_000
+    grid = np.arange(-half, half + 1) * epsilon / half
+    edges = np.concatenate([[-epsilon], (grid[:-1] + grid[1:]) / 2, [epsilon]])
+    outputs = (1 - edges / epsilon) / 2  # those between 0 and 1, where the loss is not at its limits
+    masses = np.diff(0.5 * np.exp(-epsilon * outputs))
+    masses[-1] += 0.5
+    masses[0] += 0.5 * exp(-epsilon)
+    size = 1 << ceil(log2(len(masses) * cells))
+    total = np.fft.irfft(np.fft.rfft(masses, size) ** cells, size)[: 2 * half * cells + 1]
+    return np.arange(-half * cells, half * cells + 1) * epsilon / half, total
+
+
+def response_losses(epsilon, parts):
+    """The same for randomized response, which reveals as much as epsilon of every part allows."""
+    right = np.arange(parts + 1)
+    return epsilon * (2 * right - parts), binom.pmf(right, parts, 1 / (1 + exp(-epsilon)))
+
+
+def best_accuracy(losses, masses):
+    return masses[losses > 1e-9].sum() + masses[np.abs(losses) <= 1e-9].sum() / 2
+
+
+def composed_epsilon(losses, masses, delta):
+    return brentq(lambda e: masses @ np.maximum(0, 1 - np.exp(np.minimum(e - losses, 0))) - delta, 0, 20)
+
+
+def test_best_attack_on_many_cells():
+    optimum, bound = rows("mechanisms.md", "| k | 1 | 5")
+    for place, cells in enumerate((1, 5, 10, 20, 60, 140), start=1):
+        assert float(optimum[place]) == pytest.approx(best_accuracy(*laplace_losses(0.5, cells)), abs=5.1e-5)
+        assert float(bound[place]) == pytest.approx(best_accuracy(*response_losses(0.5, cells)), abs=5.1e-5)
+
+
+def test_promise_to_somebody_with_twenty_cells():
+    page = words("exposure.md")
+    by_parts = composed_epsilon(*response_losses(0.5, 20), 1e-5)
+    tight = composed_epsilon(*laplace_losses(0.5, 20), 1e-5)
+    assert f"to {by_parts:.2f} by Kairouz et al., and to {tight:.2f} by the noise distribution" in page
+    of_one = gaussian_epsilon(1 / 8.25, 1e-5)
+    by_parts = composed_epsilon(*response_losses(of_one, 20), 1e-5)
+    tight = gaussian_epsilon(sqrt(20) / 8.25, 1 - (1 - 1e-5) ** 21)
+    assert f"each it gives {tight:.2f}, and the other way {by_parts:.2f}" in page
+
+
+def test_what_noise_on_one_value_reveals():
+    page = words("mechanisms.md")
+    logistic, laplace = 0.5 + tanh(0.25) / 2, 1 - exp(-0.5) / 2
+    assert (
+        f"balanced accuracy of {logistic:.3f}, under Laplace noise {laplace:.3f}".replace("0.", ".") in page
+    )
+    flips = 1 / (1 + np.exp(-log_odds_of_flips(5.0)))
+    assert f"the sign flips in {flips[0]:.1%} and the last bit in {flips[-1]:.0%}".replace("%", " %") in page
+
+
+def log_odds_of_flips(epsilon):
+    """By Lai et al. (2021), for 512 features of 10 bits."""
+    k = np.arange(10)
+    alpha = sqrt((epsilon + 512 * 10) / (2 * 512 * np.exp(2 * epsilon * k / 10).sum()))
+    return log(alpha) + k * epsilon / 10
+
+
+def test_what_rows_with_a_true_epsilon_of_ten_reveal():
+    """Each of many bits reveals little, so their log ratios sum to nearly a normal number."""
+    found = []
+    for mechanism in (bitrand, ome):
+        noise = mechanism.Mechanism(epsilon=10.0, calibrate="exact")
+        apart = np.asarray(noise.ones_from_one) - np.asarray(noise.ones_from_zero)
+        found.append(norm.cdf(np.sqrt(512 * (apart**2).sum())))
+    of_a_bit = 1 / (1 + exp(-10 / 5120)) - 0.5
+    found.append(norm.cdf(2 * of_a_bit * sqrt(5120)))
+    found.append(norm.cdf(10 / 512 * sqrt(512) / 2))  # a Laplace density: moved by 10 / 512 of its scale
+    stated = re.search(
+        r"of (\S+) \(`bitrand`\), at most (\S+) \(`ome`\), (\S+) .*? and (\S+) ", words("mechanisms.md")
+    )
+    assert [float(one) for one in stated.groups()] == pytest.approx(found, abs=1e-3)
+
+
+def test_what_one_local_report_reveals():
+    odds, half = exp(4.0), exp(2.0)
+    rare, buckets = 1 / (odds + 1), round(odds) + 1
+    bits = np.outer([0.5, 0.5], [1 - rare, rare])
+    inside = half / (half + 1)  # that a number of the piecewise mechanism is near the true one
+    found = [
+        odds / (odds + 1),
+        0.5 + inside * (1 - 1 / odds) / 2,
+        half / (half + 1),
+        0.5 + np.abs(bits - bits.T).sum() / 4,
+        0.5 + (1 - 1 / buckets) * (odds - 1) / (odds + buckets - 1) / 2,
+    ]
+    page = words("mechanisms.md")
+    stated = re.search(
+        r"(\S+) \(`duchi`\), (\S+) \(`piecewise`\), (\S+) \(symmetric bits\), (\S+) \(OUE\) or (\S+) \(OLH\)",
+        page,
+    )
+    assert [float(one) for one in stated.groups()] == pytest.approx(found, abs=6e-4)
+    assert "smaller than stated (3.57 for 4, 50 features)" in page
+    paper = privunit.Mechanism(epsilon=4.0, features=50, calibrate="paper")
+    assert paper.guarantee.exact_epsilon == pytest.approx(3.57, abs=6e-3)
+
+
+def test_reports_that_share_their_kept_bits():
+    keep = 1 / (1 + exp(-1.0))
+
+    def epsilon(reports):
+        """Of one bit that is always shown as 1, and one that never is."""
+        ones = (
+            keep * 0.75**reports,
+            (1 - keep) * 0.5**reports,
+            (1 - keep) * 0.75**reports,
+            keep * 0.5**reports,
+        )
+        zeros = (
+            (1 - keep) * 0.25**reports,
+            keep * 0.5**reports,
+            keep * 0.25**reports,
+            (1 - keep) * 0.5**reports,
+        )
+        return sum(log((a + b) / (c + d)) for a, b, c, d in (ones, zeros))
+
+    stated = (
+        f"it is {epsilon(1):.2f} for one report, {epsilon(10):.2f} for ten and {epsilon(200):.0f} for many"
+    )
+    assert stated in words("mechanisms.md")
+
+
+def test_rounds_that_a_violation_needs():
+    exact, with_delta = rows("statistics.md", "| promised epsilon | 0.5")
+    for place, epsilon in enumerate((0.5, 1.0, 3.0, 5.0, 10.0), start=1):
+        assert number(exact[place]) == ceil(log(20) / log1p(exp(-epsilon)))  # all right by chance: 5 %
+        for row, delta in ((exact, 0.0), (with_delta, 1e-5)):
+            promise = Guarantee(epsilon=epsilon, delta=delta)
+            assert number(row[place]) == promise_tests.rounds_needed(MetricsTable(), promise, 1, None, 1.0)
+    assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in words("faq.md")
+
+
+def test_what_rounds_without_an_error_show():
+    page = words("statistics.md")
+    forty, hundreds = (f"{100 * 0.05 ** (1 / n):.1f} %" for n in (40, 400))
+    assert f"40 rounds without an error show {forty}, 400 rounds {hundreds}" in page
+    assert f"100 rounds without an error show {100 * 0.01**0.01:.1f} %" in page
+    few, more = (0.5 + 0.5 * (1 - 0.05 ** (1 / n)) for n in (12, 24))
+    assert f"{few:.2f} with 12 splits, {more:.2f} with 24" in page
+
+
+def test_noise_of_a_training():
+    accounting = pytest.importorskip("dp_accounting")
+    relations = accounting.NeighboringRelation
+
+    def poisson(sigma, relation):
+        accountant = accounting.pld.PLDAccountant(relation, value_discretization_interval=1e-4)
+        step = accounting.PoissonSampledDpEvent(0.02, accounting.GaussianDpEvent(sigma))
+        return accountant.compose(step, 5_000).get_epsilon(1e-5)
+
+    def without_replacement(sigma):
+        accountant = accounting.rdp.RdpAccountant(neighboring_relation=relations.REPLACE_ONE)
+        step = accounting.SampledWithoutReplacementDpEvent(10_000, 200, accounting.GaussianDpEvent(sigma))
+        return accountant.compose(step, 5_000).get_epsilon(1e-5)
+
+    table = rows("models.md", "| on the label | calibration")
+    sigmas, epsilons = [number(row[2]) for row in table], [number(row[3]) for row in table]
+    assert poisson(sigmas[0], relations.ADD_OR_REMOVE_ONE) == pytest.approx(1, abs=0.003)
+    assert poisson(sigmas[1], relations.REPLACE_ONE) == pytest.approx(1, abs=0.006)
+    for sigma, epsilon in zip(sigmas[2:], epsilons[2:], strict=True):  # 100 epochs, each a release moved by 2
+        assert epsilon == pytest.approx(gaussian_epsilon(2 * sqrt(100) / sigma, 1e-5), rel=0.006)
+    assert "the true ε behind the label 1 is at most 8.4" in words("reproduce.md")
+    for sigma, label in zip(sigmas[3:], (1, 10), strict=True):  # labelled as if batches were drawn at random
+        assert without_replacement(sigma) == pytest.approx(label, rel=0.02)
+
+
+def test_exact_epsilon_of_the_clients_of_the_example():
+    table = rows("federated.md", "| BitRand, label | exact")
+    for row, epsilon in zip(table[:2], (1.0, 3.0), strict=True):
+        k = np.arange(10)
+        alpha = sqrt((epsilon + 64 * 10) / (2 * 64 * np.exp(2 * epsilon * k / 10).sum()))
+        assert number(row[1]) == round(64 * np.abs(log(alpha) + k * epsilon / 10).sum())
+    for page in ("../README.md", "roles/federated-team.md"):
+        assert "668" in words(page)
+
+
+def test_what_a_promise_allows_an_attacker():
+    assert f"beyond the {1 / (1 + exp(-1)):.1%} that ε = 1 would allow" in words("models.md")
+    assert f"ε = 3 for a person allows an attacker to be right {100 / (1 + exp(-3)):.0f} %" in words("faq.md")
+    assert f"is {tanh(0.5):.3f} at ε = 1".replace("0.", ".") in words("reproduce.md")
 
 
 def bounds(epsilon, n_rounds, n_audits, rng):
