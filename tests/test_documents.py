@@ -14,6 +14,7 @@ import pytest
 from leakgauge.cli.main import main
 from leakgauge.plan import read_plan
 from leakgauge.runner.run import set_up_run
+from page_numbers import measured_numbers, page_words, rows, stated_numbers
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -195,7 +196,7 @@ def require_apart(verdicts):
 def require_epsilons(verdicts):
     """Half of an epsilon is found, by the noise distribution alone, as the page says."""
     found = {(one["audit"], one["label"]): one["metrics"]["epsilon"]["low"] for one in verdicts}
-    page = " ".join((ROOT / "docs" / "mechanisms.md").read_text().split())
+    page = page_words("mechanisms.md")
     for audit, text, number in (
         ("named@epsilon=1.0", "as a named mechanism (ε at least 1.94)", 1.94),
         ("own", "that comes with its noise distribution (1.88)", 1.88),
@@ -369,46 +370,26 @@ def require_on_page(verdicts, stated):
     """The pages lead with what the attacker achieves, and say what a run finds."""
     found = {(verdict["audit"], verdict["label"]): verdict["metrics"]["accuracy_own"] for verdict in verdicts}
     for (page, audit, label), text in stated.items():
-        assert text in " ".join((ROOT / "docs" / page).read_text().split()), text
+        assert text in page_words(page), text
         numbers = [float(share) / 100 for share in re.findall(r"([\d.]+)%", text)]
         parts = ("value", "low", "high")[: len(numbers)]  # some pages state no interval
         measured = [found[audit, label][part] for part in parts]
         assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label)
 
 
-def stated_numbers(text):
-    """Numbers of a text with a percent sign or a point, as fractions."""
-    found = re.findall(r"(\d*\.?\d+)(%?)", text)
-    return [float(one) / (100 if percent else 1) for one, percent in found if percent or "." in one]
-
-
-def measured_numbers(verdict, where, n_numbers):
-    """A metric with its interval, or what is at places in a verdict."""
-    if "." not in where:
-        return [verdict["metrics"][where][part] for part in ("value", "low", "high")[:n_numbers]]
-    found = []
-    for place in where.split():
-        value = verdict
-        for key in place.split("."):
-            value = value[key]
-        found.append(value)
-    return found
-
-
 def require_table(verdicts, page, header, cells):
     """A table of a page has the numbers of a run, with intervals where it states them."""
     found = {(verdict["audit"], verdict["label"]): verdict for verdict in verdicts}
-    lines = (ROOT / "docs" / page).read_text().splitlines()
-    (start,) = (place for place, line in enumerate(lines) if line.startswith(header))
+    table = rows(page, header)
     for (row, column), (audit, label, where) in cells.items():
-        numbers = stated_numbers(lines[start + 2 + row].strip("|").split("|")[column])
+        numbers = stated_numbers(table[row][column])
         assert numbers, (row, column)
         measured = measured_numbers(found[audit, label], where, len(numbers))
         assert numbers == pytest.approx(measured, abs=OTHER_MACHINES), (audit, label, where)
 
 
 def require_besides(verdicts, page, text, audit, label, where):
-    assert text in " ".join((ROOT / "docs" / page).read_text().split()), text
+    assert text in page_words(page), text
     (found,) = (one for one in verdicts if (one["audit"], one["label"]) == (audit, label))
     numbers = stated_numbers(text.partition(": ")[2] or text)
     measured = measured_numbers(found, where, len(numbers))

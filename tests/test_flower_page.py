@@ -3,10 +3,12 @@
 import json
 import re
 import tomllib
+from math import log, sqrt
 from pathlib import Path
 from shutil import copytree
 
 import pytest
+from scipy.stats import beta, norm
 
 from leakgauge.cli.main import main
 from leakgauge.domains.federated.flower_app.app_table import AppTable
@@ -59,6 +61,42 @@ def test_ten_minutes(tmp_path, capsys):
     assert verdict["instrument"]["control"]["status"] == "passed"
     assert verdict["metrics"]["accuracy_own"]["low"] > 0.8
     assert "crafted weights are in fc1 and fc2 and fc3" in capsys.readouterr().out
+
+
+def cells(header):
+    """The cells of the rows of a table of the page."""
+    table = PAGE.partition(header)[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_limits_and_intervals_beside_the_games():
+    """The numbers of games are those of tests/domains/federated/flower_app/test_variants.py, at night."""
+    sigma = sqrt(2 * log(1.25 / 1e-5)) / 8  # of LocalDpMod, in units of the bound
+    local, weak, opacus = 1 / sigma, 1 / (8 * sigma), 2 / (0.5 * sqrt(6))
+    steps = 2 * sqrt(2) / 0.5  # an attacker who sees the two steps of a record, and turns it around
+    limits = [  # distances of the two worlds in standard deviations: others silent, anybody
+        (local, 2 * local),
+        (weak, 2 * weak),
+        (opacus, steps),
+        (2 * opacus, 2 * steps),
+        None,
+        (opacus, steps),
+        (local, 2 * local),
+    ]
+    table = cells("| the app | right of 100 | another target | 95% interval")
+    for (_, right, _, interval, *stated), limit in zip(table, limits, strict=True):
+        low, high = (
+            beta.ppf(0.025, int(right), 101 - int(right)),
+            beta.ppf(0.975, int(right) + 1, 100 - int(right)),
+        )
+        assert interval == f"{low:.1%} to {high:.1%}"
+        if limit is None:
+            assert stated == ["", ""]
+        for text, distance in zip(stated, limit or ()):
+            most = norm.cdf(distance / 2)
+            assert text == (">99.9%" if most > 0.9995 else f"{most:.1%}")
+    assert f"{norm.cdf(2 / 4):.1%}" in PAGE
+    assert f"{norm.cdf(2 / 2):.1%}" in PAGE
 
 
 @pytest.mark.nightly

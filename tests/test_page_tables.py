@@ -2,7 +2,6 @@
 
 import re
 from math import ceil, exp, log, log1p, log2, sqrt, tanh
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,33 +15,7 @@ from leakgauge.mechanisms import bitrand, ome, privunit
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics import epsilon_one_run
 from leakgauge.theory.query_splitting import optimum_laplace
-
-DOCS = Path(__file__).parents[1] / "docs"
-
-
-def words(page):
-    """The text of a page with single spaces."""
-    return " ".join((DOCS / page).read_text().split())
-
-
-def rows(page, header):
-    """The cells of the table of a page whose header begins so."""
-    lines = (DOCS / page).read_text().splitlines()
-    (start,) = (place for place, line in enumerate(lines) if line.startswith(header))
-    table = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            return table
-        table.append([cell.strip() for cell in line.strip("|").split("|")])
-    return table
-
-
-def number(cell):
-    return float(re.search(r"\d*[.,\d]*\d", cell)[0].replace(",", ""))
-
-
-def percent(cell):
-    return number(cell) / 100
+from page_numbers import number, page_words, percent, rows
 
 
 def test_epsilon_of_rows_of_512_features():
@@ -99,7 +72,7 @@ def test_limits_on_attacks_against_noisy_gradients():
 
 
 def test_exact_allele_counts():
-    page = words("cell-tables.md")
+    page = page_words("cell-tables.md")
     snps, people = 200, 60
     assert f"Φ(√(d/n)/2), here {norm.cdf(sqrt(snps / people) / 2):.0%}" in page
     assert f"Φ(√(d/(2n))), here {norm.cdf(sqrt(snps / (2 * people))):.2f}" in page
@@ -150,7 +123,7 @@ def test_best_attack_on_many_cells():
 
 
 def test_promise_to_somebody_with_twenty_cells():
-    page = words("exposure.md")
+    page = page_words("exposure.md")
     by_parts = composed_epsilon(*response_losses(0.5, 20), 1e-5)
     tight = composed_epsilon(*laplace_losses(0.5, 20), 1e-5)
     assert f"to {by_parts:.2f} by Kairouz et al., and to {tight:.2f} by the noise distribution" in page
@@ -161,7 +134,7 @@ def test_promise_to_somebody_with_twenty_cells():
 
 
 def test_what_noise_on_one_value_reveals():
-    page = words("mechanisms.md")
+    page = page_words("mechanisms.md")
     logistic, laplace = 0.5 + tanh(0.25) / 2, 1 - exp(-0.5) / 2
     assert (
         f"balanced accuracy of {logistic:.3f}, under Laplace noise {laplace:.3f}".replace("0.", ".") in page
@@ -188,7 +161,7 @@ def test_what_rows_with_a_true_epsilon_of_ten_reveal():
     found.append(norm.cdf(2 * of_a_bit * sqrt(5120)))
     found.append(norm.cdf(10 / 512 * sqrt(512) / 2))  # a Laplace density: moved by 10 / 512 of its scale
     stated = re.search(
-        r"of (\S+) \(`bitrand`\), at most (\S+) \(`ome`\), (\S+) .*? and (\S+) ", words("mechanisms.md")
+        r"of (\S+) \(`bitrand`\), at most (\S+) \(`ome`\), (\S+) .*? and (\S+) ", page_words("mechanisms.md")
     )
     assert [float(one) for one in stated.groups()] == pytest.approx(found, abs=1e-3)
 
@@ -205,7 +178,7 @@ def test_what_one_local_report_reveals():
         0.5 + np.abs(bits - bits.T).sum() / 4,
         0.5 + (1 - 1 / buckets) * (odds - 1) / (odds + buckets - 1) / 2,
     ]
-    page = words("mechanisms.md")
+    page = page_words("mechanisms.md")
     stated = re.search(
         r"(\S+) \(`duchi`\), (\S+) \(`piecewise`\), (\S+) \(symmetric bits\), (\S+) \(OUE\) or (\S+) \(OLH\)",
         page,
@@ -238,7 +211,7 @@ def test_reports_that_share_their_kept_bits():
     stated = (
         f"it is {epsilon(1):.2f} for one report, {epsilon(10):.2f} for ten and {epsilon(200):.0f} for many"
     )
-    assert stated in words("mechanisms.md")
+    assert stated in page_words("mechanisms.md")
 
 
 def test_rounds_that_a_violation_needs():
@@ -248,11 +221,11 @@ def test_rounds_that_a_violation_needs():
         for row, delta in ((exact, 0.0), (with_delta, 1e-5)):
             promise = Guarantee(epsilon=epsilon, delta=delta)
             assert number(row[place]) == promise_tests.rounds_needed(MetricsTable(), promise, 1, None, 1.0)
-    assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in words("faq.md")
+    assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in page_words("faq.md")
 
 
 def test_what_rounds_without_an_error_show():
-    page = words("statistics.md")
+    page = page_words("statistics.md")
     forty, hundreds = (f"{100 * 0.05 ** (1 / n):.1f} %" for n in (40, 400))
     assert f"40 rounds without an error show {forty}, 400 rounds {hundreds}" in page
     assert f"100 rounds without an error show {100 * 0.01**0.01:.1f} %" in page
@@ -280,7 +253,7 @@ def test_noise_of_a_training():
     assert poisson(sigmas[1], relations.REPLACE_ONE) == pytest.approx(1, abs=0.006)
     for sigma, epsilon in zip(sigmas[2:], epsilons[2:], strict=True):  # 100 epochs, each a release moved by 2
         assert epsilon == pytest.approx(gaussian_epsilon(2 * sqrt(100) / sigma, 1e-5), rel=0.006)
-    assert "the true ε behind the label 1 is at most 8.4" in words("reproduce.md")
+    assert "the true ε behind the label 1 is at most 8.4" in page_words("reproduce.md")
     for sigma, label in zip(sigmas[3:], (1, 10), strict=True):  # labelled as if batches were drawn at random
         assert without_replacement(sigma) == pytest.approx(label, rel=0.02)
 
@@ -292,13 +265,15 @@ def test_exact_epsilon_of_the_clients_of_the_example():
         alpha = sqrt((epsilon + 64 * 10) / (2 * 64 * np.exp(2 * epsilon * k / 10).sum()))
         assert number(row[1]) == round(64 * np.abs(log(alpha) + k * epsilon / 10).sum())
     for page in ("../README.md", "roles/federated-team.md"):
-        assert "668" in words(page)
+        assert "668" in page_words(page)
 
 
 def test_what_a_promise_allows_an_attacker():
-    assert f"beyond the {1 / (1 + exp(-1)):.1%} that ε = 1 would allow" in words("models.md")
-    assert f"ε = 3 for a person allows an attacker to be right {100 / (1 + exp(-3)):.0f} %" in words("faq.md")
-    assert f"is {tanh(0.5):.3f} at ε = 1".replace("0.", ".") in words("reproduce.md")
+    assert f"beyond the {1 / (1 + exp(-1)):.1%} that ε = 1 would allow" in page_words("models.md")
+    assert f"ε = 3 for a person allows an attacker to be right {100 / (1 + exp(-3)):.0f} %" in page_words(
+        "faq.md"
+    )
+    assert f"is {tanh(0.5):.3f} at ε = 1".replace("0.", ".") in page_words("reproduce.md")
 
 
 def bounds(epsilon, n_rounds, n_audits, rng):

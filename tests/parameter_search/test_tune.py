@@ -1,6 +1,7 @@
 """The whole search: what is confirmed is right, how often a wrong setting is, and what people read."""
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 from math import exp, log
@@ -21,6 +22,7 @@ from leakgauge.parameter_search.assessment import SIMULATED, Assessment, RiskAss
 from leakgauge.parameter_search.dimensions import Dimension
 from leakgauge.parameter_search.search import SIMULATED_EFFORT, ParameterSearch, usefulness
 from leakgauge.plan import plan_of, read_plan
+from page_numbers import page_words
 
 EPSILON = Dimension(tunable=Tunable(key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0))
 LIMIT = 0.6
@@ -222,6 +224,9 @@ def test_settings_at_the_limit_are_confirmed_in_at_most_one_tuning_of_twenty(
 ):
     count = confirmed_at_the_limit(n, 400, n_settings, 11, monkeypatch, tmp_path)
     assert count <= binom.ppf(0.999, n, 0.05)
+    if n == 2000:
+        one, three = re.search(r"in (\d+) of 2,000 .*? and in (\d+) of 2,000", page_words("tune.md")).groups()
+        assert count == pytest.approx(int(one if n_settings == 1 else three), abs=2)  # other machines
 
 
 @pytest.mark.parametrize("n", [8, pytest.param(300, marks=pytest.mark.nightly)])
@@ -233,6 +238,13 @@ def test_what_is_confirmed_after_a_search_is_safe_and_useful(n, monkeypatch, tmp
     assert unsafe <= binom.ppf(0.999, n, 0.05)
     useful = sum(one is not None and one >= 0.5 * LARGEST for one in found)
     assert useful >= 0.8 * n
+    if n == 300:
+        page = page_words("tune.md")
+        told = re.search(r"was (\d+) % of .*? at least (\d+) % in eight of ten", page).groups()
+        shares = np.array([one or 0 for one in found]) / LARGEST
+        assert [int(one) / 100 for one in told] == pytest.approx(np.quantile(shares, [0.5, 0.2]), abs=0.01)
+        assert "None of the 300 was above" in page
+        assert unsafe == 0
 
 
 def test_the_error_is_divided_by_the_settings_to_confirm(monkeypatch, tmp_path):
