@@ -1,15 +1,18 @@
 """Numbers of pages that take simulations: the runs behind them, most of them at night."""
 
 import json
+import os
 import re
 import tomllib
 from math import exp, sqrt
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import beta, norm
+from sklearn.ensemble import RandomForestClassifier
 
 import leakgauge
 from leakgauge.cli.main import main
@@ -74,6 +77,45 @@ def test_networks_in_place_of_a_forest(forest, tmp_path):
     plan = forest.replace('{ name = "loss_threshold" }', '{ name = "lira", shadows = 16 }') + recipe
     told = re.search(r"16 shadow models reached an AUC of (.*?\))", page_words("own-model.md"))[1]
     require(told, forest_verdict(plan, tmp_path), "auc")
+
+
+@pytest.mark.nightly
+def test_shadows_of_the_training_of_a_forest(forest, tmp_path):
+    table = np.loadtxt(tmp_path / "patients.csv", delimiter=",", skiprows=1)
+    X, y, members = table[:, :4], table[:, 4].astype(int), table[:, 5] > 0
+    (verdict,) = leakgauge.audit_model(
+        joblib.load(tmp_path / "forest.joblib"),
+        *(X[members], y[members], X[~members], y[~members]),
+        train=RandomForestClassifier(n_estimators=100),
+        attacks=[{"name": "lira", "shadows": 16}],
+    )
+    told = re.search(r"\(n_estimators=100\)` one of (.*?\))", page_words("own-model.md"))[1]
+    auc = verdict.metrics["auc"]
+    assert stated_numbers(told) == pytest.approx([auc.value, auc.low, auc.high], abs=ROUNDING)
+    assert f"and {auc.value:.2f} with shadows of its own training".replace("0.", ".") in page_words(
+        "roles/ml-engineer.md"
+    )
+
+
+CIFAR = Path(os.environ.get("LEAKGAUGE_DATA", "")) / "cifar10" / "cifar10_embeddings_512.npz"
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not CIFAR.is_file(), reason="LEAKGAUGE_DATA has no embeddings of CIFAR-10")
+def test_hinges_of_a_neuron(tmp_path):
+    out = str(tmp_path / "paper")
+    assert main(["reproduce", "nguyen23", "--only", "hinges", "--data", str(CIFAR.parent), "--out", out]) == 0
+    cells = json.loads((tmp_path / "paper" / "reproduction.json").read_text())["cells"]
+    kinds = ("two hinges a feature, clipped", "16 hinges a feature", "64 hinges a feature", "the exact ratio")
+    for kind, row in zip(kinds, rows("federated.md", "| form | label 1"), strict=True):
+        for epsilon, cell in zip((1, 3, 5, 10), row[1:], strict=True):
+            (found,) = (
+                one["ours"]
+                for one in cells
+                if one["setting"].startswith(f"success, {kind}:")
+                and one["setting"].endswith(f"ε = {epsilon}")
+            )
+            assert float(cell) == pytest.approx(found, abs=0.01), (kind, epsilon)
 
 
 @pytest.mark.nightly
@@ -191,6 +233,11 @@ def test_attacks_on_noisy_gradients(place, tmp_path):
         cells = [" ± ".join(told)]
     else:
         cells = rows("federated.md", "| the noise | at most, others silent")[place][3:]
+    if place == 0:
+        filled = re.search(r"server fills ([\d.]+) of the bound", page_words("federated.md"))[1]
+        assert float(filled) == pytest.approx(
+            found["clients", "stealthy"]["studied"]["filled_share"], abs=0.01
+        )
     labels = ("full_gradient-server", "stealthy", "likelihood_neuron-server")
     for label, cell in zip(labels, cells):
         share, error = stated_numbers(cell)

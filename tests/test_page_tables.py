@@ -71,6 +71,25 @@ def test_limits_on_attacks_against_noisy_gradients():
         assert percent(attack) <= norm.cdf(1 / (2 * sigma)) + 3 * error
 
 
+def test_iterations_that_a_whole_gradient_takes():
+    """To be right 99 % of the time, where other rows send nothing."""
+    for page, epsilon in (("federated.md", 8), ("reproduce.md", 9)):
+        takes = ceil((2 * norm.ppf(0.99) * classic_sigma(epsilon, 0.01)) ** 2)
+        assert re.search(rf"takes {takes}[.,]", page_words(page))
+
+
+def test_limits_of_a_canary_in_forty_steps():
+    *_, silent, seen = rows("dp-training.md", "| initial weights | AUC")
+    steps, rate, rng = 40, 0.25, np.random.default_rng(1)
+    times = np.arange(steps + 1)
+    exact = binom.pmf(times, steps, rate) @ norm.cdf(times / sqrt(2 * steps))
+    assert float(silent[1]) == pytest.approx(exact, abs=0.002)
+    noise = rng.normal(size=(2, 40_000, steps))
+    noise[0] += rng.random((40_000, steps)) < rate
+    inside, outside = np.log1p(rate * np.expm1(noise - 0.5)).sum(axis=2)  # log ratios of all steps
+    assert float(seen[1]) == pytest.approx((inside > outside).mean(), abs=0.006)
+
+
 def test_exact_allele_counts():
     page = page_words("cell-tables.md")
     snps, people = 200, 60

@@ -6,6 +6,7 @@ import pytest
 import leakgauge
 from domains.models.dp_training.watched_trainings import SIGMA, opacus_training
 from leakgauge.core.errors import BadInput
+from page_numbers import rows
 
 CLAIM = {"epsilon": 4.0, "sample_rate": 0.1, "steps": 20}
 
@@ -108,6 +109,12 @@ def test_crafted_weights_show_the_last_model_nearly_what_silent_others_would(see
     assert found["crafted"]["auc"].value == pytest.approx(best, abs=0.03)  # 2.5 standard errors
     assert found["crafted"]["auc"].low > found["own"]["auc"].high
     assert found["crafted"]["epsilon"].low > found["own"]["epsilon"].low + 0.3
+    own, crafted, silent, _ = rows("dp-training.md", "| initial weights | AUC")
+    assert float(silent[1]) == pytest.approx(best, abs=0.004)
+    for row, metrics in ((own, found["own"]), (crafted, found["crafted"])):
+        auc, epsilon = (float(cell.split(", ")[seed - 11]) for cell in row[1:])
+        assert auc == pytest.approx(metrics["auc"].value, abs=0.002)
+        assert epsilon == pytest.approx(metrics["epsilon"].low, abs=0.02)
 
 
 def test_own_weights_stay_as_they_are():

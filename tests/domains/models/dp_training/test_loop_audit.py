@@ -1,5 +1,7 @@
 """Loops written by hand: what the steps of honest and of wrong trainings show."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -17,6 +19,7 @@ from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
 from leakgauge.domains.models.dp_training.step_watch import number_spacing
 from leakgauge.domains.models.training.schedule import BatchSampling
+from page_numbers import rows
 
 HALF = 0.0005  # the error of the tests at confidence .999
 
@@ -74,6 +77,31 @@ def test_half_of_the_noise_is_found_from_five_trainings_of_500_steps():
     sigma = TrainingClaim(**claim).needed_sigma
     found = watched(numpy_loop(1 / 2, steps=500, sigma=sigma), rounds=2_500, claim=claim)
     assert found.p_value("step_guesses") < 1e-6
+
+
+@pytest.mark.nightly
+def test_how_much_guesses_about_canaries_find():
+    """The p-values of docs/dp-training.md."""
+    one, five, small, _ = (row[2] for row in rows("dp-training.md", "| training | true noise"))
+    claim = CLAIM | {"steps": 500}
+    sigma = TrainingClaim(**claim).needed_sigma
+
+    def p_values(scale, n_rounds):
+        loop = numpy_loop(scale, steps=500, sigma=sigma)
+        audits = [watched(loop, rounds=n_rounds, claim=claim, seed=seed) for seed in range(10)]
+        return [audit.p_value("step_guesses") for audit in audits]
+
+    smallest, largest = re.fullmatch(r"p from (\S+) to (\S+) in 10 audits", one).groups()
+    found = p_values(1 / 3, 500)
+    assert np.log10(min(found)) == pytest.approx(np.log10(float(smallest)), abs=0.3)
+    assert np.log10(max(found)) == pytest.approx(np.log10(float(largest)), abs=0.3)
+    assert five == "p below 1e-9 in 10 audits"
+    assert max(p_values(1 / 2, 2_500)) < 1e-9
+    claim = {"epsilon": 4.0, "sample_rate": 0.2, "steps": 20}
+    loop = numpy_loop(1 / 3, 20, TrainingClaim(**claim).needed_sigma)
+    audits = [watched(loop, rounds=400, claim=claim, coin="training", seed=seed) for seed in range(3)]
+    assert small == "p below 1e-200 in 3 audits"
+    assert max(audit.p_value("step_rates") for audit in audits) < 1e-200
 
 
 @pytest.mark.parametrize("n_trainings", [60, pytest.param(400, marks=pytest.mark.nightly)])

@@ -1,5 +1,6 @@
 """Whole audits of trainings: the game, the transcript and the positive control make one verdict."""
 
+import re
 from pathlib import Path
 from runpy import run_path
 
@@ -8,6 +9,7 @@ import pytest
 import leakgauge
 from domains.models.dp_training.watched_trainings import CLAIM, numpy_loop
 from leakgauge.core.errors import BadInput
+from page_numbers import page_words
 
 MESSAGES = run_path(str(Path(__file__).parents[4] / "examples" / "dp-training" / "messages.py"))
 CANARIES = {"epsilon": 4.0, "sample_rate": 0.5, "steps": 40, "canaries": 600}
@@ -46,6 +48,9 @@ def test_one_coin_for_each_training_is_judged_by_trainings():
 def test_quarter_of_the_noise_is_found_by_600_black_box_canaries_of_one_training(seeds):
     found = [leakgauge.audit_training(MESSAGES["train_with_a_bug"], seed=s, **CANARIES) for s in seeds]
     assert sum(one.finding == "violated" for one in found) >= 0.8 * len(found)
+    if len(found) == 10:
+        counts = re.search(r"was found in (\d+) of 10 trainings", page_words("dp-training.md"))
+        assert int(counts[1]) == sum(one.finding == "violated" for one in found)
     assert "curve" in {one.about for one in found}
     honest = [leakgauge.audit_training(MESSAGES["train"], seed=s, **CANARIES) for s in seeds]
     assert all(one.finding == "not violated" for one in honest)
