@@ -1,6 +1,7 @@
 """Tables of the documentation that follow from a formula: every number is computed again."""
 
 import re
+from itertools import chain
 from math import ceil, exp, log, log1p, log2, sqrt, tanh
 
 import numpy as np
@@ -295,16 +296,16 @@ def test_what_a_promise_allows_an_attacker():
     assert f"is {tanh(0.5):.3f} at ε = 1".replace("0.", ".") in page_words("reproduce.md")
 
 
-def bounds(epsilon, n_rounds, n_audits, rng):
-    """Lower bounds on epsilon from audits of Laplace noise, by signed log-likelihood ratios."""
+def bounds(epsilon, n_rounds, n_audits, rng, *, signed):
+    """Lower bounds on epsilon from audits of Laplace noise, by log-likelihood ratios or by their ranks."""
     found = []
     for _ in range(n_audits):
         members = rng.random(n_rounds) < 0.5
         outputs = members + rng.laplace(scale=1 / epsilon, size=n_rounds)
         # |x| - |x - 1| would show by its last bits which outputs had 1 added to them
-        scores = epsilon * (2 * np.clip(outputs, 0, 1) - 1)
+        scores = epsilon * (2 * np.clip(outputs, 0, 1) - 1) if signed else outputs
         numbers = np.arange(n_rounds)
-        reading = Reading(signed=True, threshold=0.0)
+        reading = Reading(signed=signed, threshold=0.0)
         trials = Trials(numbers, np.zeros(n_rounds, int), members, scores, Coins.FAIR, reading)
         found.append(epsilon_one_run.Metric()(trials).low)
     return np.array(found)
@@ -316,8 +317,10 @@ def bounds(epsilon, n_rounds, n_audits, rng):
 )
 def test_how_much_of_epsilon_a_bound_shows(row):
     epsilon, rng = float(row[0]), np.random.default_rng(20261118)
-    for n_rounds, stated in zip((200, 1_000, 10_000), map(float, row[1].split("/")), strict=True):
-        found = bounds(epsilon, n_rounds, 300, rng) / epsilon
+    sizes = (200, 1_000, 10_000)
+    cells = [zip(sizes, map(float, cell.split("/")), (cell is row[1],) * 3, strict=True) for cell in row[1:]]
+    for n_rounds, stated, signed in chain(*cells):
+        found = bounds(epsilon, n_rounds, 300, rng, signed=signed) / epsilon
         spread = 1.2533 * found.std() / sqrt(300)  # standard error of a median, as if normal
-        assert stated == pytest.approx(np.median(found), abs=4 * spread + 0.01), n_rounds
+        assert stated == pytest.approx(np.median(found), abs=4 * spread + 0.01), (n_rounds, signed)
         assert (found > 1).mean() <= 0.05 + 4 * sqrt(0.05 * 0.95 / 300)

@@ -247,8 +247,8 @@ def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed:
     unless given. ``seed`` overrides the one in the table.
 
     >>> plan = plan_of({"seed": 7, "audit": [{"name": "noise", "domain": "blackbox"}]})
-    >>> [audit.name for audit in plan.audits]
-    ['noise']
+    >>> plan.audits[0].name
+    'noise'
     """
     if not isinstance(table, Mapping):
         raise BadInput(f"plan: must be a dict of the same shape as a plan file, got {type(table).__name__}")
