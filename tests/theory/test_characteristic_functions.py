@@ -247,9 +247,9 @@ def test_few_votes_are_discrete_and_many_cells_are_smooth():
     nodes = np.concatenate([[-np.inf], np.sort(rng.normal(size=40)), [np.inf]])
     spread = np.pad(rng.dirichlet(np.ones(40), size=(2, 1)), ((0, 0), (0, 0), (1, 1)))
     smooth = CharacteristicTable.of(ScoreLaws(nodes, *spread), 80.0, resolution)
-    assert smooth.lumpy(csr_array([[1], [60]])).tolist() == [True, False]
+    assert smooth.lumpy(csr_array([[1], [60]]) @ smooth.columns).tolist() == [True, False]
     two_values = CharacteristicTable.of(votes(0.6, 0.4), 80.0, resolution)
-    assert two_values.lumpy(csr_array([[1], [60]])).tolist() == [True, True]
+    assert two_values.lumpy(csr_array([[1], [60]]) @ two_values.columns).tolist() == [True, True]
 
 
 def test_finer_resolution_has_more_frequencies():

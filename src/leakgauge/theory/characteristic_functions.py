@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft
-from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
@@ -177,13 +176,15 @@ class CharacteristicTable:
             columns[:, 4 * n + 2 + i] = _log(world[:, 1:-1].sum(axis=1))
         return cls(period, columns, resolution)
 
-    def lumpy(self, cells: csr_array) -> npt.NDArray[np.bool_]:
-        """Targets whose scores are concentrated on few values, for which these frequencies are too few."""
+    def lumpy(self, logs: Floats) -> npt.NDArray[np.bool_]:
+        """Targets whose scores are concentrated on few values, for which these frequencies are too few.
+
+        ``logs`` are targets x columns, the number of cells of each kind times the table.
+        """
         n = self.resolution.n
         high = np.arange(n // 2, n, max(1, n // 64))
         both = high if self.mirrored else np.concatenate([high, n + high])
-        loudness = cells.astype(self.resolution.dtype) @ self.columns[:, both]
-        return np.asarray(np.max(loudness, axis=1) > np.log(_LOUD))
+        return np.asarray(np.max(logs[:, both], axis=1) > np.log(_LOUD))
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,7 @@ def _composed_together(kinds: LossKinds, cells: csr_array, mus: Reals, delta: fl
     """
     kinds, cells = occurring_kinds(kinds, cells)
     counts = cells.astype(np.float64)
+    counts.sum_duplicates()
     log_moments = _log_moments(kinds)
     paid = (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS) - np.log(delta)
     total = counts @ log_moments + np.multiply.outer(mus**2 / 2, ORDERS * (ORDERS - 1))

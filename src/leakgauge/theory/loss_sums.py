@@ -75,18 +75,22 @@ class LossKinds:
         known = np.where(self.shift == 0, laplace, rate * (ends + inner))
         return np.append(known, self.tabulated.mean)
 
-    def waves(self, frequencies: Reals) -> Waves:
-        """Characteristic functions of a member's loss: kinds x frequencies.
+    def waves(self, frequency: float, n: int) -> Waves:
+        """Characteristic functions of a member's loss: kinds x the first ``n`` multiples of a frequency.
 
         Laplace: atoms of 1/2 at r and e^-r / 2 at -r, and e^((l - r) / 2) / 4 between. Geometric: atoms at
         rate (shift - 2 j), the inner ones tanh(rate / 2) e^(-rate j).
         """
-        values = np.empty((self.rate.size, frequencies.size), dtype=np.complex128)
+        frequencies = np.arange(1, n + 1, dtype=np.float64) * frequency
+        values = np.empty((self.rate.size, n), dtype=np.complex128)
         laplace = self.shift == 0
-        ratio = self.rate[laplace, None]
-        up = np.exp(1j * ratio * frequencies)
-        down = np.conj(up) * np.exp(-ratio)
-        values[laplace] = (up + down) / 2 + (up - down) / (2 + 4j * frequencies)
+        up = _turns(self.rate[laplace] * frequency, n)
+        share = 0.5 + 1 / (2 + 4j * frequencies)
+        down = np.conj(up) * np.exp(-self.rate[laplace, None])
+        up *= share
+        down *= 1 - share
+        up += down
+        values[laplace] = up
         rate, shift = self.rate[~laplace, None], self.shift[~laplace, None]
         turn = np.exp(1j * rate * shift * frequencies)
         step = np.exp(-rate - 2j * rate * frequencies)
@@ -118,8 +122,8 @@ def loss_sum_rates(
         own = _joined(counts, mu_squared[some[rows]])
         gaussian = bool(mu_squared[some[rows]].any())
         table = _table(occurring, period, score_sums.SMOOTH.finer(finer), gaussian=gaussian)
-        lumps: Bits = few_cells[rows] | table.lumpy(own)
-        rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
+        lumps: Bits = few_cells[rows]
+        lumps |= rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK, skip_lumpy=True)
         if lumps.any():
             few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
             lumpy = score_sums.LUMPY.finer(finer * (_FINER if few else 1))
@@ -164,13 +168,23 @@ def _joined(cells: csr_array, mu_squared: Reals) -> csr_array:
 
 
 def _table(kinds: LossKinds, period: float, resolution: Resolution, *, gaussian: bool) -> CharacteristicTable:
-    frequencies = np.arange(1, resolution.n + 1, dtype=np.float64) * (2 * np.pi / period)
-    waves = kinds.waves(frequencies)
-    size, angle = np.log(np.maximum(np.abs(waves), 1e-30)), np.angle(waves)
+    waves = kinds.waves(2 * np.pi / period, resolution.n)
+    size = np.log(np.maximum(waves.real**2 + waves.imag**2, 1e-60)) / 2
+    angle = np.angle(waves)
     if gaussian:
+        frequencies = np.arange(1, resolution.n + 1, dtype=np.float64) * (2 * np.pi / period)
         size, angle = np.vstack([size, -(frequencies**2) / 2]), np.vstack([angle, frequencies / 2])
     columns = np.hstack([size, angle]).astype(resolution.dtype)
     return CharacteristicTable(period, columns, resolution, mirrored=True)
+
+
+def _turns(angles: Reals, n: int) -> Waves:
+    """e^(i k angle) for k = 1 .. n, a row for each angle: products of few exponentials, as these are slow."""
+    width = max(1, round(np.sqrt(n)))
+    near = np.exp(1j * np.multiply.outer(angles, np.arange(1, width + 1)))
+    far = np.exp(1j * np.multiply.outer(angles, np.arange(0, n, width)))
+    shape = angles.size, far.shape[1] * width
+    return (far[:, :, None] * near[:, None, :]).reshape(shape)[:, :n]
 
 
 def _inner_sum(fall: Reals, shift: npt.NDArray[np.int64]) -> Reals:

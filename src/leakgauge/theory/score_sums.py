@@ -130,17 +130,24 @@ class AttackRates:
         which: Bits,
         block: int = _BLOCK,
         threads: int = _THREADS,
-    ) -> None:
+        *,
+        skip_lumpy: bool = False,
+    ) -> Bits:
         """Compute the rates of the targets that ``which`` selects, whose scores lie above ``starts``.
 
-        ``block`` is how many numbers are in memory at once, in each of the threads.
+        ``block`` is how many numbers are in memory at once, in each of the threads. With ``skip_lumpy``,
+        targets for whom the frequencies of the table are too few are left out. Returns the targets that were
+        selected and left out.
         """
-        places = np.flatnonzero(which)
+        places, left_out = np.flatnonzero(which), np.zeros(which.size, dtype=bool)
         size = max(1, block // table.columns.shape[1])
 
         def fill_block(first: int) -> None:
             part = places[first : first + size]
             logs = np.asarray(cells[part].astype(table.columns.dtype) @ table.columns)
+            if skip_lumpy and (lumpy := table.lumpy(logs)).any():
+                left_out[part[lumpy]] = True
+                part, logs = part[~lumpy], logs[~lumpy]
             rows = targets[part]
             sums = SummedScores.of(table, logs)
             self.accuracy[rows], self.auc[rows], self.tpr[rows], at_zero = sums.rates(starts[part])
@@ -152,6 +159,7 @@ class AttackRates:
         with ThreadPoolExecutor(min(cpu_count() or 1, threads)) as pool:
             for _ in pool.map(fill_block, range(0, places.size, size)):
                 pass
+        return left_out
 
     def put(self, rows: npt.NDArray[np.intp], part: "AttackRates") -> None:
         """Set the rates of some targets."""
@@ -260,10 +268,10 @@ class PeriodRates:
         shape = (cells.shape[0], self.laws.n_kinds)
         cells = csr_array((cells.data, self.places[cells.indices], cells.indptr), shape=shape)
         rates = _rates_of_chance(shape[0], self.common)
-        lumps = (row_sums(cells) < FEWEST_SMOOTH) | self.smooth.lumpy(cells)
-        rates.fill(np.arange(shape[0]), self.smooth, cells, starts, ~lumps, threads=1)
+        every, lumps = np.arange(shape[0]), row_sums(cells) < FEWEST_SMOOTH
+        lumps |= rates.fill(every, self.smooth, cells, starts, ~lumps, threads=1, skip_lumpy=True)
         if lumps.any():
-            rates.fill(np.arange(shape[0]), self.lumpy, cells, starts, lumps, threads=1)
+            rates.fill(every, self.lumpy, cells, starts, lumps, threads=1)
         return rates
 
 

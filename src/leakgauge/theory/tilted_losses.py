@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import ceil, exp, floor, inf, log, log1p, log2, pi, sqrt
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from leakgauge.core.game import Reals
@@ -30,6 +31,7 @@ _LEAST_TILT = 1e-3
 _MOST_DEVIATIONS = 20.0  # by which Gaussian noise is tilted
 _KEPT_EXPONENT = 200.0  # losses whose error exceeds delta by e^200 are left out
 _MOST_BELOW = 300.0  # and losses this far below the epsilon in question
+_SILENT = 45.0  # coefficients below e^-45 are left out: 1e-5 of the rounding error of one
 _BLOCK, _POINTS = 2**20, 2**13  # numbers of a block of laws or transforms; usual number of a law
 
 
@@ -108,9 +110,8 @@ def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: 
     """Add up independent losses: each lattice distribution ``n`` times, and a Gaussian loss of ``mu``.
 
     The error is that of the worst case: each of the log2(size) levels of a transform has a relative error of
-    a few roundings, so that a coefficient is off by ``each``; the n-th power of a coefficient c by at most
-    n (|c| + each)^(n - 1) each; and the absolute errors of all probabilities sum to at most the root of the
-    sum of squares of those of the coefficients (Parseval, Cauchy-Schwarz).
+    a few roundings, so that a coefficient is off by ``each``, and the n-th power of a coefficient c by at
+    most n (|c| + each)^(n - 1) each.
     """
     parts = [(*_tilt_law(law, step, tilt), n) for law, n in laws]
     low, high = bernstein_window([(*_moments(up, down, step), n) for up, down, _, n in parts], mu)
@@ -133,19 +134,10 @@ def sum_tilted(laws: Sequence[tuple[Reals, int]], mu: float, step: float, tilt: 
         radius = np.abs(coefficients) + each
         most *= radius**n
         relative += n * (each / radius + 4 * _ROUNDING)
-    error = sqrt(2 * float(np.sum((most * relative) ** 2))) + 4 * exp(-TAIL_EXPONENT)
-    total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
     if mu == 0:
         last = min(last, sum(n * (law.size - 1) for law, n in laws))
-    places = np.arange(max(first, 0), last + 1)[::-1]
-    return TiltedSum(
-        step * places.astype(np.float64),
-        total[places % size],
-        tilt,
-        log_scale,
-        error,
-        step if mu > 0 else 0.0,
-    )
+    own = range(max(first, 0), last + 1)
+    return _inverted(transform, most * relative, size, own, step, tilt, log_scale, binned=mu > 0)
 
 
 def sum_many_tilted(
@@ -156,6 +148,9 @@ def sum_many_tilted(
     ``laws`` returns some of the lattice distributions, a row each and filled up with zeros; ``counts`` are
     targets x laws, at least one in each row. Logarithms of coefficients add up in sparse products. A sum of m
     logarithms is off by at most m roundings of their sizes, which is added to the relative error.
+    Coefficients below the error of one, ``each``, are replaced by it, which at most doubles that error. No
+    coefficient exceeds 1: where the product of some is negligible for all targets, the others are left out,
+    and the error is at most twice the product itself.
     """
     parts = [_tilted_moments(laws(block), step, tilt) for block in _law_blocks(counts.shape[1], _POINTS)]
     largest, *columns = np.concatenate(parts, axis=1)
@@ -168,20 +163,24 @@ def sum_many_tilted(
     longest = float(np.max(widest + mus * (mus * (1 + tilt) + 9)))
     each = _ROUNDING * (4 * log2(size) + tilt * longest + 16)
     roundings = _ROUNDING * (float(np.diff(counts.indptr).max()) + 4)
-    logs = np.zeros((4, counts.shape[0], size // 2 + 1))  # modulus, angle, largest modulus, relative error
-    for block in _law_blocks(counts.shape[1], size):
-        coefficients = scipy.fft.rfft(_tilted_circles(laws(block), step, tilt, size), axis=1)
-        modulus = np.abs(coefficients)
-        log_radius = np.log(modulus + each)
-        relative = each / (modulus + each) + 4 * _ROUNDING + roundings * (pi - log_radius)
+    modulus, angle, inverse = np.zeros((3, counts.shape[0], size // 2 + 1))  # the first is of logarithms
+    audible = size // 2 + 1  # frequencies from here on are left out
+    for block in reversed(_law_blocks(counts.shape[1], size)):  # the last are mostly the widest
+        transforms = scipy.fft.rfft(_tilted_circles(laws(block), step, tilt, size), axis=1)
+        coefficients = transforms[:, :audible]
+        squares = np.maximum(coefficients.real**2 + coefficients.imag**2, each**2)
         own = counts[:, block]
-        for total, table in zip(
-            logs, (np.log(np.maximum(modulus, 1e-300)), np.angle(coefficients), log_radius, relative)
-        ):
-            total += own @ table
+        angle[:, :audible] += own @ np.angle(coefficients)
+        modulus[:, :audible] += own @ (np.log(squares) / 2)
+        inverse[:, :audible] += own @ (1 / np.sqrt(squares))
+        audible = 1 + int(np.flatnonzero(modulus.max(axis=0) > -_SILENT)[-1])
+    numbers = np.asarray(counts.sum(axis=1))
     for row, mu in enumerate(mus.tolist()):
-        transform = np.exp(logs[0, row] + 1j * logs[1, row])
-        radius, relative, log_scale = np.exp(logs[2, row]), logs[3, row] + each, float(log_scales[row])
+        transform = np.exp(modulus[row] + 1j * angle[row])
+        radius, log_scale = np.exp(modulus[row] + each * inverse[row]), float(log_scales[row])
+        relative = 2 * each * inverse[row] + each + numbers[row] * (4 * _ROUNDING + roundings * pi)
+        relative -= roundings * modulus[row]
+        relative[audible:] = 2 + numbers[row] * each
         if mu > 0:
             circle, log_total = _tilt_gaussian(mu, step, size, tilt)
             coefficients = scipy.fft.rfft(circle)
@@ -189,18 +188,32 @@ def sum_many_tilted(
             radius *= np.abs(coefficients) + each
             relative = relative + each / (np.abs(coefficients) + each) + 4 * _ROUNDING
             log_scale += log_total
-        error = sqrt(2 * float(np.sum((radius * relative) ** 2))) + 4 * exp(-TAIL_EXPONENT)
-        total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
         end = last[row] if mu > 0 else min(int(last[row]), round(float(most[row]) / step))
-        places = np.arange(max(int(first[row]), 0), end + 1)[::-1]
-        yield TiltedSum(
-            step * places.astype(np.float64),
-            total[places % size],
-            tilt,
-            log_scale,
-            error,
-            step if mu > 0 else 0.0,
-        )
+        own = range(max(int(first[row]), 0), int(end) + 1)
+        yield _inverted(transform, radius * relative, size, own, step, tilt, log_scale, binned=mu > 0)
+
+
+def _inverted(
+    transform: npt.NDArray[np.complex128],
+    errors: Reals,
+    size: int,
+    places: range,
+    step: float,
+    tilt: float,
+    log_scale: float,
+    *,
+    binned: bool,
+) -> TiltedSum:
+    """The sum at some places of the lattice, from its coefficients and the largest error of each of them.
+
+    The absolute errors of all probabilities sum to at most the root of the sum of squares of those of the
+    coefficients (Parseval, Cauchy-Schwarz).
+    """
+    error = sqrt(2 * float(np.sum(errors**2))) + 4 * exp(-TAIL_EXPONENT)
+    total = np.maximum(scipy.fft.irfft(transform, size), 0.0)
+    falling = np.arange(places.start, places.stop)[::-1]
+    losses = step * falling.astype(np.float64)
+    return TiltedSum(losses, total[falling % size], tilt, log_scale, error, step if binned else 0.0)
 
 
 def _law_blocks(n_laws: int, size: int) -> list[slice]:

@@ -5,7 +5,7 @@ from scipy.special import ndtr
 from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
-from leakgauge.domains.queries.log import incidence, ratio_kinds
+from leakgauge.domains.queries.log import incidence, kind_counts, ratio_kinds
 from leakgauge.domains.queries.log.best_attack import (
     best_attack_per_record,
     record_signatures,
@@ -241,3 +241,20 @@ def test_a_ratio_of_an_earlier_block_is_not_taken_for_a_near_one_of_a_later(monk
         cells = [(LaplaceCell(ratio), n - 1), (LaplaceCell(0.1), 1)]
         truth = epsilon_bounds(cells, 1e-5)
         assert truth.low <= tight[record] <= truth.high * (1 + 5e-4)
+
+
+def test_entries_of_one_kind_may_stay_apart_where_there_are_many_kinds(monkeypatch):
+    rng = np.random.default_rng(9)
+    queries, records = np.nonzero(rng.random((200, 30)) < 0.2)
+    found = sparse(200, 30, queries, records, rng.uniform(1.0, 100.0, queries.size).round(1))
+    log = answers([1_000.0] * 200, bound=100.0)
+    results = []
+    for factor, apart in ((0, True), (10**9, False)):
+        monkeypatch.setattr(kind_counts, "_FEW_REPEATED", factor)
+        made, reached, _ = attack(log, found)
+        ends = made.cells.indptr.tolist()
+        rows = [made.cells.indices[start:end] for start, end in zip(ends, ends[1:])]
+        assert any(np.unique(row).size < row.size for row in rows) == apart
+        tight = tight_epsilon_per_record(made, epsilon_per_record(log, found, 1e-5).epsilon, 1e-5)
+        results.append([*(getattr(reached, name) for name in RATES), tight])
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)

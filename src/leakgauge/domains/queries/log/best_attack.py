@@ -110,8 +110,8 @@ def _kind_positions(
         own = slice(int(starts[0]), int(starts[-1]))
         if sparse.contributions is None:
             codes = by_query[sparse.queries[own]]
-        elif ratios is not None and ratios.table is not None and not len(tabulated):
-            codes = ratios.table.kinds(block, sparse.queries[own])
+        elif ratios is not None and not len(tabulated):
+            codes = ratios.kinds_of_pairs(block, sparse)
         else:
             codes = places(sparse.queries[own], np.abs(sparse.contributions[own]))
         yield without_unmoved(starts - starts[0], codes)

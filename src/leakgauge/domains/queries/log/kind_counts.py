@@ -7,12 +7,20 @@ from scipy.sparse import csr_array
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.records import Ints
 
+_FEW_REPEATED = 10  # times as many kinds as answers of a record: about one in 20 answers repeats a kind
+
 
 def count_kinds(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
-    """Count the answers of each kind: records x kinds."""
+    """Count the answers of each kind: records x kinds.
+
+    A record may have several entries of a kind, where there are so many kinds that hardly any is repeated.
+    """
     ones = np.ones(codes.size, dtype=np.float32)
+    if codes.size < 2**31:  # else all positions would be copied as 64 bits
+        starts = starts.astype(np.int32)
     cells = csr_array((ones, codes, starts), shape=(starts.size - 1, max(n_kinds, 1)))
-    cells.sum_duplicates()
+    if n_kinds * cells.shape[0] < _FEW_REPEATED * codes.size:
+        cells.sum_duplicates()
     return cells
 
 

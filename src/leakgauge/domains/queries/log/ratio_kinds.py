@@ -6,7 +6,7 @@ most one between two multiples. Where a record contributes the same to all queri
 there is an array of all values and rates instead.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +34,17 @@ class RatioKinds:
     grid: float  # the step of the grid; 0 for none
     places: npt.NDArray[np.int32]  # the kind of each multiple of that step; empty without a grid
     table: "ValueRateTable | None" = None  # of the same kinds, where there is one
+    multiples: npt.NDArray[np.int32] | None = None  # of the step, for each pair, where ratios were rounded
+
+    def kinds_of_pairs(self, block: slice, sparse: Incidence) -> npt.NDArray[np.int32]:
+        """Return the kinds of the pairs of a block of records, -1 where there is none."""
+        assert sparse.contributions is not None
+        own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
+        if self.table is not None:
+            return self.table.kinds(block, sparse.queries[own])
+        if self.multiples is not None:
+            return self.places[self.multiples[own]]
+        return self.positions(sparse.queries[own], np.abs(sparse.contributions[own]))
 
     def positions(self, queries: npt.NDArray[np.integer], sizes: Reals) -> npt.NDArray[np.int32]:
         """Return the kind of answers that a record shifts by some size, -1 where there is none."""
@@ -42,7 +53,7 @@ class RatioKinds:
     def kinds_of(self, ratios: Reals) -> npt.NDArray[np.int32]:
         """Return the kind of each ratio, -1 where it is 0."""
         if self.grid:
-            return np.where(ratios > 0, self.places[_multiples(ratios, self.grid)], np.int32(-1))
+            return self.places[_multiples(ratios, self.grid)]
         found = np.searchsorted(self.ratios, ratios).astype(np.int32)
         found[ratios <= 0] = -1
         return found
@@ -77,6 +88,8 @@ def value_rate_table(rates: Reals, sparse: Incidence) -> tuple[ValueRateTable, R
     values = np.zeros(sparse.n_records)
     some = np.flatnonzero(sparse.numbers)
     values[some] = np.abs(sparse.contributions[sparse.starts[some]])
+    if (np.abs(sparse.contributions[sparse.starts[some + 1] - 1]) != values[some]).any():
+        return None
     sizes, value_of = np.unique(values, return_inverse=True)
     distinct, rate_of = np.unique(rates, return_inverse=True)
     if sizes.size * distinct.size > _LARGEST_TABLE:
@@ -101,16 +114,20 @@ def ratio_kinds(answers: LoggedAnswers, sparse: Incidence, most: int, step: floa
         return _tabulated_ratios(*found, rates, most, step)
     if (exact := _exact_kinds(rates, sparse, most, step)) is not None:
         return exact
-    return _rounded_kinds(_blocks(rates, sparse), rates, step)
+    multiples = np.concatenate([_multiples(ratios, step) for ratios in _blocks(rates, sparse)])
+    return replace(_rounded_kinds(multiples, rates, step), multiples=multiples)
 
 
 def _exact_kinds(rates: Reals, sparse: Incidence, most: int, grid: float) -> RatioKinds | None:
     """Find all ratios, or None if there are more than ``most``; first those that are alone on the grid."""
+    assert sparse.contributions is not None
+    some = slice(4 * most)
+    ratios = _ratios(rates, sparse.queries[some], np.abs(sparse.contributions[some]))
+    if np.unique(ratios).size > most + 1:  # 0 is none of them
+        return None
     alone, single = np.full(_n_multiples(grid), np.nan), True
     exact = np.zeros(0)
     for ratios in _blocks(rates, sparse):
-        if np.unique(ratios[: 4 * most]).size > most + 1:  # 0 is none of them
-            return None
         if single:
             places = _multiples(ratios, grid)
             free = np.isnan(alone[places])
@@ -138,15 +155,15 @@ def _tabulated_ratios(
     if exact.size <= most:
         whole = RatioKinds(exact, rates, 0.0, 0.0, np.zeros(0, dtype=np.int32))
     else:
-        whole = _rounded_kinds([ratios], rates, step)
+        whole = _rounded_kinds(_multiples(ratios, step), rates, step)
     return replace(whole, table=replace(table, kind_of=whole.kinds_of(ratios)))
 
 
-def _rounded_kinds(blocks: Iterable[Reals], rates: Reals, step: float) -> RatioKinds:
-    """Round ratios up; number those that occur."""
+def _rounded_kinds(multiples: npt.NDArray[np.int32], rates: Reals, step: float) -> RatioKinds:
+    """Number the multiples of the step, to which ratios were rounded up, that occur."""
     occurs = np.zeros(_n_multiples(step), dtype=bool)
-    for ratios in blocks:
-        occurs[_multiples(ratios[ratios > 0], step)] = True
+    occurs[multiples] = True
+    occurs[0] = False
     rounded = np.exp(step * (np.flatnonzero(occurs) + np.floor(_LOWEST / step)))
     return RatioKinds(rounded, rates, step, step, np.cumsum(occurs, dtype=np.int32) - np.int32(1))
 
@@ -176,8 +193,9 @@ def _n_multiples(step: float) -> int:
 
 
 def _multiples(ratios: Reals, step: float) -> npt.NDArray[np.int32]:
-    """Return which multiple of the step, from the lowest on, each ratio is rounded up to."""
+    """Return which multiple of the step, from the lowest on, each ratio is rounded up to; 0 for no ratio."""
     logs = np.log(np.maximum(ratios, np.finfo(float).tiny))
     logs /= step
     logs -= 1e-9 + np.floor(_LOWEST / step)
+    logs[ratios <= 0] = 0.0
     return np.ceil(logs, out=logs).astype(np.int32)
