@@ -346,6 +346,60 @@ def test_few_sessions_that_repeat_their_first_answer_are_not_accused(
     assert accused <= binom.ppf(0.9999, n_audits, 0.001)
 
 
+def repeated_now_and_then(answers, how, share, rng):
+    """Sessions that give an answer again, whatever they are asked: all of them the first, or now and then."""
+    again = rng.random(answers.shape) < share
+    if how == "whole sessions":
+        again[:] = again[:, :1]
+    again[:, 0] = False
+    return np.where(again, answers[:, :1], answers)
+
+
+WHOLE_NOISE = {
+    "geometric 0.5": {"name": "geometric", "epsilon": 0.5},
+    "geometric 2": {"name": "geometric", "epsilon": 2.0},
+    "discrete gaussian": {"name": "discrete_gaussian", "sigma": 1.0, "delta": 1e-5},
+}
+
+
+@pytest.mark.parametrize("differ", [False, True], ids=["equal truths", "different truths"])
+@pytest.mark.parametrize("how", ["whole sessions", "single answers"])
+@pytest.mark.parametrize("mechanism", WHOLE_NOISE)
+@pytest.mark.parametrize("n_audits", [4, pytest.param(60, marks=pytest.mark.nightly)])
+def test_whole_number_noise_that_is_repeated_now_and_then_is_no_violation(
+    mechanism, how, differ, n_audits, monkeypatch
+):
+    """Equal answers are no equal noise: a repeated answer reveals no more than it did."""
+    monkeypatch.setitem(MECHANISMS, mechanism, WHOLE_NOISE[mechanism])
+    made = transcripts(mechanism, "none", rounds=60, block=60, queries=6)
+    made = with_other_truths(made) if differ else made
+    noise, accused = adversary(mechanism, "none", 6)[0].rules.noise, 0
+    members = np.arange(20) % 2 == 1
+    pairs = np.column_stack([20.0 + members, np.full(20, 20.0)])
+    for seed in range(n_audits):
+        rng = np.random.default_rng([7150, seed])
+        (part,) = ({**part, "pair_members": members, "pair_truths": pairs} for part in made)
+        part["answers"], part["pair_answers"] = (
+            repeated_now_and_then(noise.sample(truths, rng), how, 0.5, rng)
+            for truths in (part["truths"], pairs)
+        )
+        accused += bool(decide_conformance(compared([part], mechanism, "none"), 0.001).violations)
+    assert accused <= binom.ppf(0.999, n_audits, 0.001)
+
+
+@pytest.mark.parametrize("mechanism", WHOLE_NOISE)
+def test_whole_number_noise_that_is_used_again_now_and_then_is_found(mechanism, monkeypatch):
+    """In half of the sessions, in questions with different true answers: their difference has no noise."""
+    monkeypatch.setitem(MECHANISMS, mechanism, WHOLE_NOISE[mechanism])
+    rng = np.random.default_rng(7160)
+    shared = with_noise(
+        transcripts(mechanism, "none", rounds=200, block=200),
+        lambda noise, *_: np.where(rng.random((len(noise), 1)) < 0.5, noise[:, :1], noise),
+    )
+    said = decide_conformance(compared(with_other_truths(shared), mechanism, "none"), 0.001)
+    assert said.violations
+
+
 def test_one_exact_answer_in_ten_is_found_under_whole_number_noise(monkeypatch):
     """Of 12,000 answers at epsilon 2; at confidence 0.999."""
     name = "geometric 2"

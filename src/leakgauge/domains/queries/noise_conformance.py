@@ -27,7 +27,7 @@ from leakgauge.referee.equal_noise import (
     unexplained_step,
 )
 from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
-from leakgauge.referee.reused_noise import REUSED, reused_noise
+from leakgauge.referee.reused_noise import reused_noise
 from leakgauge.referee.stated_noise import Rounding
 
 FEWEST_RESIDUALS = 20  # fewer are not tested
@@ -37,8 +37,10 @@ _EXACT = 1e-9  # of the noise scale: a residual that floating point alone explai
 _CLEAR = 3.0  # standard errors from which on residuals are clearly not about zero
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 _MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
-_UNLIKE = 0.05  # of a test whether pairs are equal as often with the target as without it
+_UNLIKE = 0.05  # of a test whether questions with different true answers have the same noise
+_SHARES, _REACH = 201, 2_000  # shares of repeated answers that are tried; whole-number noise that is added up
 _SUSPECT = 0.01  # of a test whether sessions may repeat answers, so that they count once
+_FOUND = 1e-4  # of a test that tells used noise from answers that are repeated whatever is asked
 _RARE = 1e-6  # of a test whether answers are equal in sessions more often than between them
 REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
 EQUAL_ANSWERS = (
@@ -80,21 +82,65 @@ class NoiseComparison:
             first = _first_of_rows(residuals)
             again = [test(first, noise, truths=truths, rounding=rounding, clamp=clamp) for test in kinds]
             tests = [max(pair, key=lambda test: test.p_value) for pair in zip(tests, again)]
-        few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
-        tests += self.tests_of_pairs
-        if np.isfinite(self._comparable[few]).any():
-            tests.append(
-                reused_noise(
-                    self._comparable[few],
-                    noise,
-                    truths=self.answers.truths[few],
-                    rounding=rounding,
-                    clamp=clamp,
-                    answers=self.answers.answers[few],
-                    kept=self._kept,
-                )
-            )
+        tests += [*self.tests_of_pairs, *self._tests_of_reuse]
         return tuple(self._with_cause(test) for test in tests)
+
+    @property
+    def _tests_of_reuse(self) -> list[NoiseTest]:
+        """Test whether noise is used more than once, if there are answers to compare.
+
+        A service may repeat answers now and then, whatever it is asked, which reveals no more than they do.
+        So answers that a session gave before are left out, or those of a session are compared where their
+        true answers differ. Only where neither finds anything, all are compared: the service is then not as
+        stated, or pairs of questions tell more.
+        """
+        repeated = self.answers.given_before
+        first = [
+            replace(test, p_value=min(1.0, 2 * min(test.p_value, self._p_same_noise)))
+            for test in self._reuse(np.where(repeated, np.nan, self._comparable))
+        ]
+        if not repeated.any() or any(test.p_value <= _FOUND for test in first):
+            return first
+        if self._absent_pairs.n_pairs and self._p_unlike <= _FOUND:
+            finding, violates = f"{EQUAL_ANSWERS}, and only there: their noise is used again", True
+        else:
+            seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
+            finding, violates = REPEATED_ALIKE if seen else NOT_TOLD_APART, False
+        again = self._reuse(self._comparable)
+        return [replace(test, finding=finding, violates=violates) for test in again]
+
+    @property
+    def _p_same_noise(self) -> float:
+        """The chance of so much equal noise in questions of a session whose true answers differ.
+
+        A repeated answer has another noise there, so that equal noise is not more probable than it is by
+        chance, whatever a session repeats.
+        """
+        few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
+        noise, truths = self._comparable[few], self.answers.truths[few]
+        first, second = np.triu_indices(noise.shape[1], 1)
+        differ = truths[:, first] != truths[:, second]
+        seen = differ & np.isfinite(noise[:, first]) & np.isfinite(noise[:, second])
+        equal = seen & (np.abs(noise[:, first] - noise[:, second]) <= _EXACT * self._scale)
+        asked = seen.any(axis=1)
+        shares = equal[asked].sum(axis=1) / seen[asked].sum(axis=1)
+        chance = min(1.0, self._chance_of_equal_noise / self._kept**2)
+        return p_value_of_sessions(shares, chance) if shares.size else 1.0
+
+    def _reuse(self, residuals: Reals) -> list[NoiseTest]:
+        few = slice(min(MOST_COMPARED, self._n_tested_rounds)), slice(MOST_QUESTIONS)
+        if not np.isfinite(residuals[few]).any():
+            return []
+        test = reused_noise(
+            residuals[few],
+            self._noise,
+            truths=self.answers.truths[few],
+            rounding=Rounding(1.0) if self.rules.round else None,
+            clamp=(0.0, np.inf) if self.rules.clamp else None,
+            answers=self.answers.answers[few],
+            kept=self._share_of_all(residuals),
+        )
+        return [test]
 
     @property
     def _tests_of_averages(self) -> tuple[NoiseTest, ...]:
@@ -122,11 +168,6 @@ class NoiseComparison:
 
     def _with_cause(self, test: NoiseTest) -> NoiseTest:
         """Name the likely cause where the noise is right, but belongs to answers from the wrong table."""
-        if test.name == REUSED and (self._equal_answers or self._may_repeat):
-            if self._pairs_tell_target:
-                return replace(test, finding=f"{EQUAL_ANSWERS}, and only there: their noise is used again")
-            seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
-            return replace(test, finding=REPEATED_ALIKE if seen else NOT_TOLD_APART, violates=False)
         if test.violates or self._always is None:
             return test
         found, other = ("in", "without") if self._always else ("not in", "with")
@@ -149,8 +190,9 @@ class NoiseComparison:
         absent, present = self._absent_pairs, self._present_pairs
         if not absent.n_pairs or not present.n_pairs:
             return ()
-        p_unlike = self._p_unlike if self.dependent is None else float(self._mostly_equal(present))
-        likely = not self._mostly_equal(absent) or self._without_noise
+        p_unlike, likely = self._p_unlike, self._without_noise
+        if self.dependent is not None:
+            p_unlike, likely = float(self._mostly_equal(present)), likely or not self._mostly_equal(absent)
         test = NoiseTest(
             name=REPEATED_FOR_DATA,
             p_value=1.0 if likely else max(absent.p_value, p_unlike),
@@ -165,14 +207,51 @@ class NoiseComparison:
         return (test,)
 
     @property
-    def _pairs_tell_target(self) -> bool:
-        """Whether the auditor's pairs of questions are equal without the target, and not with it."""
-        return self._mostly_equal(self._absent_pairs) and self._p_unlike <= _UNLIKE
+    def _p_unlike(self) -> float:
+        """The chance of so different shares of equal pairs, if the service repeats whatever it is asked.
+
+        Whole-number noise makes equal answers more probable where true answers are equal, which they are
+        without the target only. With the share of repeated answers, which is unknown, both numbers of equal
+        pairs are binomial and independent, and their p-values are combined (Fisher 1932). The largest result
+        over all shares counts.
+        """
+        from scipy.stats import binom
+
+        absent, present = self._absent_pairs, self._present_pairs
+        repeated = np.linspace(0.0, 1.0, _SHARES)
+        more, fewer = (repeated + (1 - repeated) * chance for chance in self._chances_of_equal)
+        p_values = binom.sf(absent.n_equal - 1, absent.n_pairs, more)
+        p_values *= binom.cdf(present.n_equal, present.n_pairs, fewer)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            combined = np.where(p_values > 0, p_values * (1 - np.log(p_values)), 0.0)
+        return min(1.0, float(combined.max()))
 
     @property
-    def _p_unlike(self) -> float:
-        """The chance that equal pairs are so many of those without the target, if it makes no difference."""
-        return _p_more_equal(self._absent_pairs, self._present_pairs)
+    def _chances_of_equal(self) -> tuple[float, float]:
+        """How probable equal answers to a pair are by chance: at most without, at least with the target."""
+        moved = np.abs(np.diff(self.answers.pairs.truths[self.answers.pairs.members], axis=1))
+        asked, kept = (
+            int(np.isfinite(values).sum()) for values in (self.answers.pairs.answers, self._comparable_pairs)
+        )
+        share = max(kept, 1) / max(asked, 1)
+        most, least = min(1.0, self._chance_of_equal_noise / share**2), 0.0
+        if self._noise.lattice and not self.rules.clamp and moved.size:
+            chances, apart = self._whole_chances, min(int(moved.max()), 2 * _REACH)
+            least = float(chances[apart:] @ chances[: chances.size - apart]) - 2 * (1 - share)
+        return most, max(least, 0.0)
+
+    @cached_property
+    def _chance_of_equal_noise(self) -> float:
+        """The largest chance that two independent residuals are equal, under the stated noise."""
+        if self._noise.lattice and not self.rules.clamp:
+            return float(self._whole_chances @ self._whole_chances)
+        step = max(grid_step(self.answers.answers, self._scale), 4 * _EXACT * self._scale)
+        return largest_chance(self._noise, step)
+
+    @property
+    def _whole_chances(self) -> Reals:
+        reach = np.arange(-_REACH, _REACH + 1, dtype=np.float64)
+        return np.exp(self._noise.log_law(reach, np.zeros_like(reach)))
 
     @cached_property
     def _absent_pairs(self) -> EqualNoise:

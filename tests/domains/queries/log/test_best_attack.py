@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -253,7 +255,7 @@ def test_entries_of_one_kind_may_stay_apart_where_there_are_many_kinds(monkeypat
         monkeypatch.setattr(kind_counts, "_FEW_REPEATED", factor)
         made, reached, _ = attack(log, found)
         ends = made.cells.indptr.tolist()
-        rows = [made.cells.indices[start:end] for start, end in zip(ends, ends[1:])]
+        rows = [made.cells.indices[start:end] for start, end in pairwise(ends)]
         assert any(np.unique(row).size < row.size for row in rows) == apart
         tight = tight_epsilon_per_record(made, epsilon_per_record(log, found, 1e-5).epsilon, 1e-5)
         results.append([*(getattr(reached, name) for name in RATES), tight])

@@ -165,7 +165,10 @@ def test_log_error_names_row(tmp_path, text, message):
             "query,record,contribution\n1,a,1\n2,a,nan\n",
             "row 2, column contribution: must be the finite number",
         ),
-        ("query,record,contribution\n1,a,1\n2,a,\n", "row 2, column contribution: must be the finite number"),
+        (
+            "query,record,contribution\n1,a,1\n2,a,\n",
+            "row 2, column contribution: must be the finite number .*; write 1 for a count, and for a sum",
+        ),
         ("query,record,contribution\n1,a,1\n2,a,-1.5\n", "row 2, contribution of a record: .*at most 1"),
         ("query,record,contribution\n1,a,1\n1,a,0\n", "two different values"),
     ],

@@ -168,7 +168,8 @@ def _finite(connection: Connection, pairs: SqlPairs, contributions: npt.NDArray[
         ).fetchall()
         raise BadInput(
             f"{pairs.path.name}, row {rows[0][0]}, column contribution: must be the finite number that the "
-            "record adds to the answer"
+            "record adds to the answer; write 1 for a count, and for a sum the value of the record, at most "
+            "its bound"
         )
     return np.asarray(values, dtype=np.float64)
 
