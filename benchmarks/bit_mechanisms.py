@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.measure import growth, ratio, repeat
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms import bitrand, ome
 from leakgauge.mechanisms._bit_mechanism import BitMechanism
 

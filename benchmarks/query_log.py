@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from benchmarks.measure import Timing, growth, ratio, repeat
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.queries.log.exposure import expose_query_log
 from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.domains.queries.log.incidence import build_incidence

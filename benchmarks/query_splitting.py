@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Timing, growth, ratio, repeat
-from leakgauge.core.game import Adversary, Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Adversary
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import challenger, knowledge
 from leakgauge.domains.queries.attacks import combined, split_likelihood, split_midpoint, split_t_test

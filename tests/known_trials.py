@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Coins, Reading, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Coins, Reading, Trials
 
 RANK = Reading()
 SIGNED = Reading(signed=True, threshold=0.0)

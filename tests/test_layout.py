@@ -16,6 +16,7 @@ from leakgauge import catalog
 
 SOURCE = Path(str(files("leakgauge")))
 SUFFIXES = (".py", ".jinja", ".js")
+LONGEST_CHAIN = 18
 
 
 def files_of(*places: str) -> list[Path]:
@@ -193,8 +194,22 @@ def test_search_finds_imports_by_name():
     assert named_upwards("leakgauge.verdict", '"""leakgauge.report shows it."""') == []
 
 
-def test_no_module_imports_itself_through_others():
-    """Imports inside functions count; those for type checkers do not."""
+@cache
+def direct_imports() -> dict[str, set[str]]:
+    """What each module imports. Imports inside functions count; those for type checkers do not."""
     graph = grimp.build_graph("leakgauge", exclude_type_checking_imports=True)
-    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
-    TopologicalSorter(imported).prepare()  # raises CycleError with the modules of a cycle
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_module_imports_itself_through_others():
+    TopologicalSorter(direct_imports()).prepare()  # raises CycleError with the modules of a cycle
+
+
+def test_no_chain_of_imports_is_long():
+    """Who follows imports down from any module reads at most 18 files one after the other."""
+    chains: dict[str, list[str]] = {}
+    for module in TopologicalSorter(direct_imports()).static_order():
+        below = (chains[imported] for imported in direct_imports()[module])
+        chains[module] = [module, *max(below, key=len, default=[])]
+    longest = max(chains.values(), key=len)
+    assert len(longest) <= LONGEST_CHAIN, longest

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
+from leakgauge.core.arrays import Reals
 from leakgauge.core.domain import ExposureSpec
 from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.core.exposure import (
@@ -20,7 +21,6 @@ from leakgauge.core.exposure import (
     Exposure,
     PersonalGuarantees,
 )
-from leakgauge.core.game import Reals
 from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Plan, plan_without_rounds
 from leakgauge.risk import Risk

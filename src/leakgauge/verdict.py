@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from leakgauge import promise_tests
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins, Reading, Reals, Trials
+from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import (
-    Adversary,
-    Bits,
-    ChallengerDefaults,
-    Coins,
-    Reading,
-    Reals,
-    Scorer,
-    Trials,
-    play,
-)
+from leakgauge.core.game import Adversary, ChallengerDefaults, Coins, Reading, Scorer, Trials, play
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 
 

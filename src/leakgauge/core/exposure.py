@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
 SMALLEST_GROUP = 10  # records or people, for a group to be shown

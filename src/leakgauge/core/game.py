@@ -9,13 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
-
-Bits: TypeAlias = npt.NDArray[np.bool_]
-Reals: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 Block = TypeVar("Block")  # all that is released in a block of rounds
 BlockOut = TypeVar("BlockOut", covariant=True)

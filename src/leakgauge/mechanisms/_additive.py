@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeGuard
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import _count_noise as count_noise
 from leakgauge.mechanisms import name_of

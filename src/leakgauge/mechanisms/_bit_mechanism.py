@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms._fixed_point import FixedPoint
 from leakgauge.mechanisms._validation import require_few_clipped

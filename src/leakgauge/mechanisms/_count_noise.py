@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 NEGLIGIBLE = 1e-17  # the probability that may lie beyond the reach of noise, on either side
 _PER_WIDTH = 5  # points per width of the function that a cubic approximates

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 from leakgauge.mechanisms import name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, Norm, moved_values

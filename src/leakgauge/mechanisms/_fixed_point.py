@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 
 MOST_BITS = 16
 

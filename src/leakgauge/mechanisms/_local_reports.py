@@ -11,8 +11,8 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import name_of
 from leakgauge.mechanisms._validation import require_few_clipped, require_positive, require_whole

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.theory.privacy_loss import gather_on_lattice, spread_bins_on_lattice, with_zero_loss
 
 _BINS = 2**13  # on either side of the moved value

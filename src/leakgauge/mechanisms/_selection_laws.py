@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import name_of
 from leakgauge.mechanisms._validation import require_positive, scale_from

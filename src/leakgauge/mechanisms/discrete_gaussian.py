@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.mechanisms._additive import ApproximateNoise
 from leakgauge.theory import composition, gdp, tradeoff

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms._local_reports import LossCells, NumberReports
 from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.privacy_loss import ResponseCell

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms import laplace
 from leakgauge.mechanisms._additive import Norm

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.mechanisms._additive import ApproximateNoise, AttackBounds, Shifts
 from leakgauge.mechanisms._count_noise import CountNoise, RoundedNoise, SmoothDensity

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms._additive import PureNoise, largest_ratio_at_values
 from leakgauge.mechanisms._count_noise import NEGLIGIBLE, CountNoise, TwoSidedGeometricNoise
 from leakgauge.theory.privacy_loss import GeometricCell

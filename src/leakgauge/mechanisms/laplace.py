@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms import _count_noise as count_noise
 from leakgauge.mechanisms._additive import PureNoise, largest_ratio_at_values
 from leakgauge.theory.privacy_loss import LaplaceCell

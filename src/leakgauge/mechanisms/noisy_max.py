@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms import _selection_laws as selection_laws
 
 

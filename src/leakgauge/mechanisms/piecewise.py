@@ -6,8 +6,8 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.mechanisms._local_reports import LossCells, NumberReports
 from leakgauge.theory.privacy_loss import TernaryCell
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms._local_reports import CategoryReports, LossCells
 from leakgauge.theory import privacy_loss
 

@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms._selection_laws import log_integral, log_laplace_cdf, map_unique_rows
 from leakgauge.mechanisms._validation import require_positive, require_whole

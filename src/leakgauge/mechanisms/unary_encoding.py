@@ -7,8 +7,8 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.mechanisms._local_reports import CategoryReports, LossCells
 from leakgauge.theory.privacy_loss import TernaryCell
 

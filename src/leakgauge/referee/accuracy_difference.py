@@ -4,8 +4,9 @@ from enum import Enum, auto
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee import intervals, jackknife, per_target, thresholds
 from leakgauge.referee.estimate import Estimate
 

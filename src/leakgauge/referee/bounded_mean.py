@@ -3,7 +3,7 @@
 import numpy as np
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 _SMALL = 1e-3  # below, the correction of the root is rounding
 _MOST_DISTINCT = 4_096  # more are spread over a grid

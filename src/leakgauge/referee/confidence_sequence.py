@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import n_splits, these_splits

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 
 def epsilon_from_rates(fpr_high: npt.ArrayLike, fnr_high: npt.ArrayLike, delta: float) -> Reals:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.referee.stated_noise import StatedNoise
 
 _FINEST = 2.0**-40  # of the noise scale: what finer answers could tell does not matter

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Ints, Reals
+from leakgauge.core.arrays import Ints, Reals
 
 Waves: TypeAlias = npt.NDArray[np.complex128]
 

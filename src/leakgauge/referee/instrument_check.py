@@ -8,7 +8,8 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
-from leakgauge.core.game import NOISE_ERROR, Bits, Coins, Trials
+from leakgauge.core.arrays import Bits
+from leakgauge.core.game import NOISE_ERROR, Coins, Trials
 from leakgauge.referee.bounded_mean import mean_low
 from leakgauge.referee.intervals import FEWEST_ROUNDS, rate_high, rate_low
 from leakgauge.referee.jackknife import rate_estimate

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leakgauge.core.game import Coins, Reals, Trials
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Coins, Trials
 from leakgauge.referee.bounded_mean import mean_high, mean_low
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import (

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.referee import intervals, jackknife
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
 
 

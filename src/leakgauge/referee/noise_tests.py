@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Ints, Reals
 from leakgauge.referee.independent_sums import chance_at_least, chance_at_most
 from leakgauge.referee.stated_noise import (
     Noises,

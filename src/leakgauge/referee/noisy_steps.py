@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, chdtri, ndtr, ndtri, stdtr
 from scipy.stats import binom
 
-from leakgauge.core.game import Bits, Ints, Reals
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.noise_tests import NoiseTest
 

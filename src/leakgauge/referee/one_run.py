@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Bits, Reading, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Reading, Trials
 from leakgauge.core.randomness import Role, stream
 
 # Shares of the trials on which to guess, fixed before any trial is seen.

@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Trials
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.referee.one_run import order_every_trial
 

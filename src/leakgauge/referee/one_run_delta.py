@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.referee.one_run import largest_refuted, one_run_lower_bound
 
 _TAIL = 0.1  # share of alpha that may be lost to more shown bits than are allowed for

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.game import Trials
 
 
 def has_lasting_targets(trials: Trials) -> bool:

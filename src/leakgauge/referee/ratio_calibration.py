@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.referee.noise_tests import NoiseTest
 
 _GROUPS = 8

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.referee.independent_sums import chance_at_least
 from leakgauge.referee.noise_tests import NoiseTest
 from leakgauge.referee.stated_noise import (

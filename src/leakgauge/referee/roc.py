@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Ints, Reals, Trials
+from leakgauge.core.arrays import Bits, Ints, Reals
+from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 
 

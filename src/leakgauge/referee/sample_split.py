@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Trials
+from leakgauge.core.arrays import Bits
+from leakgauge.core.game import Trials
 
 
 def selection_half(trials: Trials) -> Bits:

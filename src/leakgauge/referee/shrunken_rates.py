@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 _GRID = 201  # rates considered, from 0 to 1
 _ITERATIONS = 500

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, betainc, expit
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Ints, Reals
 from leakgauge.referee.noise_tests import NoiseTest
 
 _MOST_THRESHOLDS = 64  # of one signal and one direction

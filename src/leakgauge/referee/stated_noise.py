@@ -12,8 +12,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 
 _WHOLE = 1e-9  # how far from a whole number floating point may be
 _MOST_CELLS = 100_000

@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate

@@ -228,7 +228,7 @@ def duration_range(low: float, high: float) -> str:
     ('25 s to 1 min', '3 s', '2 to 10 min', '1 to 3 h')
     """
     first, last = _rounded(low), _rounded(high)
-    (short, unit), (long, other) = _in_units(first), _in_units(last)
+    (short, unit), (long, other) = _with_unit(first), _with_unit(last)
     if first == last:
         return f"{long} {other}"
     return f"{short} to {long} {other}" if unit == other else f"{short} {unit} to {long} {other}"
@@ -242,7 +242,7 @@ def _rounded(seconds: float) -> float:
     return float(known[np.abs(np.log(known / max(seconds, 1.0))).argmin()])
 
 
-def _in_units(seconds: float) -> tuple[str, str]:
+def _with_unit(seconds: float) -> tuple[str, str]:
     size, unit = (1, "s") if seconds < 60 else (60, "min") if seconds < 3600 else (3600, "h")
     return f"{seconds / size:g}", unit
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.catalog import PreparedAudit
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import (
     Adversary,
@@ -17,7 +18,6 @@ from leakgauge.core.game import (
     Challenger,
     KnowledgeBySplit,
     Reading,
-    Reals,
     Scorer,
     SplitViews,
     Trials,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 
 _HUGE = 1e150  # its square is still finite
 

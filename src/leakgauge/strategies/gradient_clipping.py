@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 

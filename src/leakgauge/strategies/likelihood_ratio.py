@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 _LARGEST = 1e6  # stands for certainty
 

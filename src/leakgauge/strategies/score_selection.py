@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reading, Reals
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Reading
 from leakgauge.referee.intervals import rate_low
 from leakgauge.referee.one_run import order_guesses
 from leakgauge.referee.one_run_delta import any_count_lower_bound

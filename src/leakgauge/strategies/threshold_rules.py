@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 TO_MEMBER, TO_NEITHER = 1.0, 0.5  # weight of the vote of a value exactly at its cut
 

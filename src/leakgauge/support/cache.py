@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.core.game import Reals
 from leakgauge.support.files import write_file
 
 Value = TypeVar("Value")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.exposure import (
     EXPOSURE_METRICS,
     RECOGNISED_ACCURACY,
@@ -16,7 +17,6 @@ from leakgauge.core.exposure import (
     Exposure,
     SpentBudgets,
 )
-from leakgauge.core.game import Reals
 
 _SPENT = ("epsilon", "delta", "epsilon_tight", "delta_tight")
 _PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")

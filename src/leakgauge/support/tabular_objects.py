@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Ints
+from leakgauge.core.arrays import Ints
 
 
 def take_rows(table: Any, places: Ints) -> Any:

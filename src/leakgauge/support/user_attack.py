@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Scorer
+from leakgauge.core.game import Scorer
 from leakgauge.support.mutation_guard import MutationGuard
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader, error_with_location, short_path

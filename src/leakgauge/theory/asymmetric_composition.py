@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.theory import loss_composition, privacy_loss, tradeoff
 from leakgauge.theory.privacy_loss import whole_and_rest
 

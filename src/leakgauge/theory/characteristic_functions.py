@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 Waves: TypeAlias = npt.NDArray[np.complexfloating[Any, Any]]

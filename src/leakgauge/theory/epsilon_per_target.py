@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.theory.loss_composition import LATTICE_POINTS, AnyCell, epsilon_bounds
 from leakgauge.theory.loss_sums import LossKinds, occurring_kinds
 from leakgauge.theory.loss_tables import ORDERS, renyi_epsilons

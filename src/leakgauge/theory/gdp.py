@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.sparse import bmat, csr_array, eye_array
 from scipy.special import ndtr
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 _SINGULAR = 1e-10  # singular values below this share of the largest one count as zero
 

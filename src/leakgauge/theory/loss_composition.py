@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.theory import gdp, tilted_losses, tradeoff
 from leakgauge.theory.privacy_loss import NORMAL_TAIL, GeometricCell, LaplaceCell, NoisyCell, bernstein_window

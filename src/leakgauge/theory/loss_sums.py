@@ -14,8 +14,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.theory import score_sums
 from leakgauge.theory.characteristic_functions import CharacteristicTable, Resolution, Waves
 from leakgauge.theory.loss_tables import LossTables

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.theory.characteristic_functions import Waves
 from leakgauge.theory.privacy_loss import NoisyCell
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Unit
 from leakgauge.theory import tradeoff
 

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 TAIL_EXPONENT = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window of a sum
 NORMAL_TAIL = 9.0  # standard deviations: 1e-19

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.theory import loss_composition, threshold_attacks
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.support.parallel import map_on_workers_or_threads, threaded_map
 from leakgauge.theory.characteristic_functions import (
     FPR,

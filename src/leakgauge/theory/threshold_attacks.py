@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 
 def one_threshold_laplace(n: npt.ArrayLike, ratio: float) -> Reals:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.theory.privacy_loss import NORMAL_TAIL, TAIL_EXPONENT, bernstein_window
 
 _ROUNDING = float(np.finfo(np.float64).eps)  # twice the largest relative error of one operation

@@ -13,8 +13,8 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 
 _ROUNDING = 2.5e-16  # of one minus a rate

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits
+from leakgauge.core.arrays import Bits
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingLossView
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import leakgauge
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models import exposure
 from leakgauge.domains.models.membership_signals import largest_log_odds, log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows

@@ -12,8 +12,9 @@ import cloudpickle
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Mechanism, NoControl
+from leakgauge.core.game import ChallengerDefaults, Coins, Mechanism, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.blackbox.own_law import LogProbability, MarkedLaw, require_fit

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 from leakgauge.theory import tradeoff
 

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.blackbox import DOMAIN
 from leakgauge.domains.blackbox.challenger import Challenger
 from leakgauge.domains.blackbox.own_law import LogProbability, OwnLogRatio

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.blackbox.release import ReleaseFunction, run_release
 from leakgauge.referee.ratio_calibration import ratio_calibration
 from leakgauge.support.user_code import error_with_location

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.blackbox.plain_output import plain_output
 from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.mutation_guard import MutationGuard

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 from leakgauge.support.parallel import parallel_map
 
 Simulate: TypeAlias = Callable[[Bits, Generator], list[Any]]

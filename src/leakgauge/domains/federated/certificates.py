@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons import feature_distributions, network, perturbed_rows
 from leakgauge.domains.federated.release import ClientTraining

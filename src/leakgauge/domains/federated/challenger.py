@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins
+from leakgauge.core.arrays import Bits, Ints
+from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import require_torch
 from leakgauge.domains.federated.clients.utility import classifier_utility, saturation_notes
 from leakgauge.domains.federated.data.data_loader import load_rows
-from leakgauge.domains.federated.data.dataset import OWN_PERTURBATION, PARTS, UTILITY, Ints
+from leakgauge.domains.federated.data.dataset import OWN_PERTURBATION, PARTS, UTILITY
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.flower_app import challenger as flower_app

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated import APP_SERVER, DOMAIN
 from leakgauge.domains.federated.challenger import Challenger
-from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.flower_app.challenger import AppChallenger
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge, app_knowledge
 from leakgauge.domains.federated.neurons import network

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.referee.ratio_calibration import ratio_calibration
 from leakgauge.support.global_rng import refuse_own_generator, seeded_global_generators

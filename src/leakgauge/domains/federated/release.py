@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.clients import gradients, whole_gradients
-from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.neurons.network import Floats, PlantedNetwork
 
 _SUM = 1  # of the seed of noise that is added to the sum of all clients

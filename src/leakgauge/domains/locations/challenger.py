@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
+from leakgauge.core.game import ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger_notes import challenger_notes
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.data.visit_data import Friends, VisitData
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.data.population_split import PopulationSplit
-from leakgauge.domains.locations.data.traces import Ints, Traces, distinct_entries
+from leakgauge.domains.locations.data.traces import Traces, distinct_entries
 from leakgauge.domains.locations.data.visit_matrix import ones_matrix, row_blocks, rows_of_block
 from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates
 from leakgauge.domains.locations.score_distributions import round_counts, round_rates

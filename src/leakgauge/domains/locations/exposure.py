@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.challenger import Challenger
 from leakgauge.domains.locations.crowd_cells import CellBelief, CellMerging, CrowdCells
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.guarantee import guarantee_per_person, largest_replacement
 from leakgauge.domains.locations.knowledge import public_parameters
 from leakgauge.domains.locations.mobility.cell_rates import given_visits, rates_from_reference

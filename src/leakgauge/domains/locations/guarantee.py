@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.exposure import PersonalGuarantees
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, LeastProtected, Relation, Unit
 from leakgauge.domains.locations.data.population_split import PopulationSplit
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsUserMechanismTable
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms._additive import AdditiveNoise

@@ -10,13 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, KnowledgeBySplit, Reals
+from leakgauge.core.game import KnowledgeBySplit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import DOMAIN, partial_traces
 from leakgauge.domains.locations.challenger import PARTIAL_TRACES, Challenger
 from leakgauge.domains.locations.counts.count_priors import CountPrior
-from leakgauge.domains.locations.data.traces import Ints, Traces, find_people
+from leakgauge.domains.locations.data.traces import Traces, find_people
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.plan_tables import (

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.core.arrays import Ints, Reals
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.data.visit_matrix import ones_matrix
 
 FEWEST_CELLS, MOST_CELLS = 12, 200  # of an outsized trace

@@ -6,9 +6,9 @@ from math import ceil
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 
 
 @dataclass(frozen=True, eq=False)

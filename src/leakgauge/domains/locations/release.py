@@ -10,8 +10,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csr_array
 
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.fixed_group import FixedGroup
 

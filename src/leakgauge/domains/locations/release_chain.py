@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.locations.counts.release_distribution import OutputPart
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.mechanisms import mechanism_names, name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, adds_noise, is_additive
 from leakgauge.mechanisms._count_noise import CountNoise, IntegerOutputs, UnroundedNoise

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import PrecomputedRatios, precompute_ratios
 from leakgauge.domains.locations.counts.value_ratios import log_ratios_of_trace
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms._count_noise import IntegerOutputs

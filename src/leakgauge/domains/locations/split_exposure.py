@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.exposure import AdversaryExposure
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.exposure import AdversaryExposure
 from leakgauge.domains.locations import exposure
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.data.visit_files.epochs import parse_epoch_length
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.split_exposure import mean_of_splits

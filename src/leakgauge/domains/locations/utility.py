@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.locations.data.traces import CellMap, Ints
+from leakgauge.core.arrays import Ints, Reals
+from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.release import Counts
 
 TOP_PLACES = 20

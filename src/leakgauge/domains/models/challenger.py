@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
+from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
 from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.control import control_data, control_trainer
-from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
+from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable
 from leakgauge.domains.models.data.sources import load_table
 from leakgauge.domains.models.dp_training import challenger as watched
 from leakgauge.domains.models.exposed_records import ExposedRecords

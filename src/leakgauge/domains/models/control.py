@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.games import membership_game
 from leakgauge.domains.models.games.game_builder import GameSetup
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise

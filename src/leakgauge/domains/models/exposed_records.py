@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.core.arrays import Bits, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.training.trainer import Classifier, Examples, PreparedTrainer
 
 LABEL = "label"  # the group of records with the same true class

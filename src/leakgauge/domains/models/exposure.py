@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, GroupExposure
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, HasExposedRecords
 from leakgauge.domains.models.membership_signals import largest_log_odds, log_odds, signal_matrix
 from leakgauge.domains.models.shadow_models import train_shadows

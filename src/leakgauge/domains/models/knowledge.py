@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN, release
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known

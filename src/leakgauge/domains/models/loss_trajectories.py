@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import CheckpointsKnowledge
 from leakgauge.domains.models.membership_signals import Signal

@@ -5,7 +5,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.training.trainer import Classifier, Examples
 

@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.models.training.trainer import Examples, concatenate_examples
 from leakgauge.support.cache import RecentCache
 

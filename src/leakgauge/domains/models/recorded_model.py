@@ -5,9 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.strategies.gradient_clipping import Floats
 
 RowKeys: TypeAlias = Any  # rows as single values, for sorting and searching

@@ -6,9 +6,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import (

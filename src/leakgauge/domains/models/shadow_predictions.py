@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.recorded_model import RecordedModel, RowIndex
 from leakgauge.domains.models.training.checkpoints import CheckpointedModel
 from leakgauge.domains.models.training.trainer import Classifier, Examples

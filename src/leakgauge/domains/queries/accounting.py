@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.domains.queries import accountants
-from leakgauge.domains.queries.records import Ints, ResolvedQuery
+from leakgauge.domains.queries.records import ResolvedQuery
 from leakgauge.support.table_reader import require_known
 
 

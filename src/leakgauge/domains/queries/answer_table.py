@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Transcript
 from leakgauge.domains.queries.transcript import Outcome
 
 MOST_ENTRIES = 2**21  # rounds times questions; further blocks are not gathered

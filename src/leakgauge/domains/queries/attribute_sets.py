@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.domains.queries.attributes import AttributeCodes, encode
 from leakgauge.domains.queries.knowledge import KnownAttributes
-from leakgauge.domains.queries.records import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits
-from leakgauge.domains.queries.records import Ints, OracleRecords, absent_values
+from leakgauge.core.arrays import Bits, Ints
+from leakgauge.domains.queries.records import OracleRecords, absent_values
 from leakgauge.domains.queries.sql.conditions import ColumnType, Value, quote_identifier, quote_literal
 
 NO_VALUE = -1  # the code of a missing value

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.queries.oracle import OracleNoise
 from leakgauge.domains.queries.query_splitting import TargetQuestions
 from leakgauge.mechanisms import opendp

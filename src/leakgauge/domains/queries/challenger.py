@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import NOISE_ERROR, Bits, ChallengerDefaults, Coins, NoControl, Reals, RequestLimits
+from leakgauge.core.game import NOISE_ERROR, ChallengerDefaults, Coins, NoControl, RequestLimits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import plan_tables
@@ -20,7 +21,7 @@ from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
 from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.query import Id, Query, QueryKind
-from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
+from leakgauge.domains.queries.records import OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.auditor_questions import further_requests
 from leakgauge.domains.queries.remote.control_oracle import (

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Transcript
+from leakgauge.core.game import Transcript
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.attributes import AttributeTable, attributes_of
@@ -15,7 +16,6 @@ from leakgauge.domains.queries.data import KNOWN_STREAM
 from leakgauge.domains.queries.oracle import OracleNoise, SuppressBy
 from leakgauge.domains.queries.plan_tables import QueriesAttributesTable, QueriesKnowledgeTable
 from leakgauge.domains.queries.query import Id, Query, QueryKind
-from leakgauge.domains.queries.records import Ints
 from leakgauge.domains.queries.release import QueriesBlock, QueriesView
 from leakgauge.support.table_reader import read_dataclass, require_known
 

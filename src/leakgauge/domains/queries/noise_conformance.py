@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.average_likelihood import CDF_ERROR, AverageNoise
 from leakgauge.domains.queries.oracle import MANY_ROUNDS, OracleRules

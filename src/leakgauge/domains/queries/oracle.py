@@ -12,8 +12,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.core.game import Transcript
 from leakgauge.core.guarantee import Unit
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
 from leakgauge.domains.queries.query import WITH_COLUMN, Query, QueryKind

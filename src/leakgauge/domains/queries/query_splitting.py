@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.release import QueriesView

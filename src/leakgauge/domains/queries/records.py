@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.query import WITH_COLUMN, Id, Query
 from leakgauge.domains.queries.sql import conditions
 from leakgauge.domains.queries.sql.parser import parse_predicate
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, lock_database, open_database
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 MOST_CACHED_ROWS = 20_000_000  # selected rows in the cache of resolved queries
 

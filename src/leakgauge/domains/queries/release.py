@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.queries.oracle import AccountedOracle, LocalOracle, Oracle, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable

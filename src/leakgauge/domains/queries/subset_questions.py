@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Query, QueryKind

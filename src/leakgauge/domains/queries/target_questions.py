@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attribute_sets import AttributeSets, KnownSet, TargetCell
 from leakgauge.domains.queries.guarantee import least_epsilon
@@ -13,7 +14,6 @@ from leakgauge.domains.queries.knowledge import KnownAttributes, KnownRecords, O
 from leakgauge.domains.queries.oracle import ROUNDING, SuppressBy
 from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.query_splitting import SplitQuery, TargetQuestions
-from leakgauge.domains.queries.records import Ints
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
 NO_QUESTIONS = SplitQuery((), np.zeros(0))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Ints, Reals, Transcript
+from leakgauge.core.arrays import Bits, Ints, Reals
+from leakgauge.core.game import Transcript
 from leakgauge.domains.queries.query import QueryKind
 from leakgauge.domains.queries.records import ResolvedQuery
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.core.arrays import Ints
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart

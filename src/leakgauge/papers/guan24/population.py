@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
 from leakgauge.domains.locations.mobility import deconvolution, marginals, mobility_profile

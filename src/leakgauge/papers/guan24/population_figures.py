@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.mobility import synthetic_traces
 from leakgauge.papers import comparison, paper

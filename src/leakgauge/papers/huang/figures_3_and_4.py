@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.papers import comparison, metric_intervals
 from leakgauge.papers.liu24 import exact_values, plans
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart

@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.papers.liu24.plans import DELTA, EPSILON, SIGMA
 from leakgauge.theory import composition, gdp, threshold_attacks

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.classifiers.mlp import SigmoidNetwork, sum_network, vote_network
 from leakgauge.papers import comparison, paper

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import plans
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart

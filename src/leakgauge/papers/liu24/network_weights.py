@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 
 from leakgauge.catalog import prepare_audit
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
 from leakgauge.domains.locations.classifiers.mlp import RuleIndex

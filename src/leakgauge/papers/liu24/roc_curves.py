@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.liu24 import accuracy_by_cells, exact_values, plans, statements
 from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label

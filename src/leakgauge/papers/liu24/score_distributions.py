@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.papers import comparison, paper
 from leakgauge.papers.liu24 import exact_values

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.attacks import full_gradient, trained_neuron
 from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient

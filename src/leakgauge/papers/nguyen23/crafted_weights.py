@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons import network, neuron_training, stealth
 from leakgauge.papers import paper

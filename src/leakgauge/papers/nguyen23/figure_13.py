@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.papers import comparison, metric_intervals, paper
 from leakgauge.papers.nguyen23 import data, plans

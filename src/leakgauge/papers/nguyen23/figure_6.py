@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
 from leakgauge.papers import comparison, paper
 from leakgauge.papers.nguyen23 import data, plans, server

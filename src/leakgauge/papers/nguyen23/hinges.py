@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
-from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.neurons.batch_threshold import batch_rates, best_batch_threshold
 from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise, feature_distribution
 from leakgauge.domains.federated.neurons.network import Floats

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee import intervals, jackknife, per_target
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import RateMetric

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee import assumptions, intervals, sample_split
 from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincc, betaln, logsumexp
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_fair_coins, need_independent_rounds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import EpsilonMetric

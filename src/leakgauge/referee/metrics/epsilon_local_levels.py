@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Trials
 from leakgauge.referee import assumptions, intervals
 from leakgauge.referee.epsilon_from_rates import approximate_level, epsilon_from_rates, local_levels_band
 from leakgauge.referee.estimate import Estimate

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reading, Trials
+from leakgauge.core.arrays import Bits
+from leakgauge.core.game import Reading, Trials
 from leakgauge.referee import assumptions, one_run
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import EpsilonMetric

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, LegendEntry, Stroke
 

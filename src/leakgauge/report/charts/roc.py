@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.referee.roc import thin_curve
 from leakgauge.report import number_format, page
 from leakgauge.report.charts import chart_style

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.attacks.quantile_regression import Attack, fit_usual_confidence
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import log_odds

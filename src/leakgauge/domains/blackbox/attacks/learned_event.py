@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.blackbox.event_search.event_description import describe_event
 from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge

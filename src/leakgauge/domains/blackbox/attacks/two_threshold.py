@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.blackbox.knowledge import LawKnowledge
 from leakgauge.strategies.threshold_rules import VoteRule
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import scipy
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.blackbox.event_search import feature_ratios, numeric_features, output_table
 
 ScoreFunction: TypeAlias = Callable[[feature_ratios.FeatureReader], Reals]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.blackbox.event_search import candidates, feature_ratios
 from leakgauge.strategies import discriminant_analysis
 from leakgauge.support.work_count import assume_work

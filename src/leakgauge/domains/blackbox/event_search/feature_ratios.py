@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, Symbols
 
 FeatureCodes = npt.NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValueKind
 
 

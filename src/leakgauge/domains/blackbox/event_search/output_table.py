@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 Symbols: TypeAlias = npt.NDArray[np.int64]
 ValueKinds: TypeAlias = npt.NDArray[np.int8]

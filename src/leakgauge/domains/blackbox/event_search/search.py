@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.blackbox.event_search import feature_ratios, output_table, proposals
 from leakgauge.domains.blackbox.event_search.candidates import (
     ScoreCandidate,

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals, Scorer
+from leakgauge.core.game import Mechanism, Scorer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons import feature_distributions, perturbed_rows
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import ndtr
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.federated.flower_app.challenger import AppView
 from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection, RowKey
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.federated.neurons.network import Floats, Layer, PlantedNetwork
 from leakgauge.strategies import gradient_clipping

@@ -6,8 +6,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.neurons.network import Floats
 from leakgauge.domains.federated.release import ClientPool
 from leakgauge.support.work_count import assume_work

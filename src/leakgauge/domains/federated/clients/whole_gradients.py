@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.federated.clients import gradients
 from leakgauge.domains.federated.clients.gradients import GradientNoise, Ints
 from leakgauge.domains.federated.neurons.network import Floats, Layer, PlantedNetwork

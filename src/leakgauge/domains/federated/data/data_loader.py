@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.data import row_files
-from leakgauge.domains.federated.data.dataset import ROWS, FederatedDataset, Ints, RawRows
+from leakgauge.domains.federated.data.dataset import ROWS, FederatedDataset, RawRows
 from leakgauge.domains.federated.plan_tables import FederatedFileTable, FederatedSyntheticTable
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 from leakgauge.core.randomness import Role, stream
 from leakgauge.support.cache import RecentCache
 
@@ -26,7 +26,6 @@ FLOOR = 0.1  # least standard deviation of a value, as a share of the typical on
 SAMPLE = 2_048  # most reference rows to fit on
 CHUNK = 1_024  # rows that are transformed at once
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 ROWS, PARTS, WEIGHTS, UTILITY, OWN_PERTURBATION = range(5)  # blocks of the data stream, one per purpose
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
-from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints, RawRows
+from leakgauge.domains.federated.data.dataset import FederatedDataset, RawRows
 from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
 GLANCE_FEATURES = 16  # compared first, because most rows differ in one of them

@@ -15,8 +15,8 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 from weakref import finalize
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.federated.flower.client_app import FlowerApp, SimulatedClients
 from leakgauge.domains.federated.flower.simulation import CLIENTS_FILE
 from leakgauge.domains.federated.neurons.network import PlantedNetwork

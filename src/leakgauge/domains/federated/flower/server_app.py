@@ -6,8 +6,8 @@ from itertools import product
 from time import sleep
 from typing import TYPE_CHECKING, TypeAlias
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.federated.flower.messages import ARRAYS, CONFIG, gradient_in, network_record
 from leakgauge.domains.federated.neurons.network import PlantedNetwork
 from leakgauge.domains.federated.release import ClientGroups, average_gradients

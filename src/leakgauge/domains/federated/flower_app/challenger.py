@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins
+from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table

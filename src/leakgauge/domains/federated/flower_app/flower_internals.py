@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.domains.federated.flower_app.training_rows import TrainingRows

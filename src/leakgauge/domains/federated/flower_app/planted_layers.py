@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.federated.flower_app.client_games import Arrays, LinearStack
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
 from leakgauge.domains.federated.neurons.neuron_training import EpochRows, initial_neuron, train_epochs

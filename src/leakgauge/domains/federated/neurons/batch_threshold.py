@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.game import Mechanism, Reals
-from leakgauge.domains.federated.data.dataset import Ints
+from leakgauge.core.arrays import Ints, Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
 
 FunctionBasis: TypeAlias = Callable[[Reals], Reals]  # values -> values x functions

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.federated.certificates import certified_rates
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.clients.whole_gradients import clipped_answer

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Layer: TypeAlias = tuple[Floats, Floats]  # weights (outputs x inputs) and biases

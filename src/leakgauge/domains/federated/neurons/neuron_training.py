@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits
+from leakgauge.core.arrays import Bits
 from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batch_rates, best_batch_threshold
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb

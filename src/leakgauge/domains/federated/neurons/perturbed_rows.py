@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.neurons.feature_distributions import ReluScore, TabulatedNoise
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, selected_features
 

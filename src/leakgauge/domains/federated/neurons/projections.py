@@ -6,8 +6,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons import network, perturbed_rows
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Layer, honest_layer
 
 MAX_WEIGHTS = 50_000  # weights that are compared at most; of more, this many are drawn

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeGuard
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts import (
     count_priors,

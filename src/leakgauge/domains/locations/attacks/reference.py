@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.release import LocationsView

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,

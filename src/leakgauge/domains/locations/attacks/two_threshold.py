@@ -5,8 +5,9 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.locations.counts import cell_expectations
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.shadows.simulator import LabelledShadows, ShadowRows
 
 Ints = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 from scipy.special import expit
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.locations.shadows.simulator import LabelledShadows, ShadowRows, TrainCheckShadows
 
 _LARGEST_BATCH = 200

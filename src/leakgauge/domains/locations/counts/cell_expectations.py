@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior, Ints, count_window, log_masses
 
 _CUT_PRECISION = 2.0**-30  # of cuts of continuous outputs, absolute or relative

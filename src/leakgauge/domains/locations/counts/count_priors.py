@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln, lambertw, logit, xlog1py, xlogy
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 Ints = npt.NDArray[np.int64]
 

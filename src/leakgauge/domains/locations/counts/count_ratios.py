@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts import ratio_tables, release_distribution
 from leakgauge.domains.locations.counts.count_priors import CountPrior, log_sum
 from leakgauge.domains.locations.counts.ratio_tables import CellKind, CellKinds

@@ -7,8 +7,8 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 
 Ints = npt.NDArray[np.int64]
 

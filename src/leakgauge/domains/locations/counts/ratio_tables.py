@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.locations.counts import count_priors
 from leakgauge.domains.locations.counts.release_distribution import ShiftDistribution
 from leakgauge.mechanisms import _count_noise as count_noise

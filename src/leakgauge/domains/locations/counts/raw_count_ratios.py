@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.locations.counts import ratio_tables
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 

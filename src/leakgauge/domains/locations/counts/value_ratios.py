@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.partial_traces import PartialTrace

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.data.traces import Ints, Traces, find_people
+from leakgauge.domains.locations.data.traces import Traces, find_people
 from leakgauge.domains.locations.plan_tables import (
     LocationsChallengerTable,
     LocationsTargetOrder,

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
 from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
 from leakgauge.domains.locations.data.visit_matrix import ones_matrix

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.visit_matrix import (
     Whole,
     count_columns,

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.traces import NOT_IN_DATA, Ints, Traces, people_by_name
+from leakgauge.domains.locations.data.traces import NOT_IN_DATA, Traces, people_by_name
 from leakgauge.support.required_columns import missing_columns_text
 from leakgauge.support.text_encoding import refuse_other_encoding
 

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 Whole: TypeAlias = npt.NDArray[np.integer[Any]]
 
 AT_ONCE = 2**20  # entries that are worked on together

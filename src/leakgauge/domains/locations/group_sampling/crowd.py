@@ -14,8 +14,9 @@ import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csc_array, csr_array, vstack
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.group_sampling.count_kernels import count_visits, ranges
 from leakgauge.domains.locations.group_sampling.subset_sampler import Counts, SubsetSampler, fastest_entry
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.core.arrays import Ints
+from leakgauge.domains.locations.data.traces import Traces
 
 Counts = npt.NDArray[np.int32]
 

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.counts.count_priors import round_shapes
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.knowledge import PastReleasesKnowledge
 from leakgauge.domains.locations.mobility.deconvolution import deconvolve_together, expected_group_size
 from leakgauge.domains.locations.mobility.rate_likelihood import rate_likelihood

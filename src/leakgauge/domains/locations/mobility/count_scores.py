@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.mobility.rate_likelihood import (
     noise_variance,
     output_range,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.mobility.rate_likelihood import nearest_outputs, round_away, tabled_outputs
 

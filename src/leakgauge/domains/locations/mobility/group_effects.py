@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.mobility.count_scores import CountScores, count_scores
 

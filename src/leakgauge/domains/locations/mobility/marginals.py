@@ -11,10 +11,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.data.traces import CellMap, Ints
+from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
 from leakgauge.domains.locations.mobility.synthetic_traces import TraceSampler, VisitRounding
 from leakgauge.domains.locations.release_chain import ReleaseChain

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 
 COARSE_STEP = 0.25  # between neighbours on the coarse grid of log-popularities
 FINE_PER_COARSE = 4  # steps of the fine grid in one of the coarse grid

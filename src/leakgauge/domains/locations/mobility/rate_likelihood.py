@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.counts.count_priors import log_mix
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.data.traces import Ints
 
 _STEP = 0.125  # between neighbouring rates, in logs
 _LEAST = 1e-5  # expected visits to a cell

@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
     LocationsKnowledge,

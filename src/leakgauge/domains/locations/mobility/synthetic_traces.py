@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.synthetic_city import draw_by_cumulated_weights
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
 
 _ENTRIES = 2**20  # of the table that marks the places already reached

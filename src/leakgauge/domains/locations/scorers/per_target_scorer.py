@@ -7,8 +7,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.support.parallel import parallel_map
 

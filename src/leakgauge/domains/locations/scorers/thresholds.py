@@ -8,10 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts import cell_expectations, count_priors
-from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.partial_traces import PartialTrace

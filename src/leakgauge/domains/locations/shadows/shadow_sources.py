@@ -6,10 +6,10 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.group_sampling.subset_sampler import Counts
 from leakgauge.domains.locations.knowledge import (

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.count_priors import CountPrior
-from leakgauge.domains.locations.data.traces import CellMap, Ints
+from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain

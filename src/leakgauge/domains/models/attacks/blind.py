@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models.knowledge import BlindKnowledge, LabelledRecordsKnowledge
 from leakgauge.domains.models.property_inference import RecordScorer, fit_record_classifier, one_against_rest
 from leakgauge.domains.models.release import RecordsView

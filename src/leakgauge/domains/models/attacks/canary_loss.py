@@ -5,8 +5,9 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Scorer
+from leakgauge.core.game import Scorer
 from leakgauge.domains.models.dp_training.challenger import CanaryLossesKnowledge, CanaryLossesView
 
 

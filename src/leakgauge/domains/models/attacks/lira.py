@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.arrays import Bits, Reals
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.membership_signals import (

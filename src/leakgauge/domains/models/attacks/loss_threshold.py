@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import ModelsView, TrainingLossView
 from leakgauge.domains.models.training.trainer import cross_entropy

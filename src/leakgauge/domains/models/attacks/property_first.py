@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models import property_inference
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import ComponentsKnowledge
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import known_trainer, train_shadows

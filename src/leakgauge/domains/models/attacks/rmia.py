@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models import membership_signals, shadow_models
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView

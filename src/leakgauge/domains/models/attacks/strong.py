@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals, Scorer
+from leakgauge.core.game import Scorer
 from leakgauge.domains.models.knowledge import StrongKnowledge
 from leakgauge.domains.models.membership_signals import log_odds
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models import shadow_models
 from leakgauge.domains.models.knowledge import CheckpointsKnowledge
 from leakgauge.domains.models.loss_trajectories import ShadowTrajectories, shadow_trajectories, trajectory

@@ -7,12 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.target_choice import rows_by_name
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 NumericColumn: TypeAlias = npt.NDArray[np.float64]  # NaN where a value is missing
 
 MAX_VALUES_SHOWN = 20  # in an error message

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data import dataset
 
@@ -101,9 +101,7 @@ def leakage_warnings(sheet: dataset.RawTable) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _group_warnings(
-    name: str, bins: dataset.Ints, groups: Mapping[str, dataset.CategoricalColumn]
-) -> list[str]:
+def _group_warnings(name: str, bins: Ints, groups: Mapping[str, dataset.CategoricalColumn]) -> list[str]:
     notes = []
     for of, group in groups.items():
         aucs = column_aucs(bins, group)
@@ -116,7 +114,7 @@ def _group_warnings(
     return notes
 
 
-def column_aucs(bins: dataset.Ints, of: dataset.CategoricalColumn) -> dict[str, tuple[float, int]]:
+def column_aucs(bins: Ints, of: dataset.CategoricalColumn) -> dict[str, tuple[float, int]]:
     """How well a binned column predicts each value: the AUC, and the number of rows with the value.
 
     The share of the value in each bin is estimated on one half of the rows, and the AUC computed on the other
@@ -159,7 +157,7 @@ def _aucs(scores: Reals, hits: Reals, others: Reals) -> Reals:
     return np.where(pairs > 0, before / np.maximum(pairs, 1), 0.5)
 
 
-def _binned(column: dataset.TableColumn) -> dataset.Ints:
+def _binned(column: dataset.TableColumn) -> Ints:
     if isinstance(column, dataset.CategoricalColumn):
         return column.codes
     values, bins = np.unique(column, return_inverse=True)
@@ -169,7 +167,7 @@ def _binned(column: dataset.TableColumn) -> dataset.Ints:
     return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
-def deduplicated_rows(rows: dataset.FeatureRows, labels: dataset.Ints, rng: Generator) -> dataset.Ints:
+def deduplicated_rows(rows: dataset.FeatureRows, labels: Ints, rng: Generator) -> Ints:
     """Of rows with equal features and label keep one, drawn at random; the order of the table stays.
 
     A row that occurs in two groups is kept in the group of the copy that was drawn.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import plan_tables
 from leakgauge.domains.models.data import (

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals, Transcript
+from leakgauge.core.game import ChallengerDefaults, Coins, Transcript
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import (

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from leakgauge.core.game import Reals, Transcript
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Transcript
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import CanaryCoin, read_dp_training_table
 from leakgauge.domains.models.dp_training.transcript import TrainingSteps, read_transcripts

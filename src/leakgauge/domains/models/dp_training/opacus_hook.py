@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.models.dp_training.mislabelled_record import CanaryBatches, CanaryDataset
 from leakgauge.domains.models.dp_training.step_watch import (
     DIRAC_LENGTH,

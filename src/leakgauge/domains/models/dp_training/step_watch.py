@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Ints, Reals
 
 SAMPLED = 16  # coordinates of the noise that are kept, of each step
 DIRAC_LENGTH = 1000.0  # of a canary before it is clipped, in clips: only clipping each gradient bounds it

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.dp_training.opacus_hook import watching_opacus
 from leakgauge.domains.models.dp_training.step_watch import EnoughSteps, StepWatch, WatchedTraining
 from leakgauge.support.global_rng import seeded_global_generators

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Ints, Reals, Transcript
+from leakgauge.core.arrays import Bits, Ints, Reals
+from leakgauge.core.game import Transcript
 from leakgauge.domains.models.dp_training.step_watch import Accounted, WatchedTraining
 
 STEP_COLUMNS = (

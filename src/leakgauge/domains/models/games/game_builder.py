@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable
 from leakgauge.domains.models.games import membership_game
 from leakgauge.domains.models.games.member_split import BiasDependence, SplitSizes, read_dependence
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable, Ints
+from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.table_reader import read_dataclass, require_known
 

@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Coins
-from leakgauge.domains.models.data.dataset import EncodedTable, Ints
+from leakgauge.core.arrays import Bits, Ints
+from leakgauge.core.game import Coins
+from leakgauge.domains.models.data.dataset import EncodedTable
 from leakgauge.domains.models.games.member_split import Dependence, MemberSplit, SplitSizes
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
+from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Mechanism
 
 
 @dataclass(frozen=True, eq=False)

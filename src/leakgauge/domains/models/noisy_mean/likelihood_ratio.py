@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Mechanism, Reading, Reals, Scorer
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Mechanism, Reading, Scorer
 from leakgauge.domains.models.noisy_mean.knowledge import (
     ComponentsMeanKnowledge,
     NoisyMeansView,

@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.training.gradient_descent import recipe_for_rows, train_checkpoints
 from leakgauge.domains.models.training.trainer import Classifier, Examples, PreparedTrainer

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training import mlp, noise_calibration, optimizers
 from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
 from leakgauge.domains.models.training.trainer import Examples

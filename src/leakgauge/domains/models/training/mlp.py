@@ -6,9 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.strategies import gradient_clipping
 
 

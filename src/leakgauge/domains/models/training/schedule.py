@@ -7,8 +7,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.dataset import Ints
 
 
 class BatchSampling(StrEnum):

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training import noise_calibration, trainers
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import ProgressListener

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.recorded_model import RecordedModel, RowIndex, index_rows
 from leakgauge.domains.models.training.checkpoints import CheckpointedModel, each_checkpoint
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism

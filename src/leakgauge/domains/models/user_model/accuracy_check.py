@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.user_model.records import UserModelRecords
 
 MOST_CELLS = 1_000_000  # rows x classes that are compared; of more rows, some at random

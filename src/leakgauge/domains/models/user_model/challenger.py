@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
+from leakgauge.core.game import ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.models.data.dataset import NAMED_BY_ROW, CategoricalColumn, Ints
+from leakgauge.domains.models.data.dataset import NAMED_BY_ROW, CategoricalColumn
 from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, ImportedShadows
 from leakgauge.domains.models.knowledge import (
     BlackBoxKnowledge,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Ints
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.shadow_predictions import ShadowPredictions, read_shadow_predictions
 from leakgauge.domains.models.training.user_trainer import training_of

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.models.training.checkpoints import each_checkpoint
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.support.tabular_objects import count_rows

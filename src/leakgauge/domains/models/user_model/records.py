@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, CategoricalColumn, Ints, categorical
+from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, CategoricalColumn, categorical
 from leakgauge.domains.models.user_model import model_query
 from leakgauge.domains.models.user_model.plan_tables import (
     LossKind,

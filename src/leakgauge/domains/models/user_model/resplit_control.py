@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
-from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
+from leakgauge.core.game import ChallengerDefaults, Coins, NoControl
+from leakgauge.domains.models.data.dataset import CategoricalColumn
 from leakgauge.domains.models.games.membership_game import RoundRows
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, CheckpointsKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingRound

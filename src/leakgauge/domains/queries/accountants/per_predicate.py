@@ -4,10 +4,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from leakgauge.core.game import Bits
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.domains.queries.accounting import AnswerCounts
 from leakgauge.domains.queries.query import Id
-from leakgauge.domains.queries.records import Ints, ResolvedQuery
+from leakgauge.domains.queries.records import ResolvedQuery
 from leakgauge.domains.queries.sql.conditions import are_disjoint
 
 _Answer: TypeAlias = tuple[ResolvedQuery, Bits]  # and the worlds in which it was given

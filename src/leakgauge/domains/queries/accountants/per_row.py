@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from leakgauge.core.game import Bits
+from leakgauge.core.arrays import Bits, Ints
 from leakgauge.domains.queries.accounting import AnswerCounts
-from leakgauge.domains.queries.records import Ints, ResolvedQuery
+from leakgauge.domains.queries.records import ResolvedQuery
 
 
 class Accountant:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from leakgauge.core.game import Bits
-from leakgauge.domains.queries.records import Ints, ResolvedQuery
+from leakgauge.core.arrays import Bits, Ints
+from leakgauge.domains.queries.records import ResolvedQuery
 
 
 class Accountant:

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.attacks.refusal import refusal_scores, threshold_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions

@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.oracle import ROUNDING
-from leakgauge.domains.queries.records import Ints
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.subset_questions import SubsetQuestions, subset_questions
 from leakgauge.domains.queries.target_questions import SelectBy

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.arrays import Reals
+from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries import query_splitting
 from leakgauge.domains.queries.knowledge import OracleKnowledge
 from leakgauge.domains.queries.release import QueriesView

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.log import noise_families
 from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
-from leakgauge.domains.queries.records import Ints
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.support.tabular import Connection
 

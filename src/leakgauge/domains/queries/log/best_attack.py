@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.queries.log import incidence, noise_families
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.kind_counts import count_kinds, group_records, without_unmoved
 from leakgauge.domains.queries.log.ratio_kinds import RatioKinds, ratio_kinds
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN, TabulatedKinds, tabulated_kinds
-from leakgauge.domains.queries.records import Ints
 from leakgauge.theory import characteristic_functions, loss_composition, loss_sums, score_sums
 from leakgauge.theory.epsilon_per_target import cell_of, tight_epsilons
 from leakgauge.theory.loss_composition import best_attack as bracket

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.record_pairs import CodedPairs, Positions
-from leakgauge.domains.queries.records import Ints, OracleRecords
+from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.support.tabular import Connection
 
 _BLOCK = 2**21  # pairs per block

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.queries.records import Ints
+from leakgauge.core.arrays import Ints, Reals
 
 _FEW_REPEATED = 10  # times as many kinds as answers of a record: about one in 20 answers repeats a kind
 

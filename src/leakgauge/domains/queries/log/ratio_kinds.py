@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN
-from leakgauge.domains.queries.records import Ints
 
 _LARGEST_TABLE = 2**22  # values x rates that are tabulated
 _LOWEST = -745.0  # the logarithm of the smallest number above zero

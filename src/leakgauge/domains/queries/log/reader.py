@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.queries.data import ID, load_records
 from leakgauge.domains.queries.log import answers as log_answers
 from leakgauge.domains.queries.log import incidence as log_incidence

@@ -7,11 +7,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from scipy.special import erfcx, ndtr
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.domains.queries.log import incidence, kind_counts, noise_families
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
-from leakgauge.domains.queries.records import Ints
 from leakgauge.theory import loss_composition, tradeoff
 from leakgauge.theory.loss_tables import LossTables
 

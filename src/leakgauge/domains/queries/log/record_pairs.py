@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.records import Ints, OracleRecords
+from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.support.tabular import Connection
 
 Positions = npt.NDArray[np.int32]

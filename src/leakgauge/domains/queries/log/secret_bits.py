@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsmr
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
 from leakgauge.domains.queries.log.files import QueryLogFiles

@@ -8,11 +8,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.log.noise_families import LossForm, NoiseFamily
-from leakgauge.domains.queries.records import Ints
 from leakgauge.theory.loss_tables import LossTables
 from leakgauge.theory.privacy_loss import NoisyCell, ResponseCell
 

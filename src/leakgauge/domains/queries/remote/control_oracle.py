@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.core.game import Transcript
 from leakgauge.domains.queries.oracle import NOISE_SCALES, OracleRules
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.records import Ints, OracleTable
+from leakgauge.domains.queries.records import OracleTable
 from leakgauge.domains.queries.remote.plan_tables import ControlKind
 from leakgauge.domains.queries.remote.remote_oracle import HttpOracle, ServiceAdapter
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal

@@ -17,8 +17,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
-from leakgauge.core.game import Bits, Reals, Transcript
+from leakgauge.core.game import Transcript
 from leakgauge.domains.queries.accounting import Ledger
 from leakgauge.domains.queries.oracle import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leakgauge.core.game import Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.release import QueriesBlock

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.queries.challenger import Challenger, control_group
 from leakgauge.domains.queries.oracle import LocalOracle, OracleRules
 from leakgauge.domains.queries.query import Id, Query
-from leakgauge.domains.queries.records import Ints, OracleTable
+from leakgauge.domains.queries.records import OracleTable
 
 MOST_OPEN = 20_000  # rounds; beyond that, the round idle for longest is dropped
 MOST_QUESTIONS = 100_000  # in a round

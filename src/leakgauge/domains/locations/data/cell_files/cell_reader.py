@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellDataTable
-from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
 from leakgauge.domains.locations.data.visit_files import duckdb_reader
 from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connection, NumberedRows, SqlField

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.traces import Ints
 
 DAY = 86_400
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 
 METRES_PER_DEGREE = math.pi / 180 * 6_371_008.8  # of latitude, on a sphere of the earth's mean radius
 MOST_PLACES = 1_000_000

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.data.visit_files import duckdb_reader, visit_parser
 from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connection, SqlField, open_parquet

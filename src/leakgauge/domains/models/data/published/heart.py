@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from leakgauge.core.arrays import Ints
 from leakgauge.domains.models.data import dataset, preprocessing, published_files
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
@@ -93,9 +94,7 @@ def _impute_within_hospitals(
     return replace(sheet, features=features, notes=(*sheet.notes, note))
 
 
-def _impute_rows(
-    column: dataset.TableColumn, own: dataset.Ints, name: str, *, by_mode: bool
-) -> dataset.TableColumn:
+def _impute_rows(column: dataset.TableColumn, own: Ints, name: str, *, by_mode: bool) -> dataset.TableColumn:
     """Impute the missing values of some rows from those rows."""
     if isinstance(column, dataset.CategoricalColumn):
         texts = preprocessing.impute_column(dataset.CategoricalColumn(column.codes[own], column.values), name)

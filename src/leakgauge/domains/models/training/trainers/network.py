@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.guarantee import training_group_guarantee
 from leakgauge.domains.models.training import gradient_descent, mlp, noise_calibration, optimizers

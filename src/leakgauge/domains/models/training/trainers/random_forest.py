@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, require_no_noise
 from leakgauge.strategies.gradient_clipping import Floats
