@@ -6,8 +6,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import binom, poisson
 
-from domains.locations.small_town import traces
+from domains.locations.small_town import town, traces
 from leakgauge.domains.locations.group_sampling import count_kernels
+from leakgauge.domains.locations.mobility import group_effects
 from leakgauge.domains.locations.mobility.group_effects import GroupEffectsModel, group_effects_model
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import laplace
@@ -224,3 +225,26 @@ def test_group_variance_is_learned_from_people():
     totals = np.array(groups).reshape(400, 2, 40).sum(axis=2)
     apart = totals.var(axis=0) - SIZE * 40 * 0.125 * np.array([0.75, 0.875])
     assert apart[0] / totals[:, 0].mean() ** 2 == pytest.approx(fit.space[0] - unsure[0], rel=0.35)
+
+
+@pytest.mark.parametrize("way", ["kernel", "counted", "sorted"])
+def test_squared_visits_match_a_dense_table(way, monkeypatch):
+    people = town(n_people=50, n_places=5, n_epochs=7, density=0.4)
+    table = people.visits.toarray().reshape(50, 5, 7).astype(np.float64)
+    if way == "kernel":
+        loops = count_kernels.kernels() or count_kernels.Kernels(*[None] * 4, count_kernels.sum_squares, None)
+        monkeypatch.setattr(count_kernels, "kernels", lambda: loops)
+    else:
+        monkeypatch.setattr(count_kernels, "kernels", lambda: None)
+        monkeypatch.setattr(group_effects, "_MAX_PAIRS", 2**22 if way == "counted" else 1)
+    places, epochs = group_effects._square_visits(people)
+    np.testing.assert_allclose(places, (table.sum(axis=2) ** 2).sum(axis=0))
+    np.testing.assert_allclose(epochs, (table.sum(axis=1) ** 2).sum(axis=0))
+
+
+def test_only_places_that_are_read_need_the_last_step():
+    rates = usual()
+    releases = releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 4)
+    cells = np.array([3, 9, 12])
+    some, every = fit_of(CHAIN, rates).factors(releases, cells), fit_of(CHAIN, rates).factors(releases)
+    np.testing.assert_allclose(some.at(cells), every.at(cells), rtol=1e-6)
