@@ -45,7 +45,7 @@ def stated_numbers(text):
 
 def measured_numbers(verdict, where, n_numbers):
     """A metric with its interval, or what is at places in a verdict."""
-    if "." not in where:
+    if where in verdict["metrics"]:
         return [verdict["metrics"][where][part] for part in ("value", "low", "high")[:n_numbers]]
     found = []
     for place in where.split():
