@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from leakgauge import catalog
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN, accounting, challenger, knowledge
-from leakgauge.domains.queries.attacks import split_likelihood
+from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint, split_t_test
 from leakgauge.domains.queries.oracle import AnswerCache
 from leakgauge.domains.queries.plan_tables import (
     QueriesChallengerTable,
@@ -24,6 +26,7 @@ from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.plan import read_plan
+from leakgauge.theory.query_splitting import optimum_laplace
 
 PAGE = (Path(__file__).parent.parent / "docs" / "queries.md").read_text()
 ATTACKS = catalog.module_names("leakgauge.domains.queries.attacks")
@@ -163,3 +166,146 @@ def test_success_by_kind_of_question(query, stated):
     right = ((scorer.score(seen, np.random.default_rng(0)) >= 0) == members).mean()
     assert abs(right - stated) < 4.5 * np.sqrt(0.25 / members.size)
     assert f"{stated:.1%}" in PAGE
+
+
+def rows(heading):
+    """The rows of the table on the page whose heading begins so."""
+    lines = PAGE.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(heading)) + 2
+    found = []
+    for line in lines[first:]:
+        if not line.startswith("|"):
+            return found
+        found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def share(text):
+    return float(re.search(r"[\d.]+(?=%)", text).group()) / 100
+
+
+def success(owner, known, attack, rounds, seed):
+    """How often an attack is right, and the standard error of a mean of so many coin tosses."""
+    scorer = attack.study(known, np.random.default_rng(0))
+    members = np.random.default_rng(seed).random((rounds, owner.n_targets)) < 0.5
+    seen = known.view(owner.release(members, np.random.default_rng(seed + 1)))
+    right = ((scorer.score(seen, np.random.default_rng(0)) >= 0) == members).mean()
+    return right, np.sqrt(0.25 / members.size)
+
+
+def test_success_by_the_size_of_a_value_in_a_sum():
+    at = [optimum_laplace(10, epsilon)[0] for epsilon in (1.0, 0.5, 0.25)]
+    text = "{:.3f} of the time\nfor a value at the bound, {:.3f} at half of it, {:.3f} at a quarter".format(
+        *at
+    )
+    assert text in PAGE
+
+
+REGIONS = ["north", "east", "south", "west"]
+KINDS = {
+    "a count": {},
+    "a histogram over the four regions": {"kind": "histogram", "group_by": "region", "groups": REGIONS},
+    "a sum of incomes, bound 100": {"kind": "sum", "column": "income", "bound": 100.0},
+    "a sum of incomes for each region": {
+        "kind": "sum",
+        "column": "income",
+        "bound": 100.0,
+        "group_by": "region",
+        "groups": REGIONS,
+    },
+    "an average of incomes, bound 100": {"kind": "average", "column": "income", "bound": 100.0},
+}
+
+
+@pytest.mark.nightly
+def test_table_of_success_by_kind_of_question():
+    table = rows("| query | `split_likelihood` |")
+    assert [name for name, *_ in table] == list(KINDS)
+    for name, *cells in table:
+        owner = challenger.build(
+            data={},
+            challenger={"targets": 10, "query": KINDS[name], "accountant": "none"},
+            mechanism={"name": "laplace", "epsilon": 1.0},
+            folder=Path(),
+            seed=20240501,
+        )
+        known = knowledge.build("known", {}, owner, 20240501)
+        for attack, cell in zip((split_likelihood, split_midpoint, split_t_test), cells, strict=True):
+            right, error = success(owner, known, attack.Attack(), 800, 31)
+            assert abs(right - share(cell)) < 4.5 * np.sqrt(2) * error, (name, attack, right)
+
+
+def attributes_success(columns, people, at_least, *, register=None):
+    owner = challenger.build(
+        data={},
+        challenger={"targets": 20, "accountant": "none"}
+        | ({} if at_least is None else {"at_least": at_least}),
+        mechanism={"name": "laplace", "epsilon": 1.0},
+        folder=Path(),
+        seed=20240501,
+    )
+    given = {"columns": columns} | ({} if people is None else {"records": people})
+    given |= {} if register is None else {"register": register}
+    known = knowledge.build("attributes", given, owner, 20240501)
+    return success(owner, known, split_likelihood.Attack(), 400, 41)
+
+
+@pytest.mark.nightly
+def test_table_of_success_by_what_is_known():
+    for name, *cells in rows("| columns | 50 people |"):
+        columns = tuple(name.removesuffix(", without a register").split(", "))
+        register = False if name.endswith("register") else None
+        for people, cell in zip((50, 100, 500, 900, None), cells, strict=True):
+            if cell == "refused":
+                with pytest.raises(BadInput):
+                    attributes_success(columns, people, 10)
+            elif cell:
+                right, error = attributes_success(columns, people, 10, register=register)
+                assert abs(right - share(cell)) < 4.5 * np.sqrt(2) * error, (name, people, right)
+
+
+@pytest.mark.nightly
+def test_table_of_success_by_the_smallest_count():
+    for name, *cells in rows("| `at_least` | 50 people |"):
+        for people, cell in zip((50, 100, 500), cells, strict=True):
+            least = None if name == "none" else int(name)
+            if cell == "refused":
+                with pytest.raises(BadInput):
+                    attributes_success(("age", "region", "income"), people, least)
+            else:
+                right, error = attributes_success(("age", "region", "income"), people, least)
+                assert abs(right - share(cell)) < 4.5 * np.sqrt(2) * error, (name, people, right)
+
+
+def least_squares_theory(questions, epsilon, rng):
+    """The best linear estimate of 64 fair bits from random halves: the share on the right side, if normal."""
+    design = rng.integers(0, 2, (questions, 64)).astype(float)
+    noise = 2 / epsilon**2
+    weights = np.linalg.solve(design.T @ design + 4 * noise * np.eye(64), design.T)
+    seen = weights @ design
+    gains = np.diag(seen)
+    spread = ((seen**2).sum(axis=1) - gains**2) / 4 + noise * (weights**2).sum(axis=1)
+    return float(norm.cdf(gains / 2 / np.sqrt(spread)).mean())
+
+
+@pytest.mark.parametrize("column", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 5))])
+def test_theory_of_reconstruction_on_page(column):
+    questions, rng = (32, 64, 128, 512, 2304)[column], np.random.default_rng(51)
+    for heading, whole in (("| least squares | 32", True), ("| linear program; at most | 32", False)):
+        for name, *cells in rows(heading):
+            epsilon, cell = float(re.search(r"ε = ([\d.]+)", name).group(1)), cells[column]
+            if cell == "not run":
+                continue
+            stated = cell.split("(")[1] if whole else cell.split(";")[1]
+            if whole:
+                designs = [least_squares_theory(questions, epsilon, rng) for _ in range(6)]
+                found, slack = np.mean(designs), 4 * np.std(designs, ddof=1)  # the sets are random
+            else:
+                nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+                asked = np.rint(questions / 2 + np.sqrt(questions) / 2 * nodes).astype(int)
+                best = [optimum_laplace(n, epsilon)[0] for n in asked.tolist()]
+                found, slack = weights @ best / weights.sum(), 0.003
+            if ">" in stated:
+                assert found > 0.9985
+            else:
+                assert found == pytest.approx(share(stated), abs=6e-4 + slack), (name, heading)
