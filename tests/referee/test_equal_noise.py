@@ -11,6 +11,7 @@ from leakgauge.referee.equal_noise import (
     equal_noise,
     grid_step,
     largest_chance,
+    most_chance_of_equal,
     off_extremes,
     p_value_of_sessions,
 )
@@ -89,3 +90,13 @@ def test_grid_of_answers():
 
 def test_ends_of_the_range_are_left_out():
     assert off_extremes(np.array([0.0, 0.0, 3.0, 5.0, np.nan])).tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize("scale", [0.5, 10.0, 1e3, 1e4, 1e6])
+def test_chance_of_equal_whole_noise_is_never_too_small(scale):
+    """A scale beyond the numbers that are added up once gave a chance that was too small by any factor."""
+    ratio = np.exp(-1 / scale)
+    exact = (1 - ratio) / (1 + ratio) ** 3 * (1 + ratio**2)  # sum of squared probabilities
+    reach = np.arange(-2_000, 2_001.0)
+    chances = (1 - ratio) / (1 + ratio) * ratio ** np.abs(reach)
+    assert exact * (1 - 1e-9) <= most_chance_of_equal(chances) <= 2.1 * exact

@@ -72,6 +72,16 @@ def largest_chance(noise: StatedNoise, step: float) -> float:
     return float(1 - 2 * np.exp(noise.log_sf(np.array([step / 2])))[0])
 
 
+def most_chance_of_equal(chances: Reals) -> float:
+    """The most that the chance of two equal values can be, from the chances of whole numbers around zero.
+
+    Noise of a large scale reaches beyond these numbers. Each number out there is at most as probable as the
+    last one here, because noise is most likely about zero.
+    """
+    beyond = max(0.0, 1.0 - float(chances.sum()))
+    return min(1.0, float(chances @ chances) + beyond * float(chances[[0, -1]].max()))
+
+
 def grid_step(answers: Reals, scale: float) -> float:
     """The largest power of ten, or else of two, up to 1, of which all answers are multiples."""
     answers = answers[np.isfinite(answers)]

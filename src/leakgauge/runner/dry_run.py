@@ -225,7 +225,7 @@ def duration_range(low: float, high: float) -> str:
     """A time that is known roughly: two round numbers, or one where they are the same.
 
     >>> duration_range(26, 64), duration_range(3.1, 3.3), duration_range(100, 700), duration_range(4000, 9000)
-    ('25 s to 1 min', '3 s', '2 to 10 min', '1 to 3 h')
+    ('25 s to 1 min', '3 s', '1.5 to 10 min', '1 to 3 h')
     """
     first, last = _rounded(low), _rounded(high)
     (short, unit), (long, other) = _with_unit(first), _with_unit(last)
@@ -236,7 +236,7 @@ def duration_range(low: float, high: float) -> str:
 
 def _rounded(seconds: float) -> float:
     """The nearest of some round numbers of seconds, minutes or hours."""
-    steps = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50])
+    steps = np.array([1.0, 2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50])
     hours = np.concatenate([[1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24], 24 * np.arange(1.5, 100, 0.5)])
     known = np.concatenate([steps, 60 * np.insert(steps, 1, 1.5), 3600 * hours])
     return float(known[np.abs(np.log(known / max(seconds, 1.0))).argmin()])

@@ -6,8 +6,13 @@ may change after it imported them, as well as defaults and closures.
 
 import sys
 from collections.abc import Iterator, Mapping
+from dis import get_instructions
+from functools import _lru_cache_wrapper
 from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec, resolve_name
 from io import BytesIO
+from operator import is_
 from pathlib import Path
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -16,7 +21,10 @@ import cloudpickle
 
 from leakgauge.support.user_code import is_installed, is_ours
 
-_NOT_COMPARED = ("__dict__", "__weakref__", "__module__", "__doc__", "_abc_impl", "__builtins__")
+_NOT_COMPARED = (
+    *("__dict__", "__weakref__", "__module__", "__doc__", "_abc_impl", "__abstractmethods__", "__builtins__"),
+    *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__", "__path__"),
+)
 
 
 def code_identity(value: Any, sources: Mapping[str, str] | None = None) -> str | None:
@@ -51,10 +59,12 @@ class _CodePickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no type
             return _named, ("code", obj.co_name), _code_parts(obj)
         if isinstance(obj, FunctionType) and _is_users(obj.__globals__.get("__file__"), obj.__module__):
             return _named, ("function", obj.__qualname__), _function_parts(obj)
+        if isinstance(obj, _lru_cache_wrapper):
+            return _named, ("cached function", obj.__qualname__), obj.__wrapped__
         if isinstance(obj, type) and _is_users_module(obj.__module__):
-            return _named, ("class", obj.__qualname__), (obj.__bases__, _class_values(obj))
+            return _named, ("class", obj.__qualname__), (obj.__bases__, _own_values(obj))
         if isinstance(obj, ModuleType) and _is_users(getattr(obj, "__file__", None), obj.__name__):
-            return _named, ("module", Path(obj.__file__ or "").name)  # its file is among the sources
+            return _named, ("module", Path(obj.__file__ or "").name), _own_values(obj)
         return super().reducer_override(obj)
 
 
@@ -70,19 +80,19 @@ def _code_parts(code: CodeType) -> tuple[Any, ...]:
     ]
     variables = code.co_varnames, code.co_freevars, code.co_cellvars
     n_arguments = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
-    return code.co_code, code.co_names, constants, variables, n_arguments, code.co_flags
+    handlers = code.co_exceptiontable  # which instructions stand in a "try"
+    return code.co_code, code.co_names, constants, variables, n_arguments, code.co_flags, handlers
 
 
 def _function_parts(function: FunctionType) -> tuple[Any, ...]:
-    cells = [_cell_value(cell) for cell in function.__closure__ or ()]
-    return (
-        function.__code__,
+    values = (
         function.__defaults__,
         function.__kwdefaults__,
-        cells,
+        [_cell_value(cell) for cell in function.__closure__ or ()],
         dict(vars(function)),
         _values_used(function),
     )
+    return function.__code__, _in_order(values)
 
 
 def _cell_value(cell: Any) -> Any:
@@ -95,11 +105,13 @@ def _cell_value(cell: Any) -> Any:
 def _values_used(function: FunctionType) -> dict[str, Any]:
     """The globals that a function names, and of modules of the user those of their values that it names.
 
-    A name may be that of an attribute, or a text as in ``getattr(settings, "epochs")``.
+    A name may be that of an attribute, or a text as in ``getattr(settings, "epochs")``. What the function
+    imports of the user's files when it is called is imported here, because its values count as well.
     """
     names, used, waiting = _names_in(function.__code__), dict[str, Any](), list[tuple[str, ModuleType]]()
     found = {name: function.__globals__[name] for name in names if name in function.__globals__}
     imported = {name: sys.modules[name] for name in names if name in sys.modules and name not in found}
+    imported |= _modules_imported_inside(function)
     for path, value in [*found.items(), *imported.items()]:
         if isinstance(value, ModuleType):
             waiting.append((path, value))
@@ -129,12 +141,58 @@ def _names_in(code: CodeType) -> list[str]:
     return sorted(names)
 
 
-def _class_values(kind: type) -> dict[str, Any]:
-    return {
+def _modules_imported_inside(function: FunctionType) -> dict[str, ModuleType]:
+    """Import those modules of the user that the function itself imports, and return them by name."""
+    waiting, package = [function.__code__], function.__globals__.get("__package__") or None
+    imported: dict[str, ModuleType] = {}
+    while waiting:
+        code = waiting.pop()
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        before: list[Any] = [0, None]  # the last two are how far up a relative import begins, and its names
+        for instruction in get_instructions(code):
+            if instruction.opname == "IMPORT_NAME" and (package or not before[-2]):
+                module = resolve_name("." * before[-2] + instruction.argval, package)
+                within = (f"{module}.{name}" for name in before[-1] or () if name != "*")
+                files = (name for name in (module, *within) if name in sys.modules or _is_users_file(name))
+                imported |= {name: import_module(name) for name in files}
+            before.append(instruction.argval)
+    return imported
+
+
+def _is_users_file(module: str) -> bool:
+    """Whether a module that is not loaded yet is a file of the user."""
+    top = sys.modules.get(module.partition(".")[0])
+    if top is not None and not _is_users(getattr(top, "__file__", None), top.__name__):
+        return False
+    try:
+        found = find_spec(module)
+    except (ImportError, ValueError):
+        return False
+    return found is not None and found.origin is not None and _is_users(found.origin, module)
+
+
+def _own_values(owner: Any) -> Any:
+    """What stands in a class or a module, but for what Python adds."""
+    values = {
         name: value
-        for name, value in vars(kind).items()
+        for name, value in vars(owner).items()
         if name not in _NOT_COMPARED and not isinstance(value, MemberDescriptorType | GetSetDescriptorType)
     }
+    return _in_order(values)
+
+
+def _in_order(value: Any) -> Any:
+    """The same value with sets of plain values in an order that does not depend on the process."""
+    match value:
+        case set() | frozenset() if all(isinstance(part, str | bytes | int | float) for part in value):
+            return "set", sorted(map(repr, value))
+        case dict() if type(value) is dict:
+            parts = {key: _in_order(part) for key, part in value.items()}
+            return value if all(parts[key] is value[key] for key in value) else parts
+        case list() | tuple() if type(value) in (list, tuple):
+            ordered = [_in_order(part) for part in value]
+            return value if all(map(is_, ordered, value)) else type(value)(ordered)
+    return value
 
 
 def _is_users_module(name: str) -> bool:

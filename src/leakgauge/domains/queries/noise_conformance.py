@@ -22,6 +22,7 @@ from leakgauge.referee.equal_noise import (
     equal_noise,
     grid_step,
     largest_chance,
+    most_chance_of_equal,
     off_extremes,
     p_value_of_sessions,
     unexplained_step,
@@ -244,7 +245,7 @@ class NoiseComparison:
     def _chance_of_equal_noise(self) -> float:
         """The largest chance that two independent residuals are equal, under the stated noise."""
         if self._noise.lattice and not self.rules.clamp:
-            return float(self._whole_chances @ self._whole_chances)
+            return most_chance_of_equal(self._whole_chances)
         step = max(grid_step(self.answers.answers, self._scale), 4 * _EXACT * self._scale)
         return largest_chance(self._noise, step)
 
