@@ -22,7 +22,7 @@ def commands():
 
 
 def without_times(text):
-    return re.sub(r"about [\d.]+ (s|min|h)", "about SOME TIME", text)
+    return re.sub(r"about ([\d.]+ (s |min |h )?to )?[\d.]+ (s|min|h)\b", "about SOME TIME", text)
 
 
 @pytest.fixture

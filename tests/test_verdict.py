@@ -77,7 +77,7 @@ def test_tests_of_transcripts_share_half_of_the_error_by_holm():
     assert found.finding is Finding.NOT_VIOLATED
     found = kept(Conformance(tests=(noise_test(0.0124), noise_test(0.9))))
     assert (found.finding, found.certain, found.about) == (Finding.VIOLATED, False, None)
-    assert found.evidence == ("It differs (p = 0.012, 7 values).",)
+    assert found.evidence == ("It differs (by chance once in 81 times, 7 values).",)
     assert [row["rejected"] for row in found.conformance] == [True, False]
     assert kept(Conformance(tests=(noise_test(0.0124),)), n_verdicts=2).finding is Finding.VIOLATED
     assert kept(Conformance(tests=(noise_test(0.0126),)), n_verdicts=2).finding is Finding.NOT_VIOLATED

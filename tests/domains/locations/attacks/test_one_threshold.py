@@ -86,7 +86,10 @@ def test_computed_and_learned_thresholds_agree(mechanism):
         play_out(challenger, Attack(shadows=n), "auxiliary", rounds=1_000) for n in (None, 4_000)
     )
     assert computed.auc == pytest.approx(learned.auc, abs=1e-12)  # the same sum
-    assert (computed.says == learned.says).mean() > 0.97
+    differ = computed.says != learned.says
+    sums = np.unique(computed.scores[differ].round(6))
+    whole = mechanism["name"] == "geometric"  # then thresholds may have one whole number between them
+    assert sums.size <= 1 if whole else float(differ.mean()) < 0.03
 
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
