@@ -206,10 +206,17 @@ def _prompted_value(
             complain(str(error))
 
 
-def draft_folder(kind: str, path: Path | None) -> Path:
-    """Return where a plan is written unless the user says otherwise."""
+def draft_folder(kind: str, path: Path | None, wanted: Path | None = None) -> Path:
+    """Return where a plan is written: where the user wants it, if it can be there."""
     if path is None:
-        return Path(f"{kind}-audit")
+        return wanted or Path(f"{kind}-audit")
+    if wanted is not None:
+        if draft_kinds()[kind].imports_file and wanted.resolve() != path.resolve().parent:
+            raise BadInput(
+                f"--out {wanted}: the plan imports {path.name}, so it must be in the same folder; leave out "
+                f"--out, or move {path.name} to {wanted} first"
+            )
+        return wanted
     if draft_kinds()[kind].beside_file:
         return path if path.is_dir() else path.parent
     return Path(f"{_safe_name(path)}-audit")

@@ -193,3 +193,31 @@ def test_a_question_without_an_answer_is_one_line_that_names_the_way_out(losses,
     assert error.startswith("leakgauge: no answer to: How was it decided which rows are members?")
     assert "--yes" in error
     assert not Path("losses-audit").exists()
+
+
+RELEASE = "def release(data, rng):\n    return data + rng.laplace()\n\n\npair = (0.0, 1.0)\n"
+
+
+def test_the_plan_of_an_app_in_another_folder_finds_the_app(call):
+    Path("apps/mine/mine").mkdir(parents=True)
+    Path("apps/mine/pyproject.toml").write_text('[tool.flwr.app]\npublisher = "me"\n')
+    Path("apps/mine/mine/task.py").write_text("def load_data(partition):\n    return partition\n")
+    assert call("new", "apps/mine", "--no-preview", "--out", "plans/fa").code == 0
+    assert 'app = "../../apps/mine"' in Path("plans/fa/plan.toml").read_text()
+    plan = read_plan(Path("plans/fa/plan.toml"))
+    assert (plan.folder / plan.audits[0].challenger["app"]).resolve() == Path("apps/mine").resolve()
+    assert call("new", "apps/mine", "--no-preview").code == 0
+    assert 'app = "."' in Path("apps/mine/plan.toml").read_text()
+
+
+def test_the_plan_of_a_python_file_is_beside_it_or_refused(call):
+    Path("code").mkdir()
+    Path("code/rel.py").write_text(RELEASE)
+    code, _, err = call("new", "code/rel.py", "--epsilon", "1", "--no-preview", "--out", "elsewhere")
+    assert (code, Path("elsewhere").exists()) == (2, False)
+    assert err == (
+        "leakgauge: --out elsewhere: the plan imports rel.py, so it must be in the same folder; leave out "
+        "--out, or move rel.py to elsewhere first\n"
+    )
+    assert call("new", "code/rel.py", "--epsilon", "1", "--no-preview", "--out", "./code").code == 0
+    assert call("run", "code/plan.toml", "--dry-run").code == 0

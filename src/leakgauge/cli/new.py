@@ -44,7 +44,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--example", metavar="NAME", help="copy an example instead: leakgauge show examples")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="the folder of the plan (default: <FILE>-audit)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="the folder of the plan (default: <FILE>-audit; for a Flower app the folder of the app; for a "
+        "Python file the folder of the file, and no other)",
     )
     parser.add_argument(
         "--decimal",
@@ -110,7 +114,7 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
         prompt=_prompt if interactive else None,
     )
     kind, most = _kind(file, arguments.kind, interactive=interactive)
-    folder = arguments.out or draft.draft_folder(kind, arguments.file)
+    folder = draft.draft_folder(kind, arguments.file, arguments.out)
     questions = draft.draft_kinds()[kind].questions(file)
     answered = set(given)
 

@@ -119,7 +119,8 @@ def _recognise_nothing(_: FileDescription) -> Recognised | None:
 class DraftKind:
     """A kind of thing that a plan can be drafted for, such as a file of visits or a Python function.
 
-    ``beside_file`` says that the plan is written into the folder of the file, because it names code there.
+    ``beside_file`` says that the plan is written into the folder of the file, because it names code there;
+    ``imports_file`` that it can be nowhere else, because it names a module, not a path.
     """
 
     about: str  # one line, for --kind
@@ -129,6 +130,7 @@ class DraftKind:
     recognise: Callable[[FileDescription], Recognised | None] = _recognise_nothing
     needs_file: bool = True
     beside_file: bool = False
+    imports_file: bool = False
 
 
 def read_number(*, above: float = 0.0, below: float = float("inf")) -> Callable[[str], float]:

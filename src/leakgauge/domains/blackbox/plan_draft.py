@@ -197,6 +197,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             recognise=_recognise_function,
             needs_file=False,
             beside_file=True,
+            imports_file=True,
         ),
         "scores": DraftKind(
             about="A table of scores of any attack, with the columns member and score.",

@@ -211,9 +211,9 @@ def _draft_app(context: DraftContext) -> DraftedPlan:
         "",
         "[audit.challenger]",
         table_lines(
-            {"app": ".", "data_hook": context["data-hook"], "targets": 1, "promise": promise},
+            {"app": context.source, "data_hook": context["data-hook"], "targets": 1, "promise": promise},
             {
-                "app": "the folder of the app",
+                "app": "the folder of the app; a relative path starts in this folder",
                 "data_hook": "the function of the app that loads a client's rows",
             },
         ),

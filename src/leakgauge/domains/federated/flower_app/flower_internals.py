@@ -37,7 +37,10 @@ def project_config(project: Path) -> dict[str, Any]:
     try:
         return get_project_config(project)
     except FileNotFoundError:
-        raise BadInput(f"challenger.app: there is no pyproject.toml in {project}") from None
+        raise BadInput(
+            f"challenger.app: there is no pyproject.toml in {project}; write the path of the app's folder, "
+            "which starts in the folder of the plan"
+        ) from None
     except ValueError as error:
         raise BadInput(
             f"challenger.app: {project / 'pyproject.toml'}: {_one_line(error)}; a Flower project names its "
