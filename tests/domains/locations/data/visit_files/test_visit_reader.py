@@ -183,6 +183,19 @@ def test_bad_row_is_counted_and_listed(tmp_path, bad, shown):
     assert not re.search(r"0\.5|ann|2013", found.tally.bad_rows[0])  # a report may show it
 
 
+def test_decimal_commas_are_named_where_coordinates_are_bad_for_them(tmp_path):
+    rows = [f"ann;2013-11-01 00:30:00;0,{i};0,{i}" for i in range(1, 6)]
+    written(tmp_path, "v.csv", HEADER.replace(",", ";"), *rows)
+    message = refused(tmp_path)
+    assert message.endswith('; coordinates are written with decimal commas: write decimal = ","')
+    assert "bad_share" not in message, "no share of bad rows helps where all are bad"
+    assert loaded(tmp_path, source="v.csv", decimal=",", **SQUARE).tally.kept == 5
+    written(tmp_path, "v.csv", HEADER, *["ann,2013-11-01 00:30:00,north,west"] * 3, GOOD[0])
+    assert refused(tmp_path).endswith("; columns or scale may be wrong, or raise data.bad_share")
+    written(tmp_path, "v.csv", HEADER.replace(",", ";"), *[f"ann;never;0,{i};0,{i}" for i in range(3)])
+    assert refused(tmp_path).endswith("; columns, time_unit, time_format or clock may be wrong")
+
+
 def test_line_numbers_include_quoted_line_breaks(tmp_path):
     written(
         tmp_path, "v.csv", HEADER + ",note", f'{GOOD[0]},"two\nlines"', "ann,never,0.5,0.5,", f"{GOOD[1]},"

@@ -62,7 +62,8 @@ class VisitRows:
 
     ``ahead`` is SQL for how many seconds the row's own clock is ahead of UTC. ``without_point`` is SQL that
     is true for rows that are not visits because they have no point. ``count_malformed`` counts rows without
-    the right columns, after all rows were read.
+    the right columns, after all rows were read. ``is_text`` says that the plan may name the mark before
+    decimals.
     """
 
     relation: str
@@ -73,6 +74,7 @@ class VisitRows:
     place: SqlField | None = None
     ahead: str | None = None
     without_point: str | None = None
+    is_text: bool = False
     count_malformed: Callable[[Connection], int] = lambda _: 0
     chunks: Callable[[Connection], Iterator[NumberedRows]]
 

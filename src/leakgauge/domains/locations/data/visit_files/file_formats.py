@@ -188,7 +188,7 @@ def _open_named(
                     part: replace(at, sql=f"replace({at.sql}, ',', '.')") for part, at in points.items()
                 }
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
-            return replace(rows, count_malformed=duckdb_reader.count_malformed_lines)
+            return replace(rows, count_malformed=duckdb_reader.count_malformed_lines, is_text=True)
         case "parquet":
             parquet = duckdb_reader.open_parquet(connection, files)
             _require_columns(columns, [column.name for column in parquet.columns], files, where)

@@ -24,6 +24,7 @@ _WALLS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE")
 _INSTANTS = ("TIMESTAMP WITH TIME ZONE",)
 
 NULL_DOUBLE = "NULL::DOUBLE"
+_DECIMAL_COMMA = r"[+-]?\d+,\d+"  # such as 45,47
 # 1: a number; 2: a date and time with a zone; 3: one without. The second line is there for speed.
 _KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
     WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
@@ -276,6 +277,18 @@ class VisitParser:
         ((n,),) = connection.execute(
             f"SELECT count(*) FROM ({self.select(self.rows.relation, {})}) WHERE {swapped}"
         ).fetchall()
+        return int(n)
+
+    def n_decimal_commas(self, connection: duckdb_reader.Connection) -> int:
+        """How many rows have a coordinate that is no number, and would be one with a decimal point."""
+        points = [field for field in (self.rows.lat, self.rows.lon) if field is not None]
+        if not self.rows.is_text or not points:
+            return 0
+        commas = " OR ".join(
+            f"regexp_full_match(trim({field.sql}), {duckdb_reader.sql_string(_DECIMAL_COMMA)})"
+            for field in points
+        )
+        ((n,),) = connection.execute(f"SELECT count(*) FROM {self.rows.relation} WHERE {commas}").fetchall()
         return int(n)
 
     def _walls(

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import cache
 from pathlib import Path
@@ -65,7 +65,12 @@ WHERE = "data.source"
 VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
 DATED_VERSION = "visits 2"  # where dates have a column of their own
 _DATE_LENGTH = len("2013-11-01")
-LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
+LIKELY_CAUSES = {  # of bad fields: keys of the `data` table
+    "user": ("columns",),
+    "time": ("columns", "time_unit", "time_format", "clock"),
+    "coordinates": ("columns", "scale"),
+    "place": ("columns", "places"),
+}
 
 
 def build_parser(table: LocationsDataTable, rows: VisitRows) -> VisitParser:
@@ -210,21 +215,36 @@ def too_many_bad_rows(
     places = bad_row_locations(bad_rows, Path(table.source).name)
     rows = [f"{place} ({row.fault or row.part})" for place, row in zip(places, bad_rows)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
-    hint = way_out or (LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them")
+    hint = way_out or (_likely_causes(table, parts) if 2 * tally.bad > tally.rows else "fix them")
     if way_out is None and "columns" in parts:
         hint = f"{hint}, save the file in UTF-8 if it is in another encoding"
-    return (
-        f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
-        f"share of {table.bad_share} is allowed; {hint}, or raise data.bad_share"
-    )
+    found = f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}"
+    if tally.bad == tally.rows:
+        return f"{found}; {hint}"
+    return f"{found}; at most a share of {table.bad_share} is allowed; {hint}, or raise data.bad_share"
+
+
+def _likely_causes(table: LocationsDataTable, parts: Iterable[str]) -> str:
+    """The keys of the plan that may be wrong where these parts of most rows are bad."""
+    keys = dict.fromkeys(key for part in parts for key in LIKELY_CAUSES.get(part, ()))
+    if table.places is None:
+        keys.pop("places", None)
+    return f"{' or '.join(', '.join(keys).rsplit(', ', 1))} may be wrong" if keys else "fix them"
 
 
 def _way_out_of_bad_rows(
-    connection: Connection, table: LocationsDataTable, parser: VisitParser, tally: RowCounts
+    connection: Connection,
+    table: LocationsDataTable,
+    parser: VisitParser,
+    tally: RowCounts,
+    parts: Mapping[str, int],
 ) -> str | None:
-    """The line that would make most bad rows good: another unit or format of times, or a swap."""
+    """The line that would make most bad rows good: decimal commas, another unit of times, or a swap."""
     if 2 * tally.bad <= tally.rows:
         return None
+    points_are_bad = 2 * parts.get("coordinates", 0) > tally.bad
+    if points_are_bad and table.decimal == "." and 2 * parser.n_decimal_commas(connection) > tally.bad:
+        return 'coordinates are written with decimal commas: write decimal = ","'
     if (ends := parser.unreadable_times(connection)) and (line := _likely_time_line(table, *ends)):
         return f"write {line}"
     if parser.rows.lat is not None and 2 * parser.n_swapped(connection) > tally.bad:
@@ -327,7 +347,7 @@ def _filter_rows(connection: Connection, table: LocationsDataTable, row_filter: 
     if bad > table.bad_share * tally.rows:
         parts = {part: counts[status] for status, part in BAD_FIELDS.items() if status in counts}
         parts |= {"columns": malformed} if malformed else {}
-        way_out = _way_out_of_bad_rows(connection, table, row_filter.parser, tally)
+        way_out = _way_out_of_bad_rows(connection, table, row_filter.parser, tally, parts)
         raise BadInput(too_many_bad_rows(table, tally, parts, bad_rows, way_out))
     if tally.kept == 0:
         raise BadInput(no_visits_left(connection, table, row_filter, tally))
