@@ -38,7 +38,7 @@ def assessor():
 
 def test_the_epsilon_of_the_example_is_the_largest_below_the_limit(assessor):
     under, over = (assessor.for_any_attacker({"mechanism.epsilon": one}) for one in (0.0833, 0.0834))
-    assert "Largest epsilon under your limit: 0.0833; a count is off by 6.30 on average." in PAGE
+    assert "Largest epsilon confirmed under your limit: 0.0833; a count is off by 6.30 on average." in PAGE
     assert under.excess < 0 < over.excess
     assert under.utility["mean_absolute_error"] == pytest.approx(6.30, abs=0.01)
 

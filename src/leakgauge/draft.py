@@ -3,7 +3,6 @@
 Each domain says what it recognises, asks and writes (``Domain.drafts``).
 """
 
-import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from leakgauge.runner.dry_run import RunCost, dry_run
 from leakgauge.runner.run import run_plan
 from leakgauge.summary import RunResult
 from leakgauge.support.file_description import FileDescription, describe_file
-from leakgauge.support.files import write_file
+from leakgauge.support.files import relative_path, write_file
 from leakgauge.support.plan_draft import (
     FOLDER,
     MOST_QUESTIONS,
@@ -226,7 +225,7 @@ def draft_plan(
     kind: str, file: FileDescription | None, answers: Mapping[str, object], folder: Path
 ) -> DraftedPlan:
     """Draft the plan of a kind, to be written to a folder; a plan that its own reader refuses is a bug."""
-    source = "" if file is None else _relative(file.path, folder)
+    source = "" if file is None else relative_path(file.path, folder)
     name = kind if file is None else _safe_name(file.path)
     drafted = draft_kinds()[kind].draft(
         DraftContext(file=file, source=source, answers=_with_paths(answers, folder), name=name)
@@ -241,16 +240,9 @@ def draft_plan(
 def _with_paths(answers: Mapping[str, object], folder: Path) -> dict[str, object]:
     """Answers that name a file that exists, as a plan in the folder writes it."""
     return {
-        key: _relative(Path(value), folder) if key == "data" and isinstance(value, str) else value
+        key: relative_path(Path(value), folder) if key == "data" and isinstance(value, str) else value
         for key, value in answers.items()
     }
-
-
-def _relative(path: Path, folder: Path) -> str:
-    try:
-        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-    except ValueError:  # another drive of Windows
-        return path.resolve().as_posix()
 
 
 def _safe_name(path: Path) -> str:

@@ -26,7 +26,7 @@ def plan(tmp_path, monkeypatch):
 def test_the_answer_is_printed_with_the_files(plan, capsys):
     assert main(["tune", plan, "--limit", "accuracy=0.6"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "Largest epsilon under your limit: 0.446."  # -2 log(2 (1 - 0.6)) is 0.4463
+    assert out[0] == "Largest epsilon confirmed under your limit: 0.446."  # -2 log(2 (1 - 0.6)) is 0.4463
     assert out[-2:] == [
         "Plan to publish with: runs/count-tune/tuned-plan.toml",
         "Page: runs/count-tune/tune.html",

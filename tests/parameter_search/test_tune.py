@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import leakgauge
-from leakgauge import api
+from leakgauge import api, catalog
 from leakgauge.core.domain import Tunable
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Coins, Reading, Trials
@@ -20,8 +20,9 @@ from leakgauge.limits import Limits
 from leakgauge.parameter_search import tune as tune_module
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, RiskAssessor, search_seed
 from leakgauge.parameter_search.dimensions import Dimension
+from leakgauge.parameter_search.result import moved_plan
 from leakgauge.parameter_search.search import SIMULATED_EFFORT, ParameterSearch, usefulness
-from leakgauge.plan import plan_of, read_plan
+from leakgauge.plan import plan_of, read_plan, to_toml
 from page_numbers import page_words
 
 EPSILON = Dimension(tunable=Tunable(key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0))
@@ -52,7 +53,7 @@ def test_the_confirmed_epsilon_is_the_largest_safe_one(tuned):
     assert 0.99 * LARGEST < epsilon <= LARGEST
     assert tuned.exit_code == 0
     assert tuned.confirmed.risk.high < LIMIT
-    assert tuned.lines[0] == f"Largest epsilon under your limit: {epsilon:.15g}."
+    assert tuned.lines[0] == f"Largest epsilon confirmed under your limit: {epsilon:.15g}."
     assert "best possible attack" in tuned.lines[1]
 
 
@@ -346,6 +347,28 @@ def visit_plan(folder, **challenger):
         "challenger": {"group_size": "everyone", "targets": {"n": 3, "min_visits": 5}, **challenger},
     }
     return {"seed": 3, "audit": [audit]}
+
+
+def test_a_plan_in_another_folder_finds_the_files_of_the_first(tmp_path):
+    table = visit_plan(tmp_path)
+    table["audit"][0]["data"]["source"] = "visits.csv"
+    plan = plan_of(table, folder=tmp_path)
+    out = tmp_path / "runs" / "t-tune"
+    out.mkdir(parents=True)
+    (out / "tuned-plan.toml").write_text(to_toml(moved_plan(plan, out)))
+    again = read_plan(out / "tuned-plan.toml")
+    assert again.audits[0].data["source"] == "../../visits.csv"
+    audit = again.audits[0]
+    assert catalog.build_challenger(audit, again, audit.contenders).n_targets == 3
+
+
+def test_a_plan_that_names_python_files_is_to_be_copied_beside_them(tmp_path):
+    table = visit_plan(tmp_path)
+    table["audit"][0]["attacks"] = [{"name": "mine:Guess", "knowledge": "informed"}]
+    plan = plan_of(table, folder=tmp_path)
+    assert moved_plan(plan, tmp_path / "out") is not None, "an installed module is found from anywhere"
+    (tmp_path / "mine.py").write_text("")
+    assert moved_plan(plan, tmp_path / "out") is None
 
 
 def test_the_unit_that_epsilon_protects_is_varied_and_scales_it(tmp_path):

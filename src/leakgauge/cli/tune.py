@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(line)
     for name, path in reversed(paths.items()):
         print(f"{'Plan to publish with' if name == 'plan' else 'Page'}: {path}")
+    if result.plan is not None and not result.plan_runs_in_place:
+        print(f"Copy that plan to {result.plan.folder} to run it: it names files that are looked for there.")
     return result.exit_code
 
 

@@ -1,7 +1,8 @@
 """The result of a search: what was confirmed, in numbers, in words and as files."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from leakgauge.runner.manifest import names_people
 from leakgauge.summary import RunSummary
 from leakgauge.support import files
 from leakgauge.support.toml_values import toml_text
+from leakgauge.support.user_code import module_files
 
 RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
 QUESTION_FILE = "question.json"
 SCHEMA = 1
+_PATH_KEYS = {"source", "places", "friends", "reference", "folder", "adult"}  # of `data`
 _ACCUSED = ("violated", "untestable")  # a promise that is broken, or that no attacker could test
 
 
@@ -141,6 +144,11 @@ class TuneResult:
         return 3 if self.confirmed is None else 0
 
     @property
+    def plan_runs_in_place(self) -> bool:
+        """Whether the plan runs from the folder of the search; else it must be copied beside its files."""
+        return self.plan is None or moved_plan(self.plan, self.folder) is not None
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The answer in plain sentences, the most important first."""
         return tuple(_answer(self)) + tuple(_remarks(self))
@@ -210,11 +218,11 @@ def _superlative(result: TuneResult, setting: Setting) -> str:
     words = {"smaller": "Largest", "larger": "Smallest"}
     ranges = [one for one in result.dimensions if one.is_range]
     if not ranges:
-        return f"Most useful setting under your limit: {setting_text(setting)}"
+        return f"Most useful setting confirmed under your limit: {setting_text(setting)}"
     key, tunable = ranges[0].key, ranges[0].tunable
     others = {other: value for other, value in setting.items() if other != key}
     beside = f", with {setting_text(others)}" if others else ""
-    return f"{words[tunable.safer]} {tunable.title} under your limit: {setting[key]:.15g}{beside}"
+    return f"{words[tunable.safer]} {tunable.title} confirmed under your limit: {setting[key]:.15g}{beside}"
 
 
 def _limits(result: TuneResult) -> str:
@@ -303,7 +311,8 @@ def _remarks(result: TuneResult) -> list[str]:
     if confirmed is not None and largest is not None and largest.setting != dict(confirmed.setting):
         lines.append(
             f"By computation alone, the attackers of the plan stay under the limit up to "
-            f"{setting_text(largest.setting)}. More simulated releases (--rounds) may confirm a setting "
+            f"{setting_text(largest.setting)}. {_why_smaller(confirmed)}, and with few of them it has to be "
+            "clearly below the limit before that can be shown: more of them (--rounds) may confirm a setting "
             "closer to that."
         )
     if len(result.alternatives) > 1:
@@ -322,6 +331,13 @@ def _remarks(result: TuneResult) -> list[str]:
     if confirmed is not None and confirmed.reasons:
         lines.append(f"About the promise, its run says: {'; '.join(confirmed.reasons)}.")
     return lines
+
+
+def _why_smaller(one: Confirmation) -> str:
+    """Why the confirmed setting is safer than the attackers of the plan require."""
+    if one.risk.scope == ANY_ATTACKER:
+        return "The confirmed setting holds for every attacker. Any other rests on simulated releases"
+    return "The confirmed setting rests on simulated releases"
 
 
 def _alternative(one: Assessment, result: TuneResult) -> str:
@@ -373,7 +389,7 @@ def write_result(result: TuneResult) -> None:
     """Write tune.json, tune.html and, where a setting was confirmed, tuned-plan.toml."""
     content, folder = result.to_json(), result.folder
     if result.plan is not None:
-        text = _plan_comment(result) + to_toml(result.plan)
+        text = _plan_comment(result) + to_toml(moved_plan(result.plan, folder) or result.plan)
         files.write_file(folder / PLAN_FILE, text.encode(), private=names_people(result.plan))
     write_tune_page(json.loads(json.dumps(content, default=str)), folder / PAGE_FILE)
     files.write_json(folder / RESULT_FILE, content)
@@ -385,8 +401,67 @@ def _plan_comment(result: TuneResult) -> str:
     source = "" if result.plan.path is None else f" from {result.plan.path.name}"
     lines = [
         f"Made by leakgauge tune{source}.",
-        "Files that it names are looked for beside it: copy it to the folder of that plan.",
+        "Paths in it start in this folder."
+        if result.plan_runs_in_place
+        else "It names files that are looked for beside it: copy it to the folder of that plan.",
         *result.lines,
         "A run of this plan simulates the same releases as the run that confirmed it.",
     ]
     return "".join(f"# {line}\n" for line in lines)
+
+
+def moved_plan(plan: Plan, folder: Path) -> Plan | None:
+    """The plan as a file in another folder writes it, with paths from there.
+
+    None where it names Python files, which are found beside a plan only, or files without their path.
+    """
+    (audit,) = plan.audits
+    if any(_is_code(text, plan.folder) for text in _texts(asdict(audit))):
+        return None
+    data = _moved_paths(audit.data, plan.folder, folder)
+    named = audit.data.get("source")
+    if audit.domain == "models" and named not in (None, "synthetic") and data == audit.data:
+        return plan if any(Path(str(data.get(key, ""))).is_absolute() for key in _PATH_KEYS) else None
+    return replace(plan, audits=(replace(audit, data=data),))
+
+
+def _moved_paths(table: dict[str, Any], old: Path, new: Path) -> dict[str, Any]:
+    moved = dict(table)
+    for key in _PATH_KEYS & set(table):
+        value = table[key]
+        if isinstance(value, dict):
+            moved[key] = _moved_paths(value, old, new)
+        elif isinstance(value, str) and not Path(value).is_absolute() and _is_path(key, value, table, old):
+            moved[key] = files.relative_path(old / value, new)
+    return moved
+
+
+def _is_path(key: str, value: str, table: dict[str, Any], folder: Path) -> bool:
+    """Whether a value names files; that of `source` may be the name of a data set instead."""
+    path = folder / value
+    if path.is_dir():
+        return key != "source" or "format" in table
+    return path.is_file() or ("*" in value and any(path.parent.glob(path.name)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for one in value.values():
+                yield from _texts(one)
+        case list() | tuple():
+            for one in value:
+                yield from _texts(one)
+
+
+def _is_code(text: str, folder: Path) -> bool:
+    """Whether a text is "module:name" of a Python file beside the plan."""
+    module, colon, _ = text.partition(":")
+    parts = module.split(".")
+    return (
+        bool(colon)
+        and all(part.isidentifier() for part in parts)
+        and any(file.is_file() for file in module_files(folder, module))
+    )

@@ -137,3 +137,11 @@ def is_locked(folder: Path) -> bool:
         return True
     except (OSError, NotImplementedError):
         return False
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """The path of a file as one in a folder names it."""
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.resolve().as_posix()
