@@ -103,3 +103,10 @@ def test_missing_library_says_how_to_install(monkeypatch):
     monkeypatch.setattr("leakgauge.domains.queries.remote.http_client.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[service\]'"):
         played({"url": URL})
+
+
+@pytest.mark.parametrize("token", ["s3cr3t-t0k3n", "7sevens", "$OUR_TOKEN", "", "eyJhbGci.eyJzdWIi"])
+def test_a_token_in_place_of_the_name_of_its_variable_is_refused_and_not_repeated(token):
+    with pytest.raises(BadInput, match="token: must be the name of an environment variable") as refusal:
+        game(own_service=True, service={"url": URL, "token": token})
+    assert not token or token not in str(refusal.value)

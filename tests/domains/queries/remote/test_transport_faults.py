@@ -374,6 +374,8 @@ def test_missing_token_is_reported_before_first_request(monkeypatch, value):
         monkeypatch.setenv("OUR_TOKEN", value)
     with pytest.raises(BadInput, match="'OUR_TOKEN' holds no token; export it"):
         adapter("http://127.0.0.1:1", token="OUR_TOKEN").require_token()
+    with pytest.raises(BadInput, match=r"token: the environment variable that it names holds no token"):
+        adapter("http://127.0.0.1:1", token="ghp_s3cr3tT0k3n").require_token()
 
 
 def test_environment_proxies_are_ignored(monkeypatch):

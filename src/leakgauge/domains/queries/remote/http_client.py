@@ -240,9 +240,8 @@ def token_of(service: QueriesServiceTable) -> str | None:
         return None
     token = os.environ.get(service.token, "")
     if not token.strip() or not token.isascii() or not token.isprintable():
-        raise BadInput(
-            f"challenger.service.token: the environment variable {service.token!r} holds no token; export it"
-        )
+        name = repr(service.token) if service.token.isupper() else "that it names"  # it may be a secret
+        raise BadInput(f"challenger.service.token: the environment variable {name} holds no token; export it")
     return token
 
 

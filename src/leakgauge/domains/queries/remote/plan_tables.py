@@ -1,6 +1,7 @@
 """The service table of a plan: its address, its requests, and how many may be sent."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,7 @@ def _loopback(host: str) -> bool:
 
 
 TOO_MANY_REQUESTS = 429  # also asks to slow down, so alone it is not a refusal
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # the name of an environment variable
 NEVER_REFUSALS = (401, 404, 407, 408, 410)  # statuses about tokens, routes and restarts
 
 
@@ -193,6 +195,11 @@ class QueriesServiceTable:
         for name, most in {"total": 10**9, "connections": 64, "tries": 100}.items():
             if not 1 <= getattr(self, name) <= most:
                 raise BadInput(f"{name} must be in 1..{most}, got {getattr(self, name)}")
+        if self.token is not None and not _VARIABLE.fullmatch(self.token):
+            raise BadInput(  # without the value, which may be the token itself
+                "token: must be the name of an environment variable, in letters, digits and _, not the token "
+                'itself, which would be stored with the plan; write token = "OUR_TOKEN" and export OUR_TOKEN'
+            )
         if self.worlds[0] == self.worlds[1]:
             raise BadInput(f"worlds must differ, got {self.worlds[0]!r} twice")
         for place in request_templates.placeholders(self.url) - {"world"}:
