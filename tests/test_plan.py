@@ -339,7 +339,20 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG)
+NOT_TOML = [
+    ("[limits]\n[limits]\n", "the table [limits] is there twice (at line 2, column 8); write all its keys"),
+    ("seed = 1\nseed = 2\nblock = 3\n", "'seed' is given twice (at line 2, column 9); delete one of the two"),
+    ("seed = 1\nseed = 2", "'seed' is given twice"),
+    ("[[audit]]\nname = laplace # x", 'Invalid value (at line 2, column 8); write it in quotes: "laplace"'),
+    ("a = { name = laplace, b = 1 }", 'write it in quotes: "laplace"'),
+    ("knowledge = informed", 'write it in quotes: "informed"'),
+    ("epoch = 1d", 'write it in quotes: "1d"'),
+    ("in_sample = True", "write true"),
+    ('name = "x\nseed = 1', "close the quotes in that line"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [*WRONG, *NOT_TOML])
 def test_plan_errors_are_one_line(read, text, message):
     with pytest.raises(BadInput) as caught:
         read(text)

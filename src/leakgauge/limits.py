@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leakgauge.core.errors import BadInput
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, require_known
-from leakgauge.support.toml_values import toml_number_way_out
+from leakgauge.support.toml_values import toml_line_problem
 
 if TYPE_CHECKING:
     from leakgauge.referee.metric_protocol import RateMetric
@@ -151,7 +151,7 @@ def read_policy(path: str | Path) -> Limits:
     except FileNotFoundError:
         raise BadInput(f"{path}: no such policy file; check the path") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; {toml_number_way_out(text)}") from None
+        raise BadInput(f"{path}: {toml_line_problem(text, error)}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise BadInput(f"{path}: cannot be read ({reason}); a policy is a TOML file") from None

@@ -20,7 +20,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, has_sequence, read_limits, read_policy, require_stated
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
-from leakgauge.support.toml_values import toml_text, toml_types, toml_way_out
+from leakgauge.support.toml_values import toml_problem, toml_text, toml_types
 from leakgauge.sweep import sweep_points
 
 MOST_ROUNDS = 10**9
@@ -235,9 +235,9 @@ def _parse(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(
-            f"{where}: not valid TOML: {error}; {_data_file_way_out(where) or toml_way_out(text)}"
-        ) from None
+        way_out = _data_file_way_out(where)
+        problem = f"not valid TOML: {error}; {way_out}" if way_out else toml_problem(text, error)
+        raise BadInput(f"{where}: {problem}") from None
 
 
 def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed: int | None = None) -> Plan:

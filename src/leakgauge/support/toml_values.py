@@ -13,6 +13,12 @@ from leakgauge.support.table_reader import number_way_out
 
 _WRONG_NUMBER = re.compile(r"^[^#\n\"\[{]*=\s*(\d+,\d+|\d+(?:[.,]\d+)?\s*%)\s*(?:#.*)?$", re.MULTILINE)
 
+_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)")
+_TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice")
+_KEY = re.compile(r'\s*(?:\[{1,2}\s*([^\]]+?)\s*\]|([\w."-]+)\s*=)')
+_WORD = re.compile(r"([A-Za-z_][\w./:-]*)\s*(?=[,}\]#]|$)")
+_LAST_WORD = re.compile(r"=\s*(?=\S*[A-Za-z])(\w[\w./:-]*)\s*(?:#.*)?$")
+
 
 def toml_types(value: Any, where: str) -> Any:
     """Return a value as reading it from a TOML file would give it; refuse what such a file cannot hold."""
@@ -65,26 +71,56 @@ def toml_text(value: Any) -> str:
             raise BadInput(f"a plan cannot hold {value!r}; use numbers, strings, lists and tables")
 
 
-def toml_way_out(text: str) -> str:
-    """What to do about a file that is not TOML; JSON and YAML are recognised by their beginnings.
+def toml_problem(text: str, error: Exception) -> str:
+    """Why a plan is not TOML and what to do about it; JSON and YAML are recognised by their beginnings.
 
-    >>> toml_way_out('{"seed": 1}')
+    >>> toml_problem('{"seed": 1}', ValueError("Invalid statement (at line 1, column 1)")).partition("; ")[2]
     'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
     """
     first = text.lstrip()
     if first.startswith("{"):
-        return 'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
-    if first.startswith("---") or re.match(r"[A-Za-z_]+:(\s|$)", first):
-        return "this looks like YAML; a plan is a TOML file: write seed = 1, not seed: 1"
-    return toml_number_way_out(text)
+        way_out = 'this looks like JSON; a plan is a TOML file: write seed = 1, not "seed": 1'
+    elif first.startswith("---") or re.match(r"[A-Za-z_]+:(\s|$)", first):
+        way_out = "this looks like YAML; a plan is a TOML file: write seed = 1, not seed: 1"
+    else:
+        return toml_line_problem(text, error)
+    return f"not valid TOML: {error}; {way_out}"
 
 
-def toml_number_way_out(text: str) -> str:
-    """What to do about a file that is not TOML, which may have a number with a decimal comma or in percent.
+def toml_line_problem(text: str, error: Exception) -> str:
+    """Why a file is not TOML, and what to do about the line that its reader names.
 
-    >>> toml_number_way_out("[limits]\\naccuracy = 60 %")
-    '60 % is not a number there; write 0.6'
+    >>> toml_line_problem("name = laplace", ValueError("Invalid value (at line 1, column 8)"))
+    'not valid TOML: Invalid value (at line 1, column 8); write it in quotes: "laplace"'
+    >>> toml_line_problem("a = 1\\na = 2", ValueError("Cannot overwrite a value (at line 2, column 6)"))
+    "not valid TOML: 'a' is given twice (at line 2, column 6); delete one of the two"
     """
+    place = _PLACE.search(str(error))
+    line = text.split("\n")[int(place[1]) - 1] if place else text.rstrip().rpartition("\n")[2]
+    where = place[0] if place else ""
     if number := _WRONG_NUMBER.search(text):
-        return f"{number[1]} is not a number there{number_way_out(number[1])}"
-    return "fix the file there"
+        way_out = f"{number[1]} is not a number there{number_way_out(number[1])}"
+        return f"not valid TOML: {error}; {way_out}"
+    if twice := _TABLE_TWICE.match(str(error)):
+        name = ".".join(re.findall(r"'([^']*)'", twice[1]))
+        return (
+            f"not valid TOML: the table [{name}] is there twice{where}; write all its keys under one of them"
+        )
+    if str(error).startswith("Cannot overwrite a value") and (key := _KEY.match(line)):
+        return f"not valid TOML: {(key[1] or key[2])!r} is given twice{where}; delete one of the two"
+    return f"not valid TOML: {error}; {_line_way_out(str(error), line, place)}"
+
+
+def _line_way_out(problem: str, line: str, place: "re.Match[str] | None") -> str:
+    """What to do about a line: close quotes, or write a word in quotes."""
+    if problem.startswith("Illegal character '\\n'"):
+        return "close the quotes in that line"
+    found = None
+    if place and problem.startswith("Invalid value"):
+        found = _WORD.match(line, int(place[2]) - 1)
+    elif problem.startswith("Expected newline"):  # behind what began like a number, or like true
+        found = _LAST_WORD.search(line)
+    if found is None:
+        return "fix the file there"
+    word = found[1]
+    return f"write {word.lower()}" if word.lower() in ("true", "false") else f'write it in quotes: "{word}"'
