@@ -163,11 +163,16 @@ def test_log_error_names_row(tmp_path, text, message):
         ("query,rec\n1,a\n", "has no column 'record'; it has query, rec; needed: query, record"),
         (
             "query,record,contribution\n1,a,1\n2,a,nan\n",
-            "row 2, column contribution: must be the finite number",
+            "row 2, column contribution: must be the finite number .*, and is not finite; write 1",
+        ),
+        ("query,record,contribution\n1,a,1\n2,a,one\n", "and is not a number; write 1"),
+        (
+            'query,record,contribution\n1,a,1\n2,a,"0,5"\n',
+            "and has a decimal comma instead of a point; write",
         ),
         (
             "query,record,contribution\n1,a,1\n2,a,\n",
-            "row 2, column contribution: must be the finite number .*; write 1 for a count, and for a sum",
+            "row 2, column contribution: must be the finite number .*, and is empty; write 1 for a count",
         ),
         ("query,record,contribution\n1,a,1\n2,a,-1.5\n", "row 2, contribution of a record: .*at most 1"),
         ("query,record,contribution\n1,a,1\n1,a,0\n", "two different values"),

@@ -1,5 +1,6 @@
 """Pairs of query and record, from rows, lists or predicates, with ids coded as positions."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,15 +164,29 @@ def _finite(connection: Connection, pairs: SqlPairs, contributions: npt.NDArray[
     values = np.ma.filled(np.ma.asarray(contributions), np.nan)
     if not np.isfinite(values).all():
         rows = connection.execute(
-            f"SELECT n FROM ({pairs.numbered}) WHERE NOT isfinite(coalesce("
-            "TRY_CAST(contribution AS DOUBLE), 'nan'::DOUBLE)) ORDER BY n LIMIT 1"
+            f"SELECT n, trim(CAST(contribution AS VARCHAR)) FROM ({pairs.numbered}) "
+            "WHERE NOT isfinite(coalesce(TRY_CAST(contribution AS DOUBLE), 'nan'::DOUBLE)) ORDER BY n LIMIT 1"
         ).fetchall()
+        ((row, text),) = rows
         raise BadInput(
-            f"{pairs.path.name}, row {rows[0][0]}, column contribution: must be the finite number that the "
-            "record adds to the answer; write 1 for a count, and for a sum the value of the record, at most "
-            "its bound"
+            f"{pairs.path.name}, row {row}, column contribution: must be the finite number that the record "
+            f"adds to the answer, and {_number_fault(text)}; write 1 for a count, and for a sum the value of "
+            "the record, at most its bound"
         )
     return np.asarray(values, dtype=np.float64)
+
+
+def _number_fault(text: str | None) -> str:
+    """Why a text is no finite number, without the text, which is personal data.
+
+    >>> _number_fault(""), _number_fault("0,5"), _number_fault("inf"), _number_fault("one")
+    ('is empty', 'has a decimal comma instead of a point', 'is not finite', 'is not a number')
+    """
+    if not text:
+        return "is empty"
+    if re.fullmatch(r"[+-]?\d+,\d+", text):
+        return "has a decimal comma instead of a point"
+    return "is not finite" if re.fullmatch(r"[+-]?(nan|inf(inity)?)", text.lower()) else "is not a number"
 
 
 def pairs_from_rows(source: LogSource) -> SqlPairs:
