@@ -168,5 +168,31 @@ def test_the_first_line_must_name_the_columns(tmp_path):
     with pytest.raises(BadInput, match="the first line holds values, not names of columns"):
         described(tmp_path, "3,2024-05-01,48.1\n4,2024-05-02,48.2\n")
     with pytest.raises(BadInput, match="the first line names 1 of 4 columns; delete the lines above"):
-        described(tmp_path, "Export;;;\na;b;c;d\n1;2;3;4\n")
+        described(tmp_path, "Export;;;\n1;2;3;4\n5;6;7;8\n")
     assert described(tmp_path, ",0,1\n5,6,7\n").n_rows == 1  # numbers of columns are names
+
+
+@pytest.mark.parametrize(
+    ("title", "line"),
+    [("Export of 2024", 2), ("Export, of 2024", 2), ("Export of 2024,,,", 2), ("Export\nof 2024\n", 4)],
+)
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_title_above_the_names_is_recognised_with_the_line_of_the_names(tmp_path, title, line, delimiter):
+    table = "a,b,c,d\n1,2,3,4\n5,6,7,8\n".replace(",", delimiter)
+    with pytest.raises(BadInput) as refusal:
+        described(tmp_path, f"{title}\n{table}")
+    message = str(refusal.value)
+    assert f"if it is a title, delete all lines above line {line}, so that" in message
+    assert message.count("t.csv") == 1
+    assert described(tmp_path, table).n_rows == 2
+
+
+def test_texts_with_other_delimiters_are_no_tables_below_a_title(tmp_path):
+    assert described(tmp_path, "a,note\n1,x; y\n2,z; w\n").names == ["a", "note"]
+
+
+def test_a_row_with_too_few_values_is_named_by_its_line_and_the_file_once(tmp_path):
+    with pytest.raises(BadInput) as refusal:
+        described(tmp_path, "a,b,c\n1,2,3\n4,5\n")
+    assert "cannot be read: the row that ends in line 3 has more or fewer values" in str(refusal.value)
+    assert str(refusal.value).count("t.csv") == 1

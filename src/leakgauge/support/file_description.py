@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.tabular import (
     DELIMITED,
+    DELIMITERS,
     PARQUET,
     Connection,
     TextFormat,
@@ -53,6 +55,7 @@ _CLOCK_FORMATS = {
     "%H": _HOUR,
 }
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
+_MOST_TITLE_LINES = 20
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
 _POINT = r"[+-]?\d+([.]\d+)?"
@@ -206,11 +209,36 @@ def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
             f"{path}: the first line holds values, not names of columns; add a line of names above it"
         )
     n_named = sum(bool(name.strip()) for name in names)
+    if line := _line_below_title(path, delimiter, text):
+        raise BadInput(
+            f"{path}: the first line has fewer values than the rows from line {line} on; if it is a title, "
+            f"delete all lines above line {line}, so that the file begins with the names of its columns"
+        )
     if 2 * n_named < len(names):
         raise BadInput(
             f"{path}: the first line names {n_named} of {len(names)} columns; delete the lines above the one "
             "with the names"
         )
+
+
+def _line_below_title(path: Path, delimiter: str, text: TextFormat) -> int | None:
+    """The number of the line that seems to name the columns, where those above it seem to be a title."""
+    for one in (delimiter, *(other for other in DELIMITERS if other != delimiter)):
+        first, *rows = _first_rows(path, one, text, _MOST_TITLE_LINES) or [[]]
+        n_named = sum(bool(value.strip()) for value in first)
+        n_columns = next((len(row) for row in reversed(rows) if row), 0)
+        if n_columns == len(first) and 2 * n_named > n_columns > 1:
+            return None  # the first line names the columns
+        for line, (row, below) in enumerate(pairwise(rows), 2):
+            names = [value.strip() for value in row if value.strip()]
+            if 1 < n_columns == len(names) == len(below) > n_named and not any(map(_is_value, names)):
+                return line
+    return None
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text is a number or a date, which is no name of a column."""
+    return bool(_VALUE_NOT_NAME.fullmatch(text) or re.fullmatch(r"[+-]?[\d.,]+", text))
 
 
 def _find_decimal(path: Path, delimiter: str, text: TextFormat) -> str | None:

@@ -1,10 +1,11 @@
 """CSV and Parquet files of users, read by DuckDB in an in-memory database without network access."""
 
+import csv
 import glob
 import gzip
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
@@ -106,7 +107,8 @@ def open_table_file(
         except duckdb.Error as error:
             if "unicode" in str(error).lower() or "not utf-8" in str(error).lower():
                 raise _other_encoding(path, where) from None
-            raise BadInput(f"{where}: {path.name} cannot be read: {_read_error(error)}") from None
+            problem = _read_error(error, path, text or TextFormat())
+            raise BadInput(f"{_file_place(path, where)} cannot be read: {problem}") from None
         types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
         yield connection, types
 
@@ -139,16 +141,18 @@ def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:
     except UnicodeError:
         raise _other_encoding(path, where) from None
     except (OSError, EOFError) as error:
-        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is the file whole?") from None
+        raise BadInput(f"{_file_place(path, where)} cannot be read: {error}; is the file whole?") from None
     if not first.strip():
-        raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
+        raise BadInput(
+            f"{_file_place(path, where)} is empty, or begins with an empty line; name the columns there"
+        )
     return max(DELIMITERS, key=first.count)
 
 
 def _other_encoding(path: Path, where: str) -> BadInput:
     return BadInput(
-        f'{where}: {path.name} is not in UTF-8; write encoding = "latin-1" in the data table of the plan, or '
-        "save the file in UTF-8"
+        f'{_file_place(path, where)} is not in UTF-8; write encoding = "latin-1" in the data table of the '
+        "plan, or save the file in UTF-8"
     )
 
 
@@ -160,9 +164,27 @@ def open_text_file(path: Path, encoding: Encoding = "utf-8") -> TextIO:
     return path.open(encoding=name, newline="")
 
 
-def _read_error(error: Exception) -> str:
-    if "sniffing" in str(error):
-        return (
-            "a row has more or fewer values than the first line has names, or a quote is not closed; fix it"
-        )
-    return f"{duckdb_error_line(error)}; is the file whole?"
+def _file_place(path: Path, where: str) -> str:
+    """Where a file is named, and its name, which is said once."""
+    return where if where == str(path) else f"{where}: {path.name}"
+
+
+def _read_error(error: Exception, path: Path, text: TextFormat) -> str:
+    if "sniffing" not in str(error):
+        return f"{duckdb_error_line(error)}; is the file whole?"
+    row = "a row"
+    if line := _first_uneven_line(path, text):
+        row = f"the row that ends in line {line}"
+    return f"{row} has more or fewer values than the first line has names, or a quote is not closed; fix it"
+
+
+def _first_uneven_line(path: Path, text: TextFormat) -> int | None:
+    """The number of the last line of the first row that has more or fewer values than the first row."""
+    delimiter = find_delimiter(path, path.name, text.encoding)
+    with open_text_file(path, text.encoding) as lines, suppress(csv.Error, UnicodeError):
+        rows = csv.reader(lines, delimiter=delimiter)
+        n_names = len(next(rows, []))
+        for row in rows:
+            if row and len(row) != n_names:
+                return rows.line_num
+    return None
