@@ -41,7 +41,7 @@ from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, without_charts
 from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
-from leakgauge.support.files import path_argument
+from leakgauge.support.files import path_argument, require_writable
 from leakgauge.support.frame_source import hold_frame
 from leakgauge.support.progress import announce
 from leakgauge.support.table_reader import convert_value
@@ -203,6 +203,7 @@ def expose(
         return expose_plan(plan, options)
     folder = path_argument(out, "out")
     refuse_other_run(plan, folder)
+    require_writable(folder)
     exposures = expose_plan(plan, options)
     refuse_other_data(exposures, folder)
     _write_exposure(exposures, folder, plan)
@@ -240,6 +241,7 @@ def expose_log(
     folder = None if out is None else path_argument(out, "out")
     if folder is not None:
         refuse_run(folder)
+        require_writable(folder)
     exposure = expose_query_log(
         path_argument(query_log, "query_log"),
         contains=None if contains is None else path_argument(contains, "contains"),

@@ -58,6 +58,21 @@ def test_expose_writes_names_to_csv_only(call, city, tmp_path):
         assert (b"Person-" in path.read_bytes()) == (path == people)
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(call, city, monkeypatch):
+    def compute(*_):
+        pytest.fail("the folder is checked first")
+
+    monkeypatch.setattr("leakgauge.api.expose_plan", compute)
+    outcome = call("expose", city(), "--out", "visits.csv/here")  # also an administrator cannot write there
+    assert outcome.code == 2
+    assert outcome.err.startswith(
+        "leakgauge: visits.csv/here: cannot be written to (Not a directory); choose"
+    )
+    monkeypatch.setattr("leakgauge.api.expose_query_log", compute)
+    with pytest.raises(BadInput, match="cannot be written to"):
+        leakgauge.expose_log("log.csv", out="visits.csv/here")
+
+
 def test_json_output_has_no_names(call, city):
     outcome = call("expose", city(), "--json")
     found = json.loads(outcome.out)

@@ -132,3 +132,13 @@ def test_rejects_lock_file_removed_while_locking(tmp_path, monkeypatch):
     monkeypatch.setattr("filelock.FileLock", RemovedLock)
     with pytest.raises(BadInput, match="ended just now"), lock_folder(tmp_path):
         pytest.fail("it holds a file that is no more")
+
+
+def test_a_folder_that_was_checked_for_writing_is_as_it_was_before(tmp_path):
+    files.require_writable(tmp_path / "new" / "folder")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("mine")
+    files.require_writable(tmp_path)
+    with pytest.raises(BadInput, match="cannot be written to"):
+        files.require_writable(tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

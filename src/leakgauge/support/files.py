@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
@@ -137,6 +138,22 @@ def is_locked(folder: Path) -> bool:
         return True
     except (OSError, NotImplementedError):
         return False
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder in which no file can be written, before long work; nothing is left behind."""
+    created: list[Path] = []
+    try:
+        created += [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); {ANOTHER_OUT}") from None
+    finally:
+        for path in created:  # the innermost first
+            with suppress(OSError):
+                path.rmdir()
 
 
 def relative_path(path: Path, folder: Path) -> str:
