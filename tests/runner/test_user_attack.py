@@ -91,8 +91,14 @@ def test_reading_a_plan_runs_no_code(plan):
     [
         ("plan.toml", ', knowledge = "law"', "", "states what it knows: knowledge ="),
         ("plan.toml", '"law"', '"simulator"', "mine:Attack cannot use knowledge 'simulator'; it needs 'law'"),
-        ("plan.toml", "mine:Attack", "mine:Atack", "the module 'mine' has no 'Atack'"),
-        ("plan.toml", "mine:Attack", "other:Attack", "there is no other.py in"),
+        (
+            "plan.toml",
+            "mine:Attack",
+            "mine:Atack",
+            "the module 'mine' has no 'Atack'; did you mean 'Attack'\\?",
+        ),
+        ("plan.toml", "mine:Attack", "mime:Attack", "no installed module 'mime'; did you mean 'mine'\\?"),
+        ("plan.toml", "mine:Attack", "other:Attack", "there is no other.py in .*; check the name, or move"),
         ("plan.toml", "weight =", "wight =", "did you mean 'weight'"),
         ("mine.py", '("law",)', '("everything",)', "accepts: no knowledge is called 'everything'"),
         ("mine.py", '("law",)', "()", "must state what it can use"),
@@ -120,7 +126,18 @@ def test_reading_a_plan_runs_no_code(plan):
             r"building it raised SystemExit: .*mine\.py, line 17",
         ),
         ("mine.py", "[:, :1]", "[:, 7]", r"the scorer raised IndexError: .*mine\.py, line 21"),
-        ("mine.py", "return Scorer(score", "return (score", "study must return a Scorer, got tuple"),
+        (
+            "mine.py",
+            "return Scorer(score",
+            "return (score",
+            r"must return a Scorer, got tuple; .* Scorer\(score\)",
+        ),
+        (
+            "mine.py",
+            "return Scorer(score, Reading(signed=True, threshold=0.0))",
+            "return score",
+            r"study must return a Scorer, got function; write: return Scorer\(score\)$",
+        ),
         (
             "mine.py",
             "- middle)\n",

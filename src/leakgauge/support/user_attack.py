@@ -72,7 +72,12 @@ class UserAttack:
         except (Exception, SystemExit) as error:
             raise BadInput(f"{where}: study raised {error_with_location(error)}") from error
         if not isinstance(scorer, Scorer):
-            raise BadInput(f"{where}: study must return a Scorer, got {type(scorer).__name__}")
+            name = getattr(scorer, "__name__", "")
+            returned = name if name.isidentifier() else "score"  # not that of a lambda
+            raise BadInput(
+                f"{where}: study must return a Scorer, got {type(scorer).__name__}; write: return "
+                f"Scorer({returned})"
+            )
         if any(guard.broken for guard in guards):
             raise BadInput(f"{where}: study changed its knowledge, which is shared; work on a copy")
         _require_call(scorer.score, "score", ("view", "rng"), where)

@@ -3,9 +3,10 @@
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from inspect import getsourcefile
@@ -42,18 +43,24 @@ class UserCodeLoader:
         value: Any = self._modules[module_name]
         for part in name.split("."):
             if not hasattr(value, part):
-                raise BadInput(f"{where}: {self._without(module_name, name)}")
+                meant = _near(part, getattr(value, "__dict__", {}))
+                raise BadInput(f"{where}: {self._without(module_name, name, meant)}")
             value = getattr(value, part)
         return value
 
-    def _without(self, module: str, name: str) -> str:
+    def _without(self, module: str, name: str, meant: str) -> str:
         """What to say where a module has no such name: whose module it is, and the way out."""
         if any(file.is_file() for file in module_files(self.folder, module)):
-            return f"the module {module!r} has no {name!r}; check the spelling"
+            return f"the module {module!r} has no {name!r}; {meant or 'check the spelling'}"
         return (
             f"there is no {module}.py in {self.folder}, and the installed module {module!r} has no {name!r}; "
-            "check the name, or move the file beside the plan"
+            f"{self._meant_file(module)}"
         )
+
+    def _meant_file(self, module: str) -> str:
+        """What to do about a module that is not beside the plan."""
+        files = sorted(path.stem for path in self.folder.glob("*.py"))
+        return _near(module, files) or "check the name, or move the file beside the plan"
 
     def _module(self, name: str, where: str) -> ModuleType:
         for file in module_files(self.folder, name):
@@ -67,8 +74,8 @@ class UserCodeLoader:
                     f"{where}: importing {name!r} raised {error_with_location(error)}{_install_hint(error)}"
                 ) from error
             raise BadInput(
-                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}; check "
-                "the name, or move the file beside the plan"
+                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}; "
+                f"{self._meant_file(name)}"
             ) from None
         except (Exception, SystemExit) as error:
             raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
@@ -112,6 +119,12 @@ class UserCodeLoader:
 
     def _remember(self, name: str, file: Path | None) -> None:
         self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """A question for the nearest name that is known; nothing where none is near."""
+    near = get_close_matches(name, [one for one in known if not one.startswith("_")], n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def _install_hint(error: BaseException) -> str:
