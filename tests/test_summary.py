@@ -128,6 +128,22 @@ def test_nobody_is_within_limits_without_a_positive_control_that_passed(verdict)
     assert passed.risk == open_risk
 
 
+def test_a_limit_by_itself_is_within_no_sooner_than_all_of_them(verdict):
+    """Where no positive control passed, or members differ anyway, also a single limit is undecided."""
+    risk = replace(OVER, by_limit={"accuracy": OVER, "auc": replace(WITHIN, metric="auc")})
+    limits = Limits(metrics={"accuracy": 0.6, "auc": 0.6})
+    failed = {**verdict.instrument, "control": {"status": "failed"}}
+    judged = found(verdict, None, risk, instrument=failed)
+    for shown, blind, statuses in (
+        ([judged], (), ["over", "within"]),
+        (apply_controls([judged]), (), ["over", "undecided"]),
+        ([judged], (judged.audit,), ["undecided", "undecided"]),
+    ):
+        summary = summarise_run(shown, limits=limits, blind_over=blind)
+        assert [one.status for one in summary.limit_results] == statuses
+        assert result_from_json(result_to_json(RunResult(tuple(shown), summary))).summary == summary
+
+
 def test_members_that_differ_without_the_release_leave_the_risk_undecided(verdict):
     judged = found(verdict, None, OVER, audit="one-group")
     summary = summarise_run([judged], limits=LIMITS, blind_over={"one-group"})

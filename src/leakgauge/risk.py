@@ -4,8 +4,8 @@ The promise and the risk are two questions. A promise may be kept though people 
 because it is weak; whether that is acceptable is decided by the owner's limits alone.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from itertools import islice
@@ -87,6 +87,8 @@ class Risk:
         reason: Why it is undecided, or has no limit.
         rounds_needed: About how many rounds would decide, in steps of 1, 2, 5, 10, or give an interval where
             there is none yet; None where that is not known, as with a value at the limit.
+        by_limit: The same for each limit by itself, by the name in `[limits]`; not in `verdicts.json`, where
+            the summary has the worst of each.
     """
 
     status: RiskStatus
@@ -101,6 +103,57 @@ class Risk:
     rounds_needed: int | None = None
     low_confidence: float | None = None
     high_confidence: float | None = None
+    by_limit: Mapping[str, "Risk"] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitResult:
+    """One stated limit beside the attacker that comes closest to it, or is furthest above.
+
+    Attributes:
+        metric: The name of the limit, as in `[limits]`.
+        limit: The limit.
+        status: Whether all attackers that count are within it.
+        compared: The metric that is compared: a limit on `accuracy` applies to `accuracy_own` too.
+        value: Its estimate.
+        low: Its one-sided lower bound, as in `Risk`.
+        high: Its one-sided upper bound.
+        attacker: The label of the attacker.
+        audit: The audit; None for people recognised, which are counted over all audits.
+        reason: Why it is undecided.
+    """
+
+    metric: str
+    limit: float | None
+    status: RiskStatus
+    compared: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    attacker: str | None = None
+    audit: str | None = None
+    reason: str | None = None
+
+
+def limit_result(name: str, risk: Risk, audit: str | None) -> LimitResult:
+    """State the worst risk by one limit."""
+    return LimitResult(
+        metric=name,
+        limit=risk.limit,
+        status=risk.status,
+        compared=risk.metric,
+        value=risk.value,
+        low=risk.low,
+        high=risk.high,
+        attacker=risk.attacker,
+        audit=audit,
+        reason=risk.reason,
+    )
+
+
+def change_risk(risk: Risk, change: Callable[[Risk], Risk]) -> Risk:
+    """Change a risk, and in the same way that by each limit."""
+    return replace(change(risk), by_limit={name: change(one) for name, one in risk.by_limit.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +189,9 @@ class RiskContext:
 
 @dataclass(frozen=True, kw_only=True)
 class _LimitCheck:
-    """One metric beside its limit, with the bounds that decide."""
+    """One metric beside its limit, with the bounds that decide; ``stated`` is the name of the limit."""
 
+    stated: str
     metric: str
     limit: float
     value: float | None
@@ -212,14 +266,21 @@ def assess_risk(
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
     risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
     stated = context.noise_is_stated or context.optimum is not None
-    if context.refuted and stated and risk.status is not RiskStatus.OVER:
-        said = risk.reason or "the attackers tried stay below the limit, but take the noise to be as stated"
-        cleared = _exact_check(limits, context.optimum) is not None
-        reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"
-        risk = replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
-    if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
-        return replace(risk, scope=ONE_RELEASE)
-    return risk
+    one_release = is_one_release(trials)
+
+    def doubted(risk: Risk) -> Risk:
+        if context.refuted and stated and risk.status is not RiskStatus.OVER:
+            said = (
+                risk.reason or "the attackers tried stay below the limit, but take the noise to be as stated"
+            )
+            cleared = _exact_checks(limits, context.optimum) is not None
+            reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"
+            risk = replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+        if risk.scope == ATTACKERS_TRIED and one_release:
+            return replace(risk, scope=ONE_RELEASE)
+        return risk
+
+    return change_risk(risk, doubted)
 
 
 def _compared(
@@ -231,12 +292,25 @@ def _compared(
     context: RiskContext,
 ) -> Risk:
     checks = _limit_checks(trials, estimates, limits, context)
-    over = [check for check in checks if check.over]
-    refuted = context.refuted is not None or bool(over)  # by some attacker of the audit, or by these trials
-    exact = None if refuted else _exact_check(limits, context.optimum)
-    if exact is not None:
-        return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
-    if over:
+    # the noise is refuted by some attacker of the audit, or by these trials
+    refuted = context.refuted is not None or any(check.over for check in checks)
+    exact = None if refuted else _exact_checks(limits, context.optimum)
+
+    def decided(some: list[_LimitCheck]) -> Risk:
+        if exact is not None:
+            return _risk(RiskStatus.WITHIN, max(some, key=_margin), attacker, scope=ANY_ATTACKER)
+        return _decided(trials, some, attacker, n_rounds, context)
+
+    used = checks if exact is None else exact
+    by_limit = {name: decided([check for check in used if check.stated == name]) for name in limits.metrics}
+    return replace(decided(used), by_limit=by_limit)
+
+
+def _decided(
+    trials: Trials, checks: list[_LimitCheck], attacker: str, n_rounds: int, context: RiskContext
+) -> Risk:
+    """The risk by some of the comparisons with limits."""
+    if over := [check for check in checks if check.over]:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
     if all(check.within for check in checks):
         return _risk(
@@ -374,15 +448,24 @@ def _without_limit(
     )
 
 
-def _exact_check(limits: Limits, optimum: Mapping[str, float] | None) -> _LimitCheck | None:
-    """The optimum closest to its limit, if all are known and below."""
+def _exact_checks(limits: Limits, optimum: Mapping[str, float] | None) -> list[_LimitCheck] | None:
+    """The optimum beside each limit, if all are known and below."""
     if optimum is None:
         return None
     if not all(name in optimum and optimum[name] < limit for name, limit in limits.metrics.items()):
         return None
-    name, limit = max(limits.metrics.items(), key=lambda entry: optimum[entry[0]] - entry[1])
-    best = optimum[name]
-    return _LimitCheck(metric=name, limit=limit, value=best, low=None, high=best, reason=None)
+    return [
+        _LimitCheck(
+            stated=name,
+            metric=name,
+            limit=limit,
+            value=optimum[name],
+            low=None,
+            high=optimum[name],
+            reason=None,
+        )
+        for name, limit in limits.metrics.items()
+    ]
 
 
 def _limit_checks(
@@ -403,6 +486,7 @@ def _limit_checks(
             loss = threshold_loss(rate_metrics()[metric](), trials) if fixed else 0.0
             checks.append(
                 _LimitCheck(
+                    stated=name,
                     metric=metric,
                     limit=limit,
                     value=below.value,

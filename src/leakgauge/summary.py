@@ -1,7 +1,7 @@
 """The answer of a whole run: is the promise kept, is the risk within the limits, and the exit code."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +10,12 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
-from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.risk import ANY_ATTACKER, LimitResult, Risk, RiskStatus, change_risk, limit_result
 from leakgauge.support.result_views import result_views
 from leakgauge.verdict import (
     Finding,
     Verdict,
-    json_value,
+    json_table,
     risk_from_json,
     verdicts_from_json,
     verdicts_to_json,
@@ -115,6 +115,7 @@ class RunSummary:
         limits: The limits, as a plan writes them.
         warnings: What to beware of, whatever the exit code; never the reason for it.
         recognised: The people recognised beside their limit, if there is one.
+        limit_results: Every stated limit with its own status, value and attacker.
     """
 
     promise: PromiseSummary
@@ -126,6 +127,7 @@ class RunSummary:
     limits: dict[str, Any]
     warnings: tuple[str, ...] = ()
     recognised: Risk | None = None
+    limit_results: tuple[LimitResult, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,7 +245,7 @@ def _with_people(result: RunResult, exposed: Any, limits: Limits) -> RunSummary:
 
 def result_to_json(result: RunResult) -> dict[str, Any]:
     """Write a result as verdicts.json holds it."""
-    return {**verdicts_to_json(result.verdicts), "summary": json_value(asdict(result.summary))}
+    return {**verdicts_to_json(result.verdicts), "summary": json_table(result.summary)}
 
 
 def result_from_json(content: Mapping[str, Any]) -> RunResult:
@@ -260,6 +262,10 @@ def result_from_json(content: Mapping[str, Any]) -> RunResult:
             "reasons": tuple(one for one in table["reasons"] if one not in table.get("warnings", ())),
             "warnings": tuple(table.get("warnings", ())),
             "recognised": None if table.get("recognised") is None else risk_from_json(table["recognised"]),
+            "limit_results": tuple(
+                LimitResult(**{**one, "status": RiskStatus(one["status"])})
+                for one in table.get("limit_results", ())  # nothing in runs that an earlier version judged
+            ),
         }
     )
     return RunResult(tuple(verdicts_from_json(content)), summary)
@@ -273,12 +279,15 @@ def apply_controls(verdicts: Sequence[Verdict]) -> list[Verdict]:
     statuses: dict[str, set[str]] = {}
     for verdict in verdicts:
         statuses.setdefault(verdict.knowledge, set()).add(control_status(verdict))
-    return [
-        replace(verdict, risk=_risk_after_control(verdict.risk, statuses[verdict.knowledge], verdict.notes))
-        if verdict.risk is not None
-        else verdict
-        for verdict in verdicts
-    ]
+
+    def controlled(verdict: Verdict) -> Verdict:
+        known, notes = statuses[verdict.knowledge], verdict.notes
+        if verdict.risk is None:
+            return verdict
+        risk = change_risk(verdict.risk, lambda risk: _risk_after_control(risk, known, notes))
+        return replace(verdict, risk=risk)
+
+    return [controlled(verdict) for verdict in verdicts]
 
 
 def control_status(verdict: Verdict) -> str:
@@ -329,7 +338,8 @@ def summarise_run(
     """
     covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
     promise = _summarise_promise(covered, limits)
-    risk, audit = _worst_risk(covered, limits, blind_over)
+    counted = _counted_risks(covered, limits, blind_over)
+    risk, audit = _worst_risk(counted)
     audits = tuple(dict.fromkeys(verdict.audit for verdict in covered))
     if recognised is None:
         recognised = recognised_risk(None, audits, limits, way_out=NOT_COUNTED_HERE)
@@ -352,6 +362,7 @@ def summarise_run(
         limits=limits.table(),
         warnings=warnings,
         recognised=recognised,
+        limit_results=_limit_results(counted, limits, recognised),
     )
 
 
@@ -507,10 +518,15 @@ def _allowed_accuracy(verdict: Verdict) -> float:
     return 1.0 if allowed is None else allowed
 
 
-def _worst_risk(
+def _counted_risks(
     verdicts: Sequence[Verdict], limits: Limits, blind_over: Collection[str]
-) -> tuple[Risk, str | None]:
-    """The worst risk of the attackers that count, and its audit; of equal ones the largest value."""
+) -> list[tuple[Risk, str | None]]:
+    """The risks of the attackers that count, each with its audit."""
+
+    def without_release(risk: Risk) -> Risk:
+        reason = "members differ from others even without the release"
+        return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+
     candidates: list[tuple[Risk, str | None]] = []
     for verdict in verdicts:
         if verdict.risk is None or is_control(verdict):
@@ -519,13 +535,26 @@ def _worst_risk(
             continue
         risk = verdict.risk
         if limits.metrics and verdict.audit in blind_over:
-            risk = replace(
-                risk,
-                status=RiskStatus.UNDECIDED,
-                reason="members differ from others even without the release",
-                rounds_needed=None,
-            )
+            risk = change_risk(risk, without_release)
         candidates.append((risk, verdict.audit))
+    return candidates
+
+
+def _limit_results(
+    counted: Sequence[tuple[Risk, str | None]], limits: Limits, recognised: Risk | None
+) -> tuple[LimitResult, ...]:
+    """Every stated limit beside the attacker that does worst by it."""
+    by_limit = {
+        name: [(risk.by_limit[name], audit) for risk, audit in counted if name in risk.by_limit]
+        for name in limits.metrics
+    }
+    results = [limit_result(name, *_worst_risk(known)) for name, known in by_limit.items() if known]
+    people = () if recognised is None else (limit_result("recognised", recognised, None),)
+    return (*results, *people)
+
+
+def _worst_risk(candidates: Sequence[tuple[Risk, str | None]]) -> tuple[Risk, str | None]:
+    """The worst of some risks, and its audit; of equal ones the largest value."""
     if not candidates:
         return Risk(status=RiskStatus.NO_LIMIT, reason="no attacker was counted"), None
     return min(candidates, key=lambda entry: (_risk_rank(entry[0]), -(entry[0].value or 0.0)))

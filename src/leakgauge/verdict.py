@@ -27,7 +27,7 @@ from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import is_reversed, roc, thin_curve
-from leakgauge.risk import Risk, RiskStatus
+from leakgauge.risk import Risk, RiskStatus, change_risk
 from leakgauge.support.result_views import result_views
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
@@ -312,14 +312,18 @@ def _without_game(found: Verdict, reason: str) -> Verdict:
 def risk_without_game(found: Verdict, risk: Risk) -> Risk:
     """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them."""
     if found.withdrawn is None:
-        return _risk_beside_channels(found, risk)
+        return change_risk(risk, lambda one: _risk_beside_channels(found, one))
     allowed = found.bounds.get("accuracy")
     bound = (
         "" if allowed is None else f"; by the promise an attacker is right at most {allowed:.1%} of the time"
     )
     status = RiskStatus.NO_LIMIT if risk.status is RiskStatus.NO_LIMIT else RiskStatus.UNDECIDED
     reason = f"{found.withdrawn}{bound}"
-    return replace(risk, status=status, value=None, low=None, high=None, reason=reason, rounds_needed=None)
+
+    def withdrawn(one: Risk) -> Risk:
+        return replace(one, status=status, value=None, low=None, high=None, reason=reason, rounds_needed=None)
+
+    return change_risk(risk, withdrawn)
 
 
 def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
@@ -556,7 +560,16 @@ VERDICTS_SCHEMA = 2
 
 def verdicts_to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Write verdicts as verdicts.json holds them; what is missing or infinite becomes null."""
-    return {"schema": VERDICTS_SCHEMA, "verdicts": [json_value(asdict(verdict)) for verdict in verdicts]}
+    return {"schema": VERDICTS_SCHEMA, "verdicts": [json_table(verdict) for verdict in verdicts]}
+
+
+def json_table(found: Any) -> dict[str, Any]:
+    """Write a verdict, a risk or a summary as JSON can hold it; without the risk by each limit."""
+
+    def kept(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if name != "by_limit"}
+
+    return {name: json_value(value) for name, value in asdict(found, dict_factory=kept).items()}
 
 
 def verdicts_from_json(content: Mapping[str, Any]) -> list[Verdict]:

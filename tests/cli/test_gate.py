@@ -52,6 +52,35 @@ def test_markdown_gives_both_answers(call, folder, tmp_path):
     assert "- Exit code 1: the risk is over the limit." in text
 
 
+def test_every_limit_is_listed_with_its_own_status(call, folder, tmp_path):
+    """The attacker is right 73.1 % of the time, and nobody stated what it may find at 1 % false alarms."""
+    table = '[limits]\naccuracy = 0.55\nauc = 0.99\n"tpr_at_fpr_0.01" = 0.05\n'
+    path = policy(tmp_path, table)
+    call("gate", folder, "--policy", path, "--junit", "gate.xml", "--markdown", "gate.md")
+    cases = ElementTree.parse(tmp_path / "gate.xml").getroot()
+    kinds = {case.get("name"): [child.tag for child in case] for case in cases if len(case.get("name")) > 4}
+    assert kinds["limit: accuracy"] == ["failure"]
+    assert kinds["limit: auc"] == []
+    assert kinds["limit: tpr_at_fpr_0.01"] == ["error"]
+    text = (tmp_path / "gate.md").read_text()
+    assert "  - Correct identifications, limit 55%: over; " in text
+    assert "  - AUC, limit 0.99: within; " in text
+    assert "  - Members found, 1% wrongly accused, limit 5%: undecided; " in text
+    outcome = call("judge", folder, "--policy", path)
+    listed = [line for line in outcome.out.splitlines() if line.startswith("  - ")]
+    assert [line.split(";")[0].split(": ")[1] for line in listed] == ["over", "within", "undecided"]
+    summary = json.loads((tmp_path / folder / "verdicts.json").read_text())["summary"]
+    found = {entry["metric"]: entry for entry in summary["limit_results"]}
+    assert list(found) == ["accuracy", "auc", "tpr_at_fpr_0.01"]
+    assert found["accuracy"]["low"] > 0.55
+    assert found["auc"]["high"] < 0.99
+    assert (found["auc"]["audit"], found["auc"]["attacker"]) == ("coin", "peek-nothing")
+    assert "by_limit" not in summary["risk"]
+    call("report", folder)
+    page = (tmp_path / folder / "report.html").read_text()
+    assert page.count("AUC, limit 0.99: <b>within</b>") == 1
+
+
 def test_a_baseline_stops_a_release_that_leaks_more(call, folder, plan):
     worse = plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 3.0 }"), ("1.0 }", "4.0 }"))
     call("run", worse, "--out", "worse")

@@ -248,13 +248,15 @@ def print_answers(result: "RunResult") -> None:
 def _print_answers(result: "RunResult", console: "Console") -> None:
     from rich.text import Text
 
-    from leakgauge.report.answers import promise_answer, risk_answer
+    from leakgauge.report.answers import limit_rows, promise_answer, risk_answer
 
-    for write in (risk_answer, promise_answer):
-        answer = write(result.summary, result.verdicts)
+    found = result.summary, result.verdicts
+    for answer, rows in ((risk_answer(*found), limit_rows(*found)), (promise_answer(*found), ())):
         console.print(Text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
         for sentence in answer.sentences:
             console.print(Text(f"  {sentence}"), soft_wrap=True)
+        for row in rows:
+            console.print(Text(f"  - {row.text}"), soft_wrap=True)
 
 
 def _print_reasons(result: "RunResult", console: "Console") -> None:

@@ -23,6 +23,7 @@ from leakgauge.summary import RunSummary
 from leakgauge.support import files
 from leakgauge.support.toml_values import toml_text
 from leakgauge.support.user_code import module_files
+from leakgauge.verdict import json_table
 
 RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
 QUESTION_FILE = "question.json"
@@ -166,11 +167,11 @@ class TuneResult:
             "setting": None if confirmed is None else dict(confirmed.setting),
             "utility": self.utility,
             "compared_by": self.compared_by,
-            "risk": None if confirmed is None else asdict(confirmed.risk),
+            "risk": None if confirmed is None else json_table(confirmed.risk),
             "confidence": self.confidence,
             "seed": self.seed,
             "search_seed": search_seed(self.seed),
-            "confirmations": [asdict(one) for one in self.confirmations],
+            "confirmations": [json_table(one) for one in self.confirmations],
             "planned_confirmations": self.planned_confirmations,
             "largest": None if self.largest is None else asdict(self.largest),
             "closest": None if self.closest is None else asdict(self.closest),

@@ -10,7 +10,15 @@ from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.metric_text import UNIT_NAMES, bound_end_text, interval_text, value_text
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
-from leakgauge.risk import ANY_ATTACKER, DRAWN_SPLITS, ONE_RELEASE, Risk, RiskStatus, leading_metric
+from leakgauge.risk import (
+    ANY_ATTACKER,
+    DRAWN_SPLITS,
+    ONE_RELEASE,
+    LimitResult,
+    Risk,
+    RiskStatus,
+    leading_metric,
+)
 from leakgauge.summary import (
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
@@ -327,6 +335,47 @@ def limit_text(metric: str, limit: float) -> str:
     """
     described = catalog.metric_descriptions().get(metric)
     return f"{100 * limit:.6g}%" if described is None or described.is_share else f"{limit:.6g}"
+
+
+@dataclass(frozen=True)
+class LimitRow:
+    """One of several limits in words: what is limited, its status, and who reaches how much."""
+
+    limit: str
+    status: str
+    found: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.limit}: {self.status}; {self.found}" if self.found else f"{self.limit}: {self.status}"
+
+
+def limit_rows(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[LimitRow, ...]:
+    """Every stated limit by itself; nothing where there is only one, which the answer is about."""
+    if len(summary.limit_results) < 2:
+        return ()
+    return tuple(_limit_row(one, verdicts) for one in summary.limit_results)
+
+
+def _limit_row(one: LimitResult, verdicts: Sequence[Verdict]) -> LimitRow:
+    title = {"accuracy": "Correct identifications", "recognised": "People recognised"}.get(one.metric)
+    title = title or catalog.metric_descriptions()[one.metric].title
+    head = f"{title}, limit {limit_text(one.metric, one.limit or 0.0)}"
+    if one.value is None:
+        return LimitRow(head, one.status.value, one.reason or "")
+    if one.metric == "recognised":
+        return LimitRow(head, one.status.value, f"{percent(one.value)} of the people")
+    metric, limit = one.compared or one.metric, one.limit or 0.0
+    low = None if one.low is None else bound_end_text(metric, low=one.low, limit=limit)
+    high = None if one.high is None else bound_end_text(metric, high=one.high, limit=limit)
+    bound = {
+        RiskStatus.OVER: low and f" (at least {low})",
+        RiskStatus.WITHIN: high and f" (at most {high})",
+        RiskStatus.UNDECIDED: low and high and f" ({low} to {high})",
+    }.get(one.status)
+    found = [verdict for verdict in verdicts if (verdict.audit, verdict.label) == (one.audit, one.attacker)]
+    who = f", {_named(found[0], verdicts)}" if found else ""
+    return LimitRow(head, one.status.value, f"{value_text(metric, one.value)}{bound or ''}{who}")
 
 
 def _recognised_answer(risk: Risk) -> Answer:

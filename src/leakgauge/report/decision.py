@@ -7,7 +7,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import attackers_and_settings, clip
-from leakgauge.report.answers import Answer, promise_answer, risk_answer
+from leakgauge.report.answers import Answer, LimitRow, limit_rows, promise_answer, risk_answer
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.next_steps import decision_line, next_steps
@@ -45,6 +45,7 @@ class Decision:
     alerts: tuple[str, ...]
     people: str
     steps: tuple[str, ...]
+    limits: tuple[LimitRow, ...] = ()
 
 
 def decision_of(run: JudgedRun) -> Decision:
@@ -63,6 +64,7 @@ def decision_of(run: JudgedRun) -> Decision:
         alerts=(*_incomplete_alert(run), *_alerts(run.verdicts, promise.text), *_warnings(run.summary)),
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
+        limits=limit_rows(run.summary, run.verdicts),
     )
 
 

@@ -40,6 +40,13 @@ _TEMPLATE = """
 {%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
 {% endif %}
 <p>{{ decision.risk.text|replace("ε = ", "ε\u00a0=\u00a0") }}</p>
+{% if decision.limits %}
+<ul class="steps" id="limits">
+{% for row in decision.limits %}
+<li>{{ row.limit }}: <b>{{ row.status }}</b>{% if row.found %}; {{ row.found }}{% endif %}</li>
+{% endfor %}
+</ul>
+{% endif %}
 </div>
 <div class="lamp {{ decision.promise.tone }}" id="promise">
 <p class="question">Promise: is the stated ε kept, and does it protect?</p>

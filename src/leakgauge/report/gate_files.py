@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from leakgauge import catalog
-from leakgauge.report.answers import limit_text
+from leakgauge.report.answers import limit_rows, limit_text
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import number, percent
 from leakgauge.report.text_formats import markdown_text, plain_markdown
@@ -17,9 +17,10 @@ from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
     """Write one test case for the promise and one for the risk of each attacker.
 
-    A violated promise or a limit that is exceeded is a failure; what could not be decided is an error. A
-    promise that no number of rounds could test is a skipped test: whether that stops the release is up to the
-    limits, and the case of the gate says so.
+    Where several limits are stated, each of them has a case too. A violated promise or a limit that is
+    exceeded is a failure; what could not be decided is an error. A promise that no number of rounds could
+    test is a skipped test: whether that stops the release is up to the limits, and the case of the gate says
+    so.
     """
     suite = ElementTree.Element("testsuite", name="leakgauge")
     for verdict in result.verdicts:
@@ -30,6 +31,10 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
             _add_case(suite, f"promise: {verdict.audit}, {verdict.label}", problem)
         if verdict.risk is not None and verdict.risk.status is not RiskStatus.NO_LIMIT:
             _add_case(suite, f"risk: {verdict.audit}, {verdict.label}", _risk_problem(verdict))
+    for one, row in zip(result.summary.limit_results, limit_rows(result.summary, result.verdicts)):
+        if one.metric != "recognised":  # which has a case by itself
+            kind = {RiskStatus.OVER: "failure", RiskStatus.UNDECIDED: "error"}.get(one.status)
+            _add_case(suite, f"limit: {one.metric}", None if kind is None else (kind, row.text))
     if (recognised := result.summary.recognised) is not None:
         kind = {RiskStatus.OVER: "failure", RiskStatus.UNDECIDED: "error"}.get(recognised.status)
         said = f"{'unknown' if recognised.value is None else percent(recognised.value)} of the people"

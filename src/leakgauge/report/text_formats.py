@@ -14,7 +14,7 @@ from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
 from leakgauge.risk import leading_metric
 from leakgauge.support import files
-from leakgauge.verdict import Verdict, json_value, verdicts_to_json
+from leakgauge.verdict import Verdict, json_table, verdicts_to_json
 
 MOST_ROWS = 80
 _CSV_COLUMNS = (
@@ -62,6 +62,7 @@ def markdown_text(run: judged_run.JudgedRun) -> str:
 
 def _answers(decision: Decision) -> str:
     lines = [f"- **{decision.risk.words}.** {plain_markdown(decision.risk.text)}"]
+    lines += [f"  - {plain_markdown(row.text)}" for row in decision.limits]
     if (number_ := decision.number) is not None:
         worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
         said = number_.interval if number_.interval.startswith("no ") else f"interval {number_.interval}"
@@ -141,7 +142,7 @@ def json_text(run: judged_run.JudgedRun) -> str:
     content = {
         "title": judged_run.report_title(run),
         "decision": asdict(decision_of(run)),
-        "summary": json_value(asdict(run.summary)),
+        "summary": json_table(run.summary),
         **verdicts_to_json(run.verdicts),
     }
     return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"

@@ -123,7 +123,8 @@ def _without_control_risk(found: Verdict) -> Verdict:
     if not is_control(found) or found.risk is None:
         return found
     reason = "a control: this attacker never sees the release"
-    return replace(found, risk=replace(found.risk, status=RiskStatus.NO_LIMIT, limit=None, reason=reason))
+    risk = replace(found.risk, status=RiskStatus.NO_LIMIT, limit=None, reason=reason, by_limit={})
+    return replace(found, risk=risk)
 
 
 def refuse_unjudgeable(audit: Audit, about: AuditMetadata | Challenger[Any], limits: Limits) -> None:
