@@ -55,7 +55,8 @@ class PromiseStrength(StrEnum):
     TOO_WEAK = "too weak to protect"
 
 
-RUN_EXPOSE = "run leakgauge expose"
+EXPOSE_COMMAND = "leakgauge expose PLAN --out DIR"
+RUN_EXPOSE = f"count them with: {EXPOSE_COMMAND}"  # with plan and folder of the run
 NOT_COUNTED_HERE = "this result cannot count them, so limit accuracy instead"
 CONTROL_FAILED = (
     "no attacker with this knowledge recognised anybody even in the positive control, so its failure says "

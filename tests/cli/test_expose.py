@@ -81,6 +81,34 @@ def test_json_output_has_no_names(call, city):
     assert "Person-" not in outcome.out
 
 
+def test_a_limit_on_people_names_the_command_that_decides_it(call, city, tmp_path):
+    """Also with a folder of its own: what the message says is enough for the gate to decide."""
+    (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.99\nrecognised = 0.5\n")
+    plan = city(
+        (
+            'name = "city"',
+            'name = "city"\nrounds = 100\nattacks = [{ name = "likelihood", knowledge = "informed" }]',
+        ),
+        ("epsilon = 1.0", "epsilon = 0.1"),
+    )
+    words = "leakgauge expose city.toml --out other"
+    for outcome in (
+        call("run", plan, "--policy", "policy.toml", "--out", "other"),
+        call("judge", "other"),
+        call("gate", "other"),
+    ):
+        assert outcome.code == 3
+        assert f"not counted yet for city; count them with: {words}." in outcome.out
+    page = (tmp_path / "other" / "report.html").read_text()
+    assert page.count("not counted yet") == 2  # what is decided, and what to do about it
+    assert "Not decided: people recognised are not counted yet; the other limits are met." in page
+    assert "Count the people who can be recognised: leakgauge expose city.toml --out DIR" in page
+    assert str(tmp_path) not in page
+    assert call(*words.split()[1:]).code == 0
+    assert "not counted yet" not in call("gate", "other").out
+    assert "not counted yet" not in (tmp_path / "other" / "report.html").read_text()
+
+
 def test_no_ceiling_under_replace_one(call, city):
     outcome = call("expose", city(("group_size = 6", 'group_size = 6, relation = "replace_one"')))
     assert outcome.code == 0

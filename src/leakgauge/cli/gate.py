@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         entries = [asdict(comparison) for comparison in compared.comparisons]
         verdict_table.print_json(result, baseline=entries, baseline_notes=list(compared.notes))
     else:
-        verdict_table.print_answers(result)
+        verdict_table.print_answers(verdict_table.with_expose_command(result, arguments.folder))
         for line in gate_files.baseline_lines(compared):
             print(line)
     return result.summary.exit_code

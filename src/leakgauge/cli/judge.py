@@ -61,5 +61,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         verdict_table.print_json(result)
     else:
-        verdict_table.print_table(result, report=False)
+        verdict_table.print_table(verdict_table.with_expose_command(result, arguments.what), report=False)
     return result.summary.exit_code

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             result, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
         )
     else:
-        verdict_table.print_table(result)
+        verdict_table.print_table(verdict_table.with_expose_command(result, folder))
         for note, audits in notes.items():
             everywhere = len(audits) == len(plan.audits)
             print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")

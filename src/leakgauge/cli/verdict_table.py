@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -138,6 +140,27 @@ def print_json(result: "RunResult", **more: Any) -> None:
     from leakgauge.summary import result_to_json
 
     print(json.dumps({**result_to_json(result), **more}, default=str))
+
+
+def with_expose_command(result: "RunResult", folder: Path) -> "RunResult":
+    """Name the plan and the folder where a result asks to count the people recognised.
+
+    Its files do not name them: they may be read elsewhere.
+    """
+    from leakgauge.runner import manifest
+    from leakgauge.summary import EXPOSE_COMMAND
+
+    summary = result.summary
+    if summary.recognised is None or EXPOSE_COMMAND not in (summary.recognised.reason or ""):
+        return result
+    command = manifest.how_to_continue(manifest.load(folder), folder, "expose")
+    reasons = tuple(reason.replace(EXPOSE_COMMAND, command) for reason in summary.reasons)
+    risk = summary.risk
+    if risk.reason is not None:
+        risk = replace(risk, reason=risk.reason.replace(EXPOSE_COMMAND, command))
+    reason = (summary.recognised.reason or "").replace(EXPOSE_COMMAND, command)
+    recognised = replace(summary.recognised, reason=reason)
+    return replace(result, summary=replace(summary, risk=risk, recognised=recognised, reasons=reasons))
 
 
 def print_table(result: "RunResult", *, report: bool = True) -> None:

@@ -361,10 +361,10 @@ def _limit_row(one: LimitResult, verdicts: Sequence[Verdict]) -> LimitRow:
     title = {"accuracy": "Correct identifications", "recognised": "People recognised"}.get(one.metric)
     title = title or catalog.metric_descriptions()[one.metric].title
     head = f"{title}, limit {limit_text(one.metric, one.limit or 0.0)}"
+    if one.metric == "recognised":  # why it is undecided is said above
+        return LimitRow(head, one.status.value, "" if one.value is None else f"{percent(one.value)} of them")
     if one.value is None:
         return LimitRow(head, one.status.value, one.reason or "")
-    if one.metric == "recognised":
-        return LimitRow(head, one.status.value, f"{percent(one.value)} of the people")
     metric, limit = one.compared or one.metric, one.limit or 0.0
     low = None if one.low is None else bound_end_text(metric, low=one.low, limit=limit)
     high = None if one.high is None else bound_end_text(metric, high=one.high, limit=limit)

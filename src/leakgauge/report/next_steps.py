@@ -14,6 +14,7 @@ from leakgauge.report.number_format import percent
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,
+    RUN_EXPOSE,
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
     PromiseStrength,
@@ -68,6 +69,10 @@ def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
     if stop := _stop(run, None if leading is None else _value(leading)):
         bad = stop[0].startswith(DO_NOT_PUBLISH) or summary.promise.status == Finding.UNTESTABLE
         return ("bad" if bad else "warn"), stop[0]
+    if summary.risk.metric == "recognised" and RUN_EXPOSE in (summary.risk.reason or ""):
+        others = [one.status for one in summary.limit_results if one.metric != "recognised"]
+        met = "; the other limits are met" if others and set(others) == {RiskStatus.WITHIN} else ""
+        return "warn", f"Not decided: people recognised are not counted yet{met}."
     if summary.exit_code != 0 and summary.reasons:
         return "warn", f"Not decided: {clip(summary.reasons[0], 120)}."
     if summary.risk.status is RiskStatus.NO_LIMIT:
@@ -214,6 +219,8 @@ def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:
         return []
     if run.without_plan:
         return []
+    if "recognised" in run.summary.limits and (command := run.manifest.get("expose_command")):
+        return [f"Count the people who can be recognised: {command}, with the folder of this run as DIR."]
     return [domain.exposure.advice]
 
 

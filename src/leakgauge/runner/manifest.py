@@ -143,12 +143,12 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     )
 
 
-def how_to_continue(content: dict[str, Any], folder: Path) -> str:
-    """Return the command, or the call in Python, that continues a run."""
+def how_to_continue(content: dict[str, Any], folder: Path, command: str = "run") -> str:
+    """Return the command, or the call in Python, that continues a run, or exposes its people."""
     if content["plan_file"] is None:
-        return f"leakgauge.run(plan, out={str(folder)!r})"
+        return f"leakgauge.{command}(plan, out={str(folder)!r})"
     seed = f" --seed {content['seed']}" if content["other_seed"] else ""
-    return f"leakgauge run {os.path.relpath(folder / content['plan_file'])} --out {folder}{seed}"
+    return f"leakgauge {command} {os.path.relpath(folder / content['plan_file'])} --out {folder}{seed}"
 
 
 def report_fields(folder: Path) -> dict[str, Any]:
@@ -159,6 +159,7 @@ def report_fields(folder: Path) -> dict[str, Any]:
     return {
         **content.get("heading", {}),
         "command": f"leakgauge run {name}{seed}",
+        "expose_command": f"leakgauge expose {name} --out DIR{seed}",
         "plan": to_toml(redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],
