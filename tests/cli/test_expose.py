@@ -109,6 +109,35 @@ def test_a_limit_on_people_names_the_command_that_decides_it(call, city, tmp_pat
     assert "not counted yet" not in (tmp_path / "other" / "report.html").read_text()
 
 
+def test_longer_periods_and_larger_places_together_hide_people(tmp_path):
+    """What reports advise: people are hidden by being in fewer counts, which larger places alone do not give.
+
+    Everybody is in another place each day, at an hour of its own: 6 counts per hour or day, whatever the
+    places are, and one per week and region. About a single count with Laplace noise of epsilon 2 the best
+    attacker is right 1 - exp(-1) / 2 = 81.6 % of the time, which recognises nobody.
+    """
+    rows = [
+        f"{person},2024-05-{6 + day:02d} {7 + (person + day) % 12:02d}:00,{place},{place}"
+        for person in range(20)
+        for day in range(6)
+        for place in [0.5 + (person + 3 * day) % 8]
+    ]
+    (tmp_path / "v.csv").write_text("u,t,lat,lon\n" + "\n".join(rows) + "\n")
+    columns = {"user": "u", "time": "t", "lat": "lat", "lon": "lon"}
+
+    def recognised(cells, epoch):
+        data = {"source": str(tmp_path / "v.csv"), "columns": columns, "timezone": "UTC"}
+        data |= {"box": [0.0, 0.0, 8.0, 8.0], "grid": [cells, cells], "epoch": epoch}
+        audit = {"name": "v", "domain": "locations", "data": data, "challenger": {"group_size": "everyone"}}
+        audit["mechanism"] = {"name": "laplace", "epsilon": 2.0, "unit": "event"}
+        (found,) = leakgauge.expose({"seed": 1, "audit": [audit]})
+        informed = found.check({"recognised": 0.5, "attackers": ["informed"]})
+        return informed.value
+
+    assert recognised(8, "1h") == recognised(1, "1h") == recognised(1, "1d") == 1.0
+    assert recognised(1, "7d") == 0.0
+
+
 def test_no_ceiling_under_replace_one(call, city):
     outcome = call("expose", city(("group_size = 6", 'group_size = 6, relation = "replace_one"')))
     assert outcome.code == 0

@@ -12,9 +12,9 @@ DOMAIN = Domain(
         {"name": "one_threshold", "knowledge": "auxiliary"},
     ),
     lower_risk=(
-        "Add noise (smaller epsilon) or count less per person (per_day, per_user). Publish coarser counts, "
-        "larger or fewer cells or longer periods (grid, top, epoch in the plan): they help little against an "
-        "attacker who knows everyone else's data."
+        "Add noise (smaller epsilon) or count less per person (per_day, per_user). Publish longer periods, "
+        "best together with larger or fewer places (epoch, grid, top in the plan), so that each person is in "
+        "fewer counts; larger places alone help less."
     ),
     drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
