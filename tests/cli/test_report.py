@@ -65,6 +65,21 @@ def test_report_of_an_extended_run_says_that_it_is_incomplete(call, plan, monkey
     assert "has 200 of 300 rounds" in outcome.err
 
 
+def test_killed_run_without_a_result_says_how_to_continue(call, plan, tmp_path):
+    call("run", plan())
+    folder = tmp_path / "runs" / "coin"
+    for path in (folder / "verdicts.json", folder / "report.html", *folder.glob("audits/*/*/block-*1.npz")):
+        path.unlink()
+    outcome = call("report", "runs/coin")
+    assert outcome.code == 3
+    assert "has 100 of 200 rounds; there is no result to report yet" in outcome.err
+    assert "continue with: leakgauge run coin.toml --out runs/coin" in outcome.err
+    assert not (folder / "report.html").exists()
+    assert "continue with: leakgauge run coin.toml --out runs/coin" in call("judge", "runs/coin").err
+    assert call("run", "coin.toml", "--out", "runs/coin").code == 0
+    assert call("report", "runs/coin").code == 0
+
+
 def test_unjudged_run_has_no_report(call, plan, tmp_path):
     call("run", plan())
     (tmp_path / "runs" / "coin" / "verdicts.json").unlink()

@@ -11,7 +11,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "report",
         help="write the report of a run",
         description="Write the report of a run. Exit code: 0 it is written, whatever it says, 2 bad input, "
-        "3 it is written, but the run is incomplete, which the report says too.",
+        "3 the run is incomplete: an earlier result is reported, and the report says so; without one there "
+        "is none.",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
     parser.add_argument(
@@ -29,10 +30,16 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge import api
     from leakgauge.core.errors import IncompleteRun
     from leakgauge.runner import manifest
+    from leakgauge.runner.rollback import VERDICTS_FILE
     from leakgauge.runner.run_verdicts import read_verdicts
     from leakgauge.runner.status import incomplete_audits
 
     folder = arguments.folder
+    command = manifest.how_to_continue(manifest.load(folder), folder)
+    if not (folder / VERDICTS_FILE).exists() and (missing := incomplete_audits(folder)) is not None:
+        raise IncompleteRun(
+            f"{folder}: incomplete: {missing}; there is no result to report yet; continue with: {command}"
+        )
     result, incomplete = read_verdicts(folder), incomplete_audits(folder)
     path = api.write_report(folder, result, style=arguments.format, incomplete=incomplete)
     print(
@@ -41,7 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         else f"Report: {path}"
     )
     if incomplete is not None:
-        command = manifest.how_to_continue(manifest.load(folder), folder)
         raise IncompleteRun(
             f"{folder}: incomplete: {incomplete}; the report shows an earlier result; continue with: "
             f"{command}"
