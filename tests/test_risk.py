@@ -341,6 +341,14 @@ def test_rounds_that_a_limit_needs_allow_for_splits_of_the_people():
     assert share_within(needed // 3) < 0.5
 
 
+def test_rounds_that_a_limit_needs_depend_on_the_targets():
+    """An average over more targets is known better; of more targets, the one identified best is higher."""
+    limits = Limits(metrics={"accuracy": 0.65, "accuracy_worst": 0.8})
+    one, ten = (rounds_for_limits(limits, confidence=0.95, n_targets=n) for n in (1, 10))
+    assert ten["accuracy"] < one["accuracy"]
+    assert ten["accuracy_worst"] > one["accuracy_worst"]
+
+
 def test_within_says_whether_it_holds_for_the_drawn_splits_only():
     """Twelve splits cannot exclude one that is rare; sixty can, at this limit."""
     rng, n = np.random.default_rng(4), 3_000

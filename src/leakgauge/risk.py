@@ -31,6 +31,7 @@ from leakgauge.referee.metric_evaluation import (
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
 MOST_ROUNDS_TRIED = 2**17
+MOST_TARGETS_TRIED = 50
 ROUNDS_FOR_INTERVALS = 100  # with so many, nearly all metrics have an interval
 LEAST_DISTANCE = 0.25  # from a limit, in widths of the bound; closer, a value is on either side by chance
 _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
@@ -368,9 +369,9 @@ def count_comparisons(limits: Limits, n_attackers: int) -> int:
 
 
 def rounds_for_limits(
-    limits: Limits, *, confidence: float, sweep_points: int = 1, splits: int = 1
+    limits: Limits, *, confidence: float, sweep_points: int = 1, splits: int = 1, n_targets: int = 1
 ) -> dict[str, int | None]:
-    """About how many rounds each limit needs, with one target and an attacker who learns nothing.
+    """About how many rounds each limit needs, with an attacker who learns nothing.
 
     Then nine of ten audits are within it. Anybody who does better needs more. Nothing where even very many
     rounds do not suffice. Where rounds take turns with so many ``splits`` of the people, thresholds are
@@ -378,19 +379,22 @@ def rounds_for_limits(
     """
     share = (1 - confidence) / sweep_points
     return {
-        name: _rounds_for_limit(name, limit, 1 - 2 * share, splits) for name, limit in limits.metrics.items()
+        name: _rounds_for_limit(name, limit, 1 - 2 * share, splits, n_targets)
+        for name, limit in limits.metrics.items()
     }
 
 
 @cache
-def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int) -> int | None:
+def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int, n_targets: int) -> int | None:
     """Double the rounds until the upper bound is below the limit, then halve the steps."""
     metrics, itself = metrics_under_limit(name)
     checked = [rate_metrics()[metric](confidence=confidence) for metric in metrics or (itself,)]
 
     def is_enough(n_rounds: int) -> bool:
         missed = (
-            draw for draw in range(_DRAWS) if not is_within(_uninformative_trials(n_rounds, draw, splits))
+            draw
+            for draw in range(_DRAWS)
+            if not is_within(_uninformative_trials(n_rounds, draw, splits, n_targets))
         )
         return len(list(islice(missed, _MISSED + 1))) <= _MISSED
 
@@ -412,11 +416,13 @@ def _rounds_for_limit(name: str, limit: float, confidence: float, splits: int) -
     return high
 
 
-def _uninformative_trials(n_rounds: int, draw: int, splits: int) -> Trials:
-    """Rounds with one target, half of them with it, and scores that say nothing about it."""
-    rng, rounds = stream(0, Role.TIES, _UNINFORMATIVE + draw), np.arange(n_rounds)
-    members, scores = rng.permutation(n_rounds) % 2 == 0, rng.normal(size=n_rounds)
-    trials = Trials(rounds, np.zeros_like(rounds), members, scores, Coins.FAIR, Reading(threshold=0.0))
+def _uninformative_trials(n_rounds: int, draw: int, splits: int, n_targets: int) -> Trials:
+    """Rounds with some targets, each in half of them, and scores that say nothing about any."""
+    rng = stream(0, Role.TIES, _UNINFORMATIVE + draw)
+    members = np.concatenate([rng.permutation(n_rounds) % 2 == 0 for _ in range(n_targets)])
+    scores = rng.normal(size=n_rounds * n_targets)
+    rounds, targets = np.tile(np.arange(n_rounds), n_targets), np.repeat(np.arange(n_targets), n_rounds)
+    trials = Trials(rounds, targets, members, scores, Coins.FAIR, Reading(threshold=0.0))
     return trials if splits == 1 else replace(trials, splits=rounds % splits)
 
 

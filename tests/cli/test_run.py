@@ -122,8 +122,15 @@ def test_dry_run_writes_nothing(call, plan, tmp_path):
     assert "limit on" not in outcome.out
     (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.6\n")
     limited = call("run", "coin.toml", "--dry-run", "--policy", "policy.toml")
-    assert "limit on accuracy: for one target needs about" in limited.out
-    assert limited.out.endswith("; coin has 200\n")
+    assert limited.out.endswith("nothing was written\n")
+    line = next(line for line in limited.out.splitlines() if line.startswith("limit on accuracy: "))
+    assert line.startswith("limit on accuracy: the 200 rounds of coin are too few: write rounds = ")
+    assert line.endswith(" for 1 target if attackers learn nothing, more if they do)")
+    rounds = line.split("rounds = ")[1].split()[0]
+    plan(("rounds = 200", f"rounds = {rounds}"))
+    limited = call("run", "coin.toml", "--dry-run", "--policy", "policy.toml")
+    assert f"limit on accuracy: the {rounds} rounds of coin suffice (about {rounds} for " in limited.out
+    plan()
     (tmp_path / "policy.toml").unlink()
     found = json.loads(call("run", "coin.toml", "--dry-run", "--json").out)
     assert found["rounds"] == 200

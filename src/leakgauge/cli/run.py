@@ -88,7 +88,8 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     options = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
     cost = dry_run(plan, options)
     limits = {
-        audit.name: _rounds_for_limits(audit, plan, splits) for audit, splits in zip(plan.audits, cost.splits)
+        audit.name: _rounds_for_limits(audit, plan, splits, n_targets)
+        for audit, splits, n_targets in zip(plan.audits, cost.splits, cost.n_targets, strict=True)
     }
     if arguments.json:
         print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
@@ -106,17 +107,26 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         print(line)
     for note in cost.notes:
         print(f"Data: {note}")
-    print("nothing was written")
-    for audit in plan.audits:
+    for audit, n_targets in zip(plan.audits, cost.n_targets, strict=True):
         for name, rounds in limits[audit.name].items():
-            enough = rounds is not None and rounds <= audit.rounds
-            count = "too many rounds" if rounds is None else f"about {times(rounds, 'round')}"
-            few = "" if enough else f"; {audit.name} has {audit.rounds:,}"
-            print(
-                f"limit on {name}: for one target needs {count} if attackers learn nothing, more if they "
-                f"do{few}"
-            )
+            print(f"limit on {name}: {_enough_rounds(audit, rounds, n_targets)}")
+    print("nothing was written")
     return 0
+
+
+def _enough_rounds(audit: "Audit", needed: int | None, n_targets: int) -> str:
+    """Whether the planned rounds can show that a release is within a limit, and how many to write."""
+    from leakgauge.report.number_format import times
+    from leakgauge.risk import MOST_TARGETS_TRIED
+
+    planned = f"the {times(audit.rounds, 'round')} of {audit.name}"
+    if needed is None:
+        return f"{planned} cannot show that it is kept, and no number of rounds is known that could"
+    targets = times(min(n_targets, MOST_TARGETS_TRIED), "target")
+    basis = f"about {needed:,} for {targets} if attackers learn nothing, more if they do"
+    if needed <= audit.rounds:
+        return f"{planned} suffice ({basis})"
+    return f"{planned} are too few: write rounds = {needed} or more ({basis})"
 
 
 def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
@@ -143,11 +153,15 @@ def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
         yield f"service.total = {cost.request_total:,} requests for each start of an audit: {again}"
 
 
-def _rounds_for_limits(audit: "Audit", plan: "Plan", splits: int) -> "dict[str, int | None]":
+def _rounds_for_limits(audit: "Audit", plan: "Plan", splits: int, n_targets: int) -> "dict[str, int | None]":
     from leakgauge.plan import sweep_size
-    from leakgauge.risk import rounds_for_limits
+    from leakgauge.risk import MOST_TARGETS_TRIED, rounds_for_limits
 
     confidence = audit.metrics.confidence
     return rounds_for_limits(
-        plan.limits, confidence=confidence, sweep_points=sweep_size(audit, plan), splits=splits
+        plan.limits,
+        confidence=confidence,
+        sweep_points=sweep_size(audit, plan),
+        splits=splits,
+        n_targets=min(n_targets, MOST_TARGETS_TRIED),
     )

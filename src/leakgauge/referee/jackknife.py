@@ -186,7 +186,8 @@ def _too_few(left_out: JackknifeStatistic, fewest: int) -> str:
     of_each = f"{FEWEST_OF_A_WORLD} with a member and {FEWEST_OF_A_WORLD} with a non-member"
     if left_out.values.size < fewest:
         kind = "rounds are" if fewest == FEWEST_ROUNDS else "rounds beside those that choose thresholds are"
-        return f"no interval: {left_out.values.size} {kind} too few; at least {fewest} are needed, {of_each}"
+        few = f"no interval: {left_out.values.size} {kind} too few"
+        return f"{few}; at least {fewest} are needed, among them {of_each}"
     return f"no interval: too many rounds are of one kind; at least {of_each} are needed"
 
 

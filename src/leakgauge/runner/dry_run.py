@@ -77,6 +77,7 @@ class RunCost:
     starts: int = 1  # how often the run has to be started until no audit needs more requests
     notes: tuple[str, ...] = ()  # on the data of these audits
     splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
+    n_targets: tuple[int, ...] = ()  # of each audit
     further_requests: int = 0  # of all requests, those that the auditor adds to the attacks', at most
     round_seconds: float = 0.0  # of ``seconds``, those of one more round of every audit
 
@@ -129,6 +130,7 @@ class _AuditFacts:
 
     trials: int
     splits: int
+    n_targets: int
     setup_seconds: float
 
 
@@ -188,6 +190,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         further_requests=round(_total(shares, [cost.further for cost in costs])),
         round_seconds=_total(shares, [cost.round_seconds(slowdown) for cost in costs]),
         splits=tuple(fact.splits for fact in facts),
+        n_targets=tuple(fact.n_targets for fact in facts),
     )
 
 
@@ -313,6 +316,7 @@ def _facts(audit: Audit, prepared: PreparedAudit, seconds: float) -> _AuditFacts
     return _AuditFacts(
         trials=challenger.n_targets * audit.rounds * len(audit.contenders),
         splits=_n_splits(challenger, audit.rounds),
+        n_targets=challenger.n_targets,
         setup_seconds=seconds,
     )
 

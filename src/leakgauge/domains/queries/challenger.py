@@ -37,7 +37,7 @@ from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 
 TARGETS_KEY = "challenger.targets"
-SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
+SERVICE_NOTE = "answers of a service: the same seed does not give the same answers again"
 
 
 def choose_targets(
