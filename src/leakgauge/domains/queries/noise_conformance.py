@@ -41,6 +41,7 @@ _MOST = 0.75  # of pairs that are equal, from which on a service is taken to rep
 _UNLIKE = 0.05  # of a test whether questions with different true answers have the same noise
 _SHARES, _REACH = 201, 2_000  # shares of repeated answers that are tried; whole-number noise that is added up
 _SUSPECT = 0.01  # of a test whether sessions may repeat answers, so that they count once
+_PERMUTATIONS = 399
 _FOUND = 1e-4  # of a test that tells used noise from answers that are repeated whatever is asked
 _RARE = 1e-6  # of a test whether answers are equal in sessions more often than between them
 REPEATED_FOR_DATA = "repeated_for_data"  # the name of a test
@@ -304,15 +305,38 @@ class NoiseComparison:
         """Whether sessions may repeat answers, which too few of them, or too many equal ones, hide.
 
         Then no session gave two different answers to questions with the same true answer, or fewer did than
-        chance explains; and questions with different true answers do not have the same noise. Tests of the
-        noise must then hold for the first answers of sessions alone, too.
+        chance explains, or exact answers are in the same sessions; and questions with different true answers
+        do not have the same noise. Tests of the noise must then hold for the first answers of sessions
+        alone, too.
         """
         if self.repeats or (self._without_noise and not self._noise.lattice):
             return False
         within, between = self._equal_within_and_between
         if not within.n_equal or self._between_questions("different").p_value < _UNLIKE:
             return False
-        return within.n_equal == within.n_pairs or _p_more_equal(within, between) < _SUSPECT
+        alike = within.n_equal == within.n_pairs or _p_more_equal(within, between) < _SUSPECT
+        return alike or (self._noise.lattice and self._p_exact_together < _SUSPECT)
+
+    @property
+    def _p_exact_together(self) -> float:
+        """The chance that exact answers are so unevenly divided among the sessions, if none repeats any.
+
+        However many answers are exact, each of them is then in any session with the same probability: the
+        answers are permuted.
+        """
+        known = np.isfinite(self._residuals)
+        exact = known & (np.abs(self._residuals) <= _EXACT * self._scale)
+        sessions, sizes = np.nonzero(known)[0], known.sum(axis=1)
+        bits, expected = exact[known], sizes * exact[known].mean()
+        rng = np.random.default_rng(0)  # of the permutations
+
+        def unevenness(ordered: Bits) -> float:
+            counts = np.bincount(sessions, weights=ordered, minlength=sizes.size)
+            return float(((counts - expected) ** 2).sum())
+
+        found = unevenness(bits) * (1 - 1e-12)
+        drawn = [unevenness(rng.permutation(bits)) for _ in range(_PERMUTATIONS)]
+        return (1 + sum(value >= found for value in drawn)) / (1 + _PERMUTATIONS)
 
     @cached_property
     def _equal_within_and_between(self) -> tuple[EqualNoise, EqualNoise]:
