@@ -69,6 +69,7 @@ def test_top_keeps_the_most_frequent_cells(tmp_path):
     [
         (("a,rs1,3", "a,rs2,1"), VALUES, r"line 2 \(value\); a value must be 0, 1 or 2"),
         (("a,rs1,x", "a,rs2,1"), VALUES, r"line 2 \(value\)"),
+        (("a,rs1,x", "a,rs2,y"), VALUES, "a value must be 0, 1 or 2; columns may be wrong$"),
         (("a,rs1,0.5", "a,rs2,1"), VALUES, r"line 2 \(value\)"),
         ((",rs1,1", "a,rs2,1"), VALUES, r"user: 1\), first g.csv: line 2 \(user\)"),
         (("a,,1", "a,rs2,1"), VALUES, r"line 2 \(cell\)"),

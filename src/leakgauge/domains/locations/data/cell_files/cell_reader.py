@@ -144,9 +144,10 @@ def _tally(connection: Connection, table: CellDataTable, rows: _CellRows) -> Row
     if bad > table.bad_share * n_rows:
         kinds = ", ".join(f"{part}: {n}" for part, n in counts.items())
         rule = "; a value must be 0, 1 or 2" if "value" in counts else ""
+        allowed = f"at most a share of {table.bad_share} is allowed; fix them, or raise data.bad_share"
         raise BadInput(
             f"{WHERE}: {bad} of {n_rows} rows of {table.source} are bad ({kinds}), first {', '.join(first)}"
-            f"{rule}; at most a share of {table.bad_share} is allowed; fix them, or raise data.bad_share"
+            f"{rule}; {allowed if kept else 'columns may be wrong'}"
         )
     pairs = "FROM entries WHERE status = 'kept' GROUP BY user_id, cell_row, cell_column"
     ((repeated, n_pairs),) = connection.execute(
