@@ -369,6 +369,12 @@ def test_a_plan_that_names_python_files_is_to_be_copied_beside_them(tmp_path):
     assert moved_plan(plan, tmp_path / "out") is not None, "an installed module is found from anywhere"
     (tmp_path / "mine.py").write_text("")
     assert moved_plan(plan, tmp_path / "out") is None
+    assert moved_plan(plan, tmp_path) == plan
+    published = {"name": "a", "domain": "models", "data": {"source": "adult"}}
+    assert moved_plan(plan_of({"audit": [published]}, folder=tmp_path), tmp_path / "out") is None
+    published["data"]["folder"] = "."
+    moved = moved_plan(plan_of({"audit": [published]}, folder=tmp_path), tmp_path / "out")
+    assert moved.audits[0].data == {"source": "adult", "folder": ".."}
 
 
 def test_the_unit_that_epsilon_protects_is_varied_and_scales_it(tmp_path):

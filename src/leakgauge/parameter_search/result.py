@@ -28,7 +28,8 @@ from leakgauge.verdict import json_table
 RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
 QUESTION_FILE = "question.json"
 SCHEMA = 1
-_PATH_KEYS = {"source", "places", "friends", "reference", "folder", "adult"}  # of `data`
+_FOLDER_KEYS = ("folder", "adult")  # of `data`: they name folders; any key may name a file
+_GENERATED = "synthetic"  # how sources begin that need no file
 _ACCUSED = ("violated", "untestable")  # a promise that is broken, or that no attacker could test
 
 
@@ -416,20 +417,22 @@ def moved_plan(plan: Plan, folder: Path) -> Plan | None:
 
     None where it names Python files, which are found beside a plan only, or files without their path.
     """
+    if folder.resolve() == plan.folder:
+        return plan
     (audit,) = plan.audits
     if any(_is_code(text, plan.folder) for text in _texts(asdict(audit))):
         return None
     data = _moved_paths(audit.data, plan.folder, folder)
-    named = audit.data.get("source")
-    if audit.domain == "models" and named not in (None, "synthetic") and data == audit.data:
-        return plan if any(Path(str(data.get(key, ""))).is_absolute() for key in _PATH_KEYS) else None
+    is_generated = str(audit.data.get("source", _GENERATED)).startswith(_GENERATED)
+    is_absolute = any(Path(text).is_absolute() for text in _texts(data))
+    if data == audit.data and not (is_generated or is_absolute):
+        return None  # a published data set whose files are beside the plan
     return replace(plan, audits=(replace(audit, data=data),))
 
 
 def _moved_paths(table: dict[str, Any], old: Path, new: Path) -> dict[str, Any]:
     moved = dict(table)
-    for key in _PATH_KEYS & set(table):
-        value = table[key]
+    for key, value in table.items():
         if isinstance(value, dict):
             moved[key] = _moved_paths(value, old, new)
         elif isinstance(value, str) and not Path(value).is_absolute() and _is_path(key, value, table, old):
@@ -438,11 +441,11 @@ def _moved_paths(table: dict[str, Any], old: Path, new: Path) -> dict[str, Any]:
 
 
 def _is_path(key: str, value: str, table: dict[str, Any], folder: Path) -> bool:
-    """Whether a value names files; that of `source` may be the name of a data set instead."""
+    """Whether a value names files or a folder, not a column or a data set."""
     path = folder / value
     if path.is_dir():
-        return key != "source" or "format" in table
-    return path.is_file() or ("*" in value and any(path.parent.glob(path.name)))
+        return key in _FOLDER_KEYS or (key == "source" and "format" in table)
+    return bool(path.suffix) and (path.is_file() or ("*" in value and any(path.parent.glob(path.name))))
 
 
 def _texts(value: Any) -> Iterator[str]:
