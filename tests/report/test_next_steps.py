@@ -80,9 +80,9 @@ def test_undecided_risk_asks_for_more_releases_first(make, make_estimate):
 
 def test_domain_says_how_to_lower_the_risk(make, make_estimate):
     large = make(domain="locations", metrics=accuracy(make_estimate, 0.95))
-    assert any("coarser counts" in step for step in steps(large))
+    assert any("longer periods" in step for step in steps(large))
     small = make(domain="locations", metrics=accuracy(make_estimate, 0.55))
-    assert not any("coarser counts" in step for step in steps(small))
+    assert not any("longer periods" in step for step in steps(small))
 
 
 def over(verdict, value, limit):
@@ -138,8 +138,8 @@ def test_domain_advises_by_the_limit_and_not_by_a_share_of_its_own(make, make_es
     verdict = make(domain="locations", metrics=accuracy(make_estimate, 0.8))
     undecided = Risk(status=RiskStatus.UNDECIDED, metric="accuracy", value=0.8, limit=0.82)
     lax, strict = Limits(metrics={"accuracy": 0.82}), Limits(metrics={"accuracy": 0.6})
-    assert not any("coarser counts" in step for step in steps(replace(verdict, risk=undecided), limits=lax))
-    assert any("coarser counts" in step for step in steps(over(verdict, 0.65, 0.6), limits=strict))
+    assert not any("longer periods" in step for step in steps(replace(verdict, risk=undecided), limits=lax))
+    assert any("longer periods" in step for step in steps(over(verdict, 0.65, 0.6), limits=strict))
 
 
 def test_limit_on_people_asks_for_expose_among_the_first_steps(make, make_estimate):
