@@ -130,10 +130,11 @@ CASES = {
 
 
 def comparable(result):
-    """A result without the name of the source, which is the only thing that may differ."""
+    """A result without the name of the source, and what verdicts.json does not hold."""
     found = [json.loads(json.dumps(vars(one), default=vars)) for one in result]
     for one in found:
         one["parameters"]["data"].pop("source")
+        one["risk"].pop("by_limit")
     return found
 
 

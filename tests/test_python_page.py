@@ -16,6 +16,7 @@ def blocks(page, language="python"):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.nightly
 def test_the_code_on_python_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -108,6 +108,7 @@ def ask(address, world, sql):
         return json.load(reply)["answer"]
 
 
+@pytest.mark.nightly
 def test_plan_on_page_audits_the_smartnoise_shim(folder):
     (plan,) = blocks("toml")
     with served(SMARTNOISE, folder) as address:

@@ -414,7 +414,7 @@ def test_rounds_needed_of_a_curve_count_its_one_run_test(mu):
     assert found(max(1, few.rounds_needed // 3)).finding is Finding.UNDECIDED
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_targets", others_at_night([1, 10], 10))
 def test_kept_curve_near_one_is_rarely_called_violated_in_few_rounds(n_targets):
     """Gaussian noise with an AUC of .99 and 40 rounds: it was accused in 6 % of the audits."""

@@ -12,6 +12,8 @@ N_AUDITS = 60  # of correct services, at confidence 0.999
 
 
 AT_NIGHT = {
+    "SlowWithTarget",
+    "RefusesSmallCounts",
     "CachesByTrueAnswer",
     "WholeCachedByTrueAnswer",
     "SharesAnswersByTrueAnswer",
