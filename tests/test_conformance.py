@@ -108,7 +108,15 @@ def attacks_by_domain():
             yield pytest.param((domain, attack), id=f"{domain}-{attack}", marks=marks)
 
 
-@pytest.fixture(params=attacks_by_domain())
+CONTENDERS = list(attacks_by_domain())
+# Shadow models take long to train; positive controls play the same releases with every change.
+OTHERS_THAN_MODELS = [
+    pytest.param(*one.values, id=one.id, marks=pytest.mark.nightly) if one.values[0][0] == "models" else one
+    for one in CONTENDERS
+]
+
+
+@pytest.fixture(params=CONTENDERS)
 def contender(request):
     domain, attack = request.param
     return domain, Contender(
@@ -149,6 +157,7 @@ def test_block_is_reproducible(contender, tmp_path):
     np.testing.assert_array_equal(first.scores, again.scores)
 
 
+@pytest.mark.parametrize("contender", OTHERS_THAN_MODELS, indirect=True)
 def test_members_score_higher_without_protection(contender, tmp_path):
     found = trials(contender, NAKED, tmp_path)
     if not conformance_game(contender[0]).get("SEPARATES_ALL", True):

@@ -38,6 +38,7 @@ def test_forest_example():
     assert auc(result, "rmia") > 0.9
 
 
+@pytest.mark.nightly
 def test_records_at_risk_example():
     before = run_block("forest.html")
     exposed = run_block('expose(out="records"', **before)["exposure"]

@@ -49,7 +49,6 @@ def answered(noisy, rounding, clamp):
 
 
 BY_DAY = [
-    ("laplace", "as it is"),
     ("gaussian", "clamped"),
     ("laplace", "rounded to 2 and clamped"),
     ("fine geometric", "as it is"),

@@ -54,7 +54,7 @@ def shares(new, old, n, *, n_targets=1, n_attackers=1, paired=True, simulations=
 @pytest.mark.parametrize(
     "setting",
     [
-        {"n": 400},
+        pytest.param({"n": 400}, marks=pytest.mark.nightly),
         pytest.param({"n": 400, "paired": False}, marks=pytest.mark.nightly),
         {"n": 150, "n_targets": 5},
     ],

@@ -107,6 +107,7 @@ def test_no_reading_of_theorem_5_has_both_trends(verdicts):
     assert theorem_5(5, 2.0, 4) > theorem_5(4, 2.5, 3)
 
 
+@pytest.mark.nightly
 def test_theory_and_experiment_disagree(shown):
     cells = [cell for cell in shown["figure_3"].cells if cell.setting.startswith("t-test minus theorem 5")]
     assert [cell.verdict for cell in cells] == [Agreement.DIFFERS, Agreement.DIFFERS]
@@ -115,6 +116,7 @@ def test_theory_and_experiment_disagree(shown):
     assert all(cell.why for some in shown.values() for cell in some.cells if cell.verdict == "differs")
 
 
+@pytest.mark.nightly
 def test_every_budget_has_three_lines(shown):
     for some in shown.values():
         assert len(some.charts) == 2

@@ -34,6 +34,7 @@ def plan():
     return plan_of({"seed": 5, "audit": [AUDIT]})
 
 
+@pytest.mark.nightly
 def test_network_of_the_run_is_retrained(plan):
     game = prepare_audit(plan.audits[0], plan)
     label = plan.audits[0].contenders[1].label

@@ -17,7 +17,6 @@ from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling import count_kernels, subset_sampler
 from leakgauge.domains.locations.group_sampling.crowd import Crowd, VisitorClasses
 from leakgauge.domains.locations.group_sampling.subset_sampler import BernoulliEntry, SubsetSampler
-from night import others_at_night
 
 
 def test_prefixes_of_random_order_match_enumeration():
@@ -371,7 +370,8 @@ print(int(peak) // 1024)
 """
 
 
-@pytest.mark.parametrize("path", others_at_night(["compiled", "numpy"], "compiled"), indirect=True)
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", ["compiled", "numpy"], indirect=True)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_million_people_use_little_memory(path):
     done = subprocess.run([sys.executable, "-c", BIG, path], capture_output=True, text=True, check=False)

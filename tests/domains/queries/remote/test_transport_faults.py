@@ -172,9 +172,19 @@ def test_starting_service_is_waited_for():
 
 
 def test_unreachable_service_is_lost():
+    with running() as service:
+        there = adapter(service)
+        asked = oracle(there, [[True]])
+        asked.ask(TWO[0])
+    there._sender.close()  # connections that are kept would still be served
+    with pytest.raises(ReleaseLost, match="no connection to"):
+        asked.ask(TWO[1])
+
+
+def test_service_that_never_replied_stops_the_run():
     with running() as before:
         url = before.url
-    with pytest.raises(ReleaseLost, match="no connection to"):
+    with pytest.raises(IncompleteRun, match=r"no connection to .*is the service running at this address"):
         oracle(adapter(url), [[True]]).ask(TWO[0])
 
 

@@ -44,6 +44,10 @@ class RetryLater(Exception):
         self.after = after
 
 
+class NoConnection(RetryLater):
+    """The address took no connection."""
+
+
 class UnclearReply(Exception):
     """The service may have answered, and charged, but no usable reply arrived."""
 
@@ -260,6 +264,7 @@ class HttpClient:
         self._service, self.meter = service, RateLimiter(service.rate, service.total)
         self._client: httpx.Client | None = None
         self._stop = Event()
+        self._has_replied = False  # whatever it was: then somebody listens at the address
         self.secret: str | None = None  # the token, once it is known
 
     def each(self, work: Callable[[int], Result], n: int) -> list[Result]:
@@ -291,6 +296,7 @@ class HttpClient:
         """Send a request; retry if the service did nothing, or if that is unclear and ``repeatable`` is set.
 
         ``interpret`` converts a reply. A reply that stays unclear is lost; a fault that stays one is raised.
+        Where no reply ever came, nobody may listen at the address: the run stops instead of waiting on.
         """
         problem: Exception | None = None
         for i in range(tries):
@@ -310,6 +316,8 @@ class HttpClient:
                 raise BadInput(f"challenger.service: {call.name}: {error}") from None
         if isinstance(problem, FaultReply):
             raise FaultReply(f"{call.name}: {problem}") from None
+        if isinstance(problem, NoConnection) and not self._has_replied:
+            raise IncompleteRun(f"{call.name}: {problem}; is the service running at this address?")
         raise ReleaseLost(f"{call.name}: {problem}") from None
 
     def close(self) -> None:
@@ -366,9 +374,10 @@ class HttpClient:
                     if monotonic() > deadline:
                         raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
                 seconds = monotonic() - start
+                self._has_replied = True
                 return HttpReply(response.status_code, response.headers, bytes(content), self.secret, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            raise RetryLater(f"no connection to {url} ({str(error) or type(error).__name__})") from None
+            raise NoConnection(f"no connection to {url} ({str(error) or type(error).__name__})") from None
         except httpx.TimeoutException:
             raise UnclearReply(f"no reply within {self._service.timeout:g} seconds") from None
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError) as error:
