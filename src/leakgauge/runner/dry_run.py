@@ -134,6 +134,7 @@ class _AuditFacts:
     setup_seconds: float
 
 
+@single_threaded()  # as a run plays
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """Estimate what a plan costs; nothing is written, and no service is asked anything.
 
@@ -460,12 +461,11 @@ def _bytes(play: PlayBlock, n_rounds: int) -> float:
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """How long some work takes, of which steps of the same kind are carried out once."""
-    with single_threaded():
-        sample, start = current_sample(), work_clock()
-        skipped = 0.0 if sample is None else sample.skipped_seconds
-        result = work()
-        seconds = work_clock() - start
-        return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
+    sample, start = current_sample(), work_clock()
+    skipped = 0.0 if sample is None else sample.skipped_seconds
+    result = work()
+    seconds = work_clock() - start
+    return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
 
 
 def _block_seconds(points: list[tuple[int, float]], block: int, n_parts: int) -> float:
