@@ -468,7 +468,7 @@ DATA = [
         SERVICE,
         None,
         "no connection to http://127.0.0.1:9",
-        "is the service running at this address?",
+        "check that the service is running there",
         "continue with",
         code=3,
     ),

@@ -184,7 +184,7 @@ def test_unreachable_service_is_lost():
 def test_service_that_never_replied_stops_the_run():
     with running() as before:
         url = before.url
-    with pytest.raises(IncompleteRun, match=r"no connection to .*is the service running at this address"):
+    with pytest.raises(IncompleteRun, match=r"no connection to .*check that the service is running there"):
         oracle(adapter(url), [[True]]).ask(TWO[0])
 
 

@@ -317,7 +317,7 @@ class HttpClient:
         if isinstance(problem, FaultReply):
             raise FaultReply(f"{call.name}: {problem}") from None
         if isinstance(problem, NoConnection) and not self._has_replied:
-            raise IncompleteRun(f"{call.name}: {problem}; is the service running at this address?")
+            raise IncompleteRun(f"{call.name}: {problem}; check that the service is running there")
         raise ReleaseLost(f"{call.name}: {problem}") from None
 
     def close(self) -> None:
