@@ -51,6 +51,9 @@ def drafted_plan(path: Path | None, kind: str, folder: Path, **given: str) -> Pl
     for name, text in draft_of_kind.files.items():
         (folder / name).write_text(text)
     plan = plan_of_text(draft_of_kind.text, folder)
+    named = "" if path is None else f": {plan.audits[0].name}"  # two reports differ in their titles
+    assert plan.heading.title is not None
+    assert plan.heading.title.endswith(named)
     for audit in plan.audits:
         catalog.prepare_audit(audit, plan)
     return plan

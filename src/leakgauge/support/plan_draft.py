@@ -215,6 +215,20 @@ def epsilon_question(text: str, default: str = "1") -> Question:
     return Question(key="epsilon", text=text, default=default, read=optional(read_number()))
 
 
+def plan_start(context: DraftContext, domain: str, *, title: str, question: str) -> list[str]:
+    """The first lines of a plan: the question it answers, the title of its report, and its audit."""
+    named = title if context.file is None else f"{title}: {context.name}"
+    return [
+        f"# {question}",
+        f"title = {toml_text(named)}  # of the report",
+        "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        "",
+        "[[audit]]",
+        f'name = "{context.name}"',
+        f'domain = "{domain}"',
+    ]
+
+
 def limits_text(limit: float | None) -> str:
     """The table of limits, as the end of a plan."""
     if limit is None:

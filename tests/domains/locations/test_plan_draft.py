@@ -32,6 +32,7 @@ def test_a_file_of_trips_becomes_a_plan_that_can_be_run(trips, tmp_path):
     assert recognised(trips) == "visits"
     plan = drafted_plan(trips, "visits", tmp_path / "audit")
     (audit,) = plan.audits
+    assert plan.heading.title == "Counts of people per place and period: trips"
     assert audit.data["columns"] == {
         "user": "person_id",
         "time": "started_at",

@@ -16,6 +16,7 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    plan_start,
     read_number,
 )
 
@@ -121,12 +122,12 @@ def _draft_function(context: DraftContext) -> DraftedPlan:
         if context.answers.get("delta"):
             promise.append(f"delta = {context['delta']!r}")
     lines = [
-        "# A Python function that makes a release: does it keep its promise, does it hide a person?",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "blackbox"',
+        *plan_start(
+            context,
+            "blackbox",
+            title="Python function",
+            question="A Python function that makes a release: does it keep its promise and hide a person?",
+        ),
         "rounds = 10_000  # simulated releases: each calls the function once",
         'attacks = ["learned_event"]  # learns on other releases which outputs give the person away',
         "",

@@ -20,6 +20,7 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    plan_start,
     read_number,
     read_whole,
     table_lines,
@@ -99,12 +100,12 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
     if perturbation != "none":
         mechanism["epsilon"] = context["epsilon"]
     lines = [
-        "# Clients perturb their rows and train on them: can a dishonest server recognise a row?",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "federated"',
+        *plan_start(
+            context,
+            "federated",
+            title="Rows of federated clients",
+            question="Clients perturb their rows and train on them: can a dishonest server recognise a row?",
+        ),
         "rounds = 100  # simulated trainings of a client",
         "block = 20",
         'attacks = ["likelihood_neuron"]  # the server sends a model with one neuron that recognises the row',
@@ -201,12 +202,12 @@ def _app_questions(file: FileDescription | None) -> Sequence[Question]:
 def _draft_app(context: DraftContext) -> DraftedPlan:
     promise = None if context["epsilon"] is None else {"epsilon": context["epsilon"]}
     lines = [
-        "# A Flower app as it is: can a dishonest server tell that a row is among those a client trained on?",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "federated"',
+        *plan_start(
+            context,
+            "federated",
+            title="Flower app",
+            question="A Flower app as it is: can a dishonest server tell which rows a client trained on?",
+        ),
         "rounds = 100  # trainings of a client, each by the code of the app",
         "",
         "[audit.challenger]",

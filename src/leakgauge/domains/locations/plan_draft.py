@@ -32,6 +32,7 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    plan_start,
     range_text,
     read_column,
     read_whole,
@@ -416,12 +417,12 @@ def _plan_text(context: DraftContext, data: dict[str, object], comments: dict[st
     mechanism = _mechanism(context.answers)
     cap = {"user": "per_user", "user-day": "per_day"}.get(context.answers.get("unit") or "")
     lines = [
-        f"# {title}: can an attacker tell that a person is among those counted?",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "locations"',
+        *plan_start(
+            context,
+            "locations",
+            title=title,
+            question=f"{title}: can an attacker tell that a person is among those counted?",
+        ),
         f"rounds = {_FEWEST_ROUNDS}  # simulated releases; more of them give narrower intervals",
         "block = 100",
         "attacks = [",

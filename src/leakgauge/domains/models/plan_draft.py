@@ -17,6 +17,7 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    plan_start,
     range_text,
     read_number,
     table_lines,
@@ -185,7 +186,8 @@ def _draft_rows(context: DraftContext) -> DraftedPlan:
     }
     text = _plan_text(
         context,
-        title="A model trained on these rows: can an attacker tell which rows it was trained on?",
+        title="Model trained on rows",
+        question="A model trained on these rows: can an attacker tell which rows it was trained on?",
         rounds=100,
         attacks=[
             '  { name = "loss_threshold", label = "loss" },  # low loss means member',
@@ -222,16 +224,11 @@ def _row_roles(context: DraftContext) -> tuple[ColumnRole, ...]:
 
 
 def _plan_text(
-    context: DraftContext, *, title: str, rounds: int, attacks: list[str], tables: list[str]
+    context: DraftContext, *, title: str, question: str, rounds: int, attacks: list[str], tables: list[str]
 ) -> str:
     what = "trained models" if rounds > 1 else "the one model there is"
     lines = [
-        f"# {title}",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "models"',
+        *plan_start(context, "models", title=title, question=question),
         f"rounds = {rounds}  # {what}",
         *(["block = 20"] if rounds > 1 else []),
         "attacks = [",
@@ -336,7 +333,8 @@ def _draft_losses(context: DraftContext) -> DraftedPlan:
     }
     text = _plan_text(
         context,
-        title="A finished model, known by its losses: can an attacker tell which rows it was trained on?",
+        title="Finished model by its losses",
+        question="A finished model, known by its losses: can an attacker tell which rows it was trained on?",
         rounds=1,
         attacks=[_given_attack(context.answers)],
         tables=[
@@ -378,7 +376,8 @@ def _draft_model(context: DraftContext) -> DraftedPlan:
     data = {"source": context["data"], "label": context["label"], "member": context["member"]}
     text = _plan_text(
         context,
-        title="A finished model: can an attacker who queries it tell which rows it was trained on?",
+        title="Finished model",
+        question="A finished model: can an attacker who queries it tell which rows it was trained on?",
         rounds=1,
         attacks=[_given_attack(context.answers)],
         tables=[
@@ -409,7 +408,8 @@ def _draft_training(context: DraftContext) -> DraftedPlan:
     members = 200 if file is None else max(20, min(_MOST_MEMBERS, file.n_rows // 4))
     text = _plan_text(
         context,
-        title="Your own training code: can an attacker tell which rows a model was trained on?",
+        title="Own training code",
+        question="Your own training code: can an attacker tell which rows a model was trained on?",
         rounds=100,
         attacks=[
             '  { name = "loss_threshold", label = "loss" },  # low loss means member',

@@ -15,6 +15,7 @@ from leakgauge.support.plan_draft import (
     limit_question,
     limits_text,
     optional,
+    plan_start,
     read_number,
     read_whole,
     table_lines,
@@ -124,7 +125,8 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
     notes = () if by_ids else (f"the attacker knows {', '.join(columns)} of people (columns in the plan)",)
     text = _plan_text(
         context,
-        title="A service that answers noisy counts about a table: does its budget protect a person?",
+        title="Noisy counts of a query service",
+        question="A service that answers noisy counts about a table: does its budget protect a person?",
         attacks=attacks,
         tables=[
             "[audit.data]",
@@ -149,14 +151,11 @@ def _draft_records(context: DraftContext) -> DraftedPlan:
     return DraftedPlan(text=text, notes=notes, roles=tuple(roles))
 
 
-def _plan_text(context: DraftContext, *, title: str, attacks: list[str], tables: list[str]) -> str:
+def _plan_text(
+    context: DraftContext, *, title: str, question: str, attacks: list[str], tables: list[str]
+) -> str:
     lines = [
-        f"# {title}",
-        "seed = 20240501  # of all random numbers: the same seed gives the same result",
-        "",
-        "[[audit]]",
-        f'name = "{context.name}"',
-        'domain = "queries"',
+        *plan_start(context, "queries", title=title, question=question),
         "rounds = 2000  # simulated sessions with the service",
         "attacks = [",
         *attacks,
@@ -226,7 +225,8 @@ def _draft_service(context: DraftContext) -> DraftedPlan:
     most = min(200, max(10, round(context["budget"] / context["epsilon"])))
     text = _plan_text(
         context,
-        title="A running query service, asked over HTTP: does it keep its budget?",
+        title="Running query service",
+        question="A running query service, asked over HTTP: does it keep its budget?",
         attacks=[
             f'  {{ name = "split_likelihood", queries = {most} }},  # many questions about the same person',
             f'  {{ name = "refusal", queries = {most + 2} }},  # what refused answers reveal',
