@@ -119,6 +119,29 @@ def test_hinges_of_a_neuron(tmp_path):
 
 
 @pytest.mark.nightly
+@pytest.mark.skipif(not CIFAR.is_file(), reason="LEAKGAUGE_DATA has no embeddings of CIFAR-10")
+def test_iterations_that_average_the_noise_of_gradients_away(tmp_path):
+    out = str(tmp_path / "paper")
+    figure = ["reproduce", "nguyen23", "--only", "figure_13", "--data", str(CIFAR.parent), "--out", out]
+    assert main(figure) == 0
+    cells = json.loads((tmp_path / "paper" / "reproduction.json").read_text())["cells"]
+    told = re.search(r"that takes (\d+) iterations at ε = 8 .*? takes (\d+)\.", page_words("federated.md"))
+    more = re.search(
+        r"trained neuron (\d+) iterations at ε = 9 for the median target, and (\d+) on average over targets",
+        page_words("reproduce.md"),
+    )
+    ways = (
+        "trained neuron, median target, ε = 8",
+        "whole gradient, all targets, ε = 8",
+        "trained neuron, median target, ε = 9",
+        "trained neuron, all targets, ε = 9",
+    )
+    for text, way in zip((*told.groups(), *more.groups()), ways, strict=True):
+        (found,) = (one["ours"] for one in cells if f" {way} (" in one["setting"])
+        assert int(text) == pytest.approx(found, rel=0.03), way  # trained on other machines
+
+
+@pytest.mark.nightly
 def test_genotypes(tmp_path):
     plan = tomllib.loads((ROOT / "examples" / "genotypes" / "plan.toml").read_text())
     (audit,) = plan["audit"]

@@ -12,7 +12,9 @@ from scipy.stats import binom, norm
 from leakgauge import promise_tests
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.locations.data.data_loader import load_visits
 from leakgauge.mechanisms import bitrand, ome, privunit
+from leakgauge.papers.guan24 import plans
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics import epsilon_one_run
 from leakgauge.theory.query_splitting import optimum_laplace
@@ -242,6 +244,36 @@ def test_rounds_that_a_violation_needs():
             promise = Guarantee(epsilon=epsilon, delta=delta)
             assert number(row[place]) == promise_tests.rounds_needed(MetricsTable(), promise, 1, None, 1.0)
     assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in page_words("faq.md")
+
+
+def test_how_often_known_exact_answers_in_1_of_500_calls_are_found():
+    """Who guesses at the two exact answers alone, with half of the error; noise is on a grid of 1/1024."""
+    half = 1 / 2048
+    right = 1 / 500 + (1 - exp(-half)) * 499 / 500
+    wrong = (exp(half - 1) - exp(-half - 1)) / 2 * 499 / 500
+    found, numbers = 0.0, np.arange(121)
+    for guesses in range(1, 121):  # 53 on average
+        refutes = binom.sf(numbers - 1, guesses, 1 / (1 + exp(-1))) <= 0.025
+        share = binom.pmf(numbers, guesses, right / (right + wrong))[refutes].sum()
+        found += binom.pmf(guesses, 20_000, right + wrong) * share
+    assert f"knows the two exact answers finds it in {found:.0%} of audits".replace("%", " %") in page_words(
+        "statistics.md"
+    )
+
+
+def test_counts_of_the_city_that_stands_in_for_milan(tmp_path):
+    stated = re.search(
+        r"makes (\S+) % of the counts .*? \((\S+) % with the default", page_words("reproduce.md")
+    )
+    for text, popularity in zip(stated.groups(), (0.25, 1.0), strict=True):
+        shares = []
+        for seed in range(8):
+            data = plans.CITY.data.table | {"popularity": popularity}
+            visits = load_visits(data, tmp_path, seed).traces.visits
+            people = np.random.default_rng(seed).choice(visits.shape[0], 1_000, replace=False)
+            counts = np.bincount(visits[np.sort(people)].indices)
+            shares.append((counts[counts > 0] <= 5).mean())
+        assert float(text) == pytest.approx(100 * np.mean(shares), abs=0.7)
 
 
 def test_what_rounds_without_an_error_show():

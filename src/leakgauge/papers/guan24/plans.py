@@ -21,7 +21,8 @@ CDR_TARGETS, CDR_ROUNDS = 2, 100  # at --scale quick
 ELSEWHERE_TARGETS = 2  # at --scale quick: four weeks have four times the cells to learn from
 RAW_TARGETS = 8  # at --scale quick: without noise learning is fast
 GRID = (10, 10)
-# Of places, in the city that stands in for Milan: 99 % of its counts above 0 are at most 5 (figure 15).
+# Of places, in the city that stands in for Milan: of 1,000 people, 98.5 % of the counts above 0 are at most
+# 5 (figure 15).
 CITY_POPULARITY = 0.25
 FIRST_WEEK = ("2013-11-01", "2013-11-08")
 FOUR_WEEKS = ("2012-04-09", "2012-05-07")
@@ -273,7 +274,7 @@ def place_note(scope: paper.Scope, *, cdr: bool = True) -> str:
     besides = f", some settings on {others} too" if others else ""
     return (
         "Simulated on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 "
-        "places, 168 hours, 21.5 visits on average, 99 % of the counts above 0 at most 5)"
+        "places, 168 hours, 21.5 visits on average, 98.5 % of the counts above 0 of 1,000 people at most 5)"
         f"{besides}: social-pulse-milano.geojson is not in the "
         "folder of the data sets (--data). Numbers printed for Milan are shown but not compared; what the "
         f"text says is judged on this city, and only shown beside other data.{private}"

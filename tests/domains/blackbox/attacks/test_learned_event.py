@@ -1,3 +1,5 @@
+import re
+
 import cloudpickle
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.mechanisms import laplace
 from leakgauge.support.parallel import use_parallel_map
+from page_numbers import page_words
 
 CASES = {case.name: case for case in (*BROKEN, *CORRECT)}
 
@@ -108,7 +111,7 @@ def test_rare_exact_answer_is_found_with_every_seed(delta):
         name="exact in 1 of 500", release=exact_in_one_of_500, pair=(100.0, 101.0), epsilon=1.0, delta=delta
     )
     bounds = [bound(case, rounds=20_000, shadows=20_000, seed=seed) for seed in range(28)]
-    assert np.sum(np.array(bounds) > 1) >= 27
+    assert f"is found in {np.sum(np.array(bounds) > 1)} of 28 audits of" in page_words("statistics.md")
     assert np.median(bounds) > 2.0
 
 
@@ -177,7 +180,9 @@ def test_rare_exact_answer_is_found_among_values_of_a_grid():
 
 @pytest.mark.nightly
 def test_rare_exact_answer_on_a_grid_is_found_as_often_as_by_an_attacker_who_knows_it():
-    # Who guesses at 100 and 101 alone, and is right in 93 % of these rounds, is above 1 in 97 % of audits.
+    # Who guesses at 100 and 101 alone is above 1 in 97 % of audits: tests/test_page_tables.py.
     bounds = [bound(GRID, rounds=20_000, shadows=20_000, seed=seed) for seed in range(60)]
-    assert np.mean(np.array(bounds) > 1) > 0.85
+    stated = re.search(r"a few times too, in (\d+) of 60 audits", page_words("statistics.md"))[1]
+    assert int(stated) == pytest.approx(np.sum(np.array(bounds) > 1), abs=1)  # sums of other machines
+    assert int(stated) > 51
     assert np.median(bounds) > 1.4
