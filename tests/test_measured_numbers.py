@@ -127,7 +127,7 @@ def test_iterations_that_average_the_noise_of_gradients_away(tmp_path):
     cells = json.loads((tmp_path / "paper" / "reproduction.json").read_text())["cells"]
     told = re.search(r"that takes (\d+) iterations at ε = 8 .*? takes (\d+)\.", page_words("federated.md"))
     more = re.search(
-        r"trained neuron (\d+) iterations at ε = 9 for the median target, and (\d+) on average over targets",
+        r"trained neuron \(.*?\) (\d+) iterations at ε = 9 for the median target, and (\d+) on average",
         page_words("reproduce.md"),
     )
     ways = (

@@ -95,6 +95,17 @@ data = { source = "records.csv", label = "y" }
 challenger = { game = "given", model = "model.onnx" }
 attacks = [{ name = "loss_threshold" }]
 """
+TRAINING = """\
+seed = 1
+[[audit]]
+name = "training"
+domain = "models"
+rounds = 20
+data = { source = "rows.csv", label = "y" }
+challenger = { members = 20 }
+mechanism = { name = "none" }
+attacks = [{ name = "loss_threshold" }]
+"""
 LOSS_ROWS = "member,loss\n" + "0,0.5\n1,0.1\n" * 50
 GOOD_VISITS = "user,time,lat,lon\n" + "".join(
     f"u{i},2024-05-01T{h:02d}:00:00Z,{45 + i / 1000},{9 + h / 1000}\n"
@@ -168,6 +179,13 @@ PLANS = [
     ),
     of_plan(
         "key twice", BLACKBOX, ("seed = 1", "seed = 1\nseed = 2"), "plan.toml", "not valid TOML", "line 2"
+    ),
+    of_plan(
+        "key twice in braces",
+        BLACKBOX,
+        ("epsilon = 1.0", "epsilon = 1.0, epsilon = 2.0"),
+        "'epsilon' is given twice between the braces (at line 6, column",
+        "delete one of the two",
     ),
     of_plan("missing quote", BLACKBOX, ('"counts"', '"counts'), "plan.toml", "not valid TOML", "line 3"),
     of_plan("table over two lines", CITY, ("users = 60,", "users = 60,\n"), "plan.toml", "not valid TOML"),
@@ -410,6 +428,58 @@ DATA = [
         "window",
         visits_dot_csv=GOOD_VISITS,
     ),
+    of_plan(
+        "title above the names of a file of visits",
+        VISITS,
+        None,
+        "visits.csv: the first line has fewer values",
+        "delete all lines above line 3",
+        visits_dot_csv="Export of May\n\n" + GOOD_VISITS,
+    ),
+    of_plan(
+        "title above the names of a file that is exposed",
+        VISITS,
+        None,
+        "delete all lines above line 2",
+        command="expose plan.toml",
+        visits_dot_csv="Export of May,,,\n" + GOOD_VISITS,
+    ),
+    of_plan(
+        "title above the names of a table of losses",
+        LOSSES,
+        None,
+        "losses.csv: the first line has fewer values",
+        "delete all lines above line 2",
+        losses_dot_csv="Export of May\n" + LOSS_ROWS,
+    ),
+    of_plan(
+        "losses with decimal commas",
+        LOSSES,
+        None,
+        "data.loss: 'loss' of losses.csv is written with decimal commas; write decimal = \",\"",
+        losses_dot_csv=LOSS_ROWS.replace(",", ";").replace(".", ","),
+    ),
+    of_plan(
+        "features with decimal commas",
+        FEDERATED,
+        ('"synthetic", rows = 200, features = 8, classes = 2', '"rows.csv", features = ["a"]'),
+        "data.features: 'a' is written with decimal commas; write decimal = \",\"",
+        rows_dot_csv="a;label\n" + "0,5;0\n1,25;1\n" * 50,
+    ),
+    of_plan(
+        "records with decimal commas",
+        QUERIES,
+        ('"synthetic", records = 50', '"rows.csv"'),
+        "the numbers of column 'a' are written with decimal commas; write decimal = \",\"",
+        rows_dot_csv="a;b\n" + "".join(f"{i},5;{i}\n" for i in range(50)),
+    ),
+    of_plan(
+        "rows of a training with decimal commas",
+        TRAINING,
+        None,
+        "the numbers of column 'a' are written with decimal commas; write decimal = \",\"",
+        rows_dot_csv="a;y\n" + "".join(f"{i},5;{i % 2}\n" for i in range(100)),
+    ),
     of_plan("missing table of losses", LOSSES, None, "there is no file 'losses.csv'", "check the path"),
     of_plan(
         "losses without such a column",
@@ -531,6 +601,13 @@ COMMANDS = [
         "scores.csv",
         scores_dot_csv=SCORES.replace(",", ";", 1),
     ),
+    command(
+        "title above the names of scores",
+        "judge scores.csv",
+        "scores.csv: the first line has fewer values",
+        "delete all lines above line 2",
+        scores_dot_csv="Export of May\n" + SCORES,
+    ),
     command("empty scores", "judge scores.csv", "scores.csv", scores_dot_csv=""),
     command(
         "scores that are not finite",
@@ -635,3 +712,28 @@ def test_damaged_run_folder_gets_one_line(call, plan, tmp_path):
         done = call(line, "runs/coin")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert str(Path("runs/coin/manifest.json")) in done.err
+
+
+def write(folder, files):
+    for name, content in files.items():
+        (folder / name).write_text(content)
+
+
+def test_a_token_in_place_of_the_name_of_its_variable_is_seen_by_the_dry_run_and_not_shown(
+    call, tmp_path, monkeypatch
+):
+    write(tmp_path, plan(SERVICE, ("MISTAKE_TOKEN", "ghp_s3cr3tT0k3n")))
+    done = call("run", "plan.toml", "--dry-run")
+    assert "token: the environment variable that it names holds no token; export it before" in done.out
+    assert "s3cr3t" not in done.out + done.err
+    write(tmp_path, plan(SERVICE))
+    assert "'MISTAKE_TOKEN' holds no token; export it before" in call("run", "plan.toml", "--dry-run").out
+    monkeypatch.setenv("MISTAKE_TOKEN", "token")
+    assert "holds no token" not in call("run", "plan.toml", "--dry-run").out
+
+
+def test_no_rounds_are_asked_of_a_finished_release(call, tmp_path):
+    write(tmp_path, plan(LOSSES + "[limits]\naccuracy = 0.6\n") | {"losses.csv": LOSS_ROWS})
+    out = call("run", "plan.toml", "--dry-run").out
+    assert "limits: losses is one finished release, so no more rounds can be simulated" in out
+    assert "too few" not in out

@@ -88,8 +88,10 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     options = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
     cost = dry_run(plan, options)
     limits = {
-        audit.name: _rounds_for_limits(audit, plan, splits, n_targets)
-        for audit, splits, n_targets in zip(plan.audits, cost.splits, cost.n_targets, strict=True)
+        audit.name: _rounds_for_limits(audit, plan, splits, n_targets) if repeatable else {}
+        for audit, splits, n_targets, repeatable in zip(
+            plan.audits, cost.splits, cost.n_targets, cost.repeatable, strict=True
+        )
     }
     if arguments.json:
         print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
@@ -110,6 +112,12 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     for audit, n_targets in zip(plan.audits, cost.n_targets, strict=True):
         for name, rounds in limits[audit.name].items():
             print(f"limit on {name}: {_enough_rounds(audit, rounds, n_targets)}")
+    for audit, repeatable in zip(plan.audits, cost.repeatable, strict=True):
+        if plan.limits.metrics and not repeatable:
+            print(
+                f"limits: {audit.name} is one finished release, so no more rounds can be simulated; whether "
+                "a limit is kept is decided by its records, and the more they are, the surer"
+            )
     print("nothing was written")
     return 0
 

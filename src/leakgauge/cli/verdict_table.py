@@ -285,15 +285,27 @@ def _print_answers(result: "RunResult", console: "Console") -> None:
 def _print_reasons(result: "RunResult", console: "Console") -> None:
     from rich.text import Text
 
-    from leakgauge.report.answers import exit_sentence
+    from leakgauge.report.answers import exit_sentence, promise_answer, risk_answer
 
-    code = result.summary.exit_code
+    code, found = result.summary.exit_code, (result.summary, result.verdicts)
+    told = [*risk_answer(*found).sentences, *promise_answer(*found).sentences]
     for warning in result.summary.warnings:
         console.print(Text(f"Warning: {warning}."), soft_wrap=True)
     for reason in result.summary.reasons:
-        console.print(Text(f"Exit code {code}: {reason}."), soft_wrap=True)
+        console.print(Text(f"Exit code {code}: {_without_repetition(reason, told)}."), soft_wrap=True)
     if code == 0:
         console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
+
+
+def _without_repetition(reason: str, told: "Sequence[str]") -> str:
+    """A reason without its end where that is a sentence that was printed already.
+
+    >>> _without_repetition("the risk is undecided: nobody was counted", ["Nobody was counted."])
+    'the risk is undecided (see above)'
+    """
+    what, _, why = reason.partition(": ")
+    repeated = any(why.rstrip(".").lower() == sentence.rstrip(".").lower() for sentence in told)
+    return f"{what} (see above)" if repeated else reason
 
 
 def _correct_cell(verdict: "Verdict", *, star: bool) -> str:

@@ -78,6 +78,7 @@ class RunCost:
     notes: tuple[str, ...] = ()  # on the data of these audits
     splits: tuple[int, ...] = ()  # of the people that rounds take turns with, in each audit
     n_targets: tuple[int, ...] = ()  # of each audit
+    repeatable: tuple[bool, ...] = ()  # whether more rounds of each audit can be simulated
     further_requests: int = 0  # of all requests, those that the auditor adds to the attacks', at most
     round_seconds: float = 0.0  # of ``seconds``, those of one more round of every audit
 
@@ -131,6 +132,7 @@ class _AuditFacts:
     trials: int
     splits: int
     n_targets: int
+    repeatable: bool
     setup_seconds: float
 
 
@@ -192,6 +194,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         round_seconds=_total(shares, [cost.round_seconds(slowdown) for cost in costs]),
         splits=tuple(fact.splits for fact in facts),
         n_targets=tuple(fact.n_targets for fact in facts),
+        repeatable=tuple(fact.repeatable for fact in facts),
     )
 
 
@@ -318,6 +321,7 @@ def _facts(audit: Audit, prepared: PreparedAudit, seconds: float) -> _AuditFacts
         trials=challenger.n_targets * audit.rounds * len(audit.contenders),
         splits=_n_splits(challenger, audit.rounds),
         n_targets=challenger.n_targets,
+        repeatable=challenger.most_rounds is None,
         setup_seconds=seconds,
     )
 

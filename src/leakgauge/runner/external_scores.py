@@ -14,6 +14,7 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Trials
 from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import refuse_title
 from leakgauge.support.text_encoding import refuse_other_encoding
 
 SCORE_COLUMNS = ("member", "score", "round", "target")
@@ -137,6 +138,7 @@ def read_scores(path: Path) -> ScoreColumns:
     """
     if path.is_file():
         refuse_other_encoding(path, "scores")
+        refuse_title(path, str(path))
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header = file.readline()

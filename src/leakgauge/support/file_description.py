@@ -3,27 +3,26 @@
 A description holds names of columns and ranges of numbers and times. No other value of the file is in it.
 """
 
-import csv
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.tabular import (
     DELIMITED,
-    DELIMITERS,
     PARQUET,
+    VALUE_NOT_NAME,
     Connection,
     TextFormat,
     find_delimiter,
+    first_rows,
     open_table_file,
-    open_text_file,
+    refuse_title,
 )
 from leakgauge.support.text_encoding import find_encoding
 
@@ -55,13 +54,11 @@ _CLOCK_FORMATS = {
     "%H": _HOUR,
 }
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
-_MOST_TITLE_LINES = 20
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
 _POINT = r"[+-]?\d+([.]\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})*"  # 1,234 may be a thousand
 _POINT_THOUSANDS = r"[+-]?[1-9]\d{0,2}([.]\d{3})*"
-_VALUE_NOT_NAME = re.compile(r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,27 +190,15 @@ def _open(
         yield opened
 
 
-def _first_rows(path: Path, delimiter: str, text: TextFormat, n_rows: int) -> list[list[str]]:
-    with open_text_file(path, text.encoding) as lines:
-        try:
-            return [row for row, _ in zip(csv.reader(lines, delimiter=delimiter), range(n_rows))]
-        except csv.Error:  # DuckDB's message follows
-            return []
-
-
 def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
     """Refuse a file whose first line does not name the columns: a title, or values."""
-    names = next(iter(_first_rows(path, delimiter, text, 1)), [])
-    if any(_VALUE_NOT_NAME.fullmatch(name.strip()) for name in names):
+    names = next(iter(first_rows(path, delimiter, text.encoding, 1)), [])
+    if any(VALUE_NOT_NAME.fullmatch(name.strip()) for name in names):
         raise BadInput(
             f"{path}: the first line holds values, not names of columns; add a line of names above it"
         )
     n_named = sum(bool(name.strip()) for name in names)
-    if line := _line_below_title(path, delimiter, text):
-        raise BadInput(
-            f"{path}: the first line has fewer values than the rows from line {line} on; if it is a title, "
-            f"delete all lines above line {line}, so that the file begins with the names of its columns"
-        )
+    refuse_title(path, str(path), delimiter, text.encoding)
     if 2 * n_named < len(names):
         raise BadInput(
             f"{path}: the first line names {n_named} of {len(names)} columns; delete the lines above the one "
@@ -221,32 +206,12 @@ def _require_names(path: Path, delimiter: str, text: TextFormat) -> None:
         )
 
 
-def _line_below_title(path: Path, delimiter: str, text: TextFormat) -> int | None:
-    """The number of the line that seems to name the columns, where those above it seem to be a title."""
-    for one in (delimiter, *(other for other in DELIMITERS if other != delimiter)):
-        first, *rows = _first_rows(path, one, text, _MOST_TITLE_LINES) or [[]]
-        n_named = sum(bool(value.strip()) for value in first)
-        n_columns = next((len(row) for row in reversed(rows) if row), 0)
-        if n_columns == len(first) and 2 * n_named > n_columns > 1:
-            return None  # the first line names the columns
-        for line, (row, below) in enumerate(pairwise(rows), 2):
-            names = [value.strip() for value in row if value.strip()]
-            if 1 < n_columns == len(names) == len(below) > n_named and not any(map(_is_value, names)):
-                return line
-    return None
-
-
-def _is_value(text: str) -> bool:
-    """Whether a text is a number or a date, which is no name of a column."""
-    return bool(_VALUE_NOT_NAME.fullmatch(text) or re.fullmatch(r"[+-]?[\d.,]+", text))
-
-
 def _find_decimal(path: Path, delimiter: str, text: TextFormat) -> str | None:
     """The mark before decimals, as the columns of the first rows say; nothing where they do not tell.
 
     Groups of three digits after a comma may be thousands: other columns tell, or else the user.
     """
-    rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    rows = first_rows(path, delimiter, text.encoding, _FEW + 1)[1:]
     decimals = thousands = points = False
     for values in zip(*rows, strict=False):
         given = [value.strip() for value in values if value.strip()]
@@ -282,7 +247,7 @@ def _describe_written_times(
 
     DuckDB reads some of them and chooses between day and month by itself; here both are kept.
     """
-    rows = _first_rows(path, delimiter, text, _FEW + 1)[1:]
+    rows = first_rows(path, delimiter, text.encoding, _FEW + 1)[1:]
     able, short, clocks = {}, set(), {}
     for i, column in enumerate(columns):
         few = [row[i].strip() for row in rows if len(row) > i and row[i].strip()]

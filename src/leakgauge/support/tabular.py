@@ -4,9 +4,10 @@ import csv
 import glob
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -22,6 +23,13 @@ DELIMITERS = (",", ";", "\t", "|")
 _REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
 _CELL = re.compile(r"""\b(string|value) (?:"(?:[^"]|"(?! to\b))*"|'(?:[^']|'(?! to\b))*'|-?\d\S*)""")
 _LONGEST_ERROR = 300  # characters of a message
+VALUE_NOT_NAME = re.compile(
+    r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*"
+)  # in a first line
+_MOST_TITLE_LINES = 20
+_COMMA = r"[+-]?\d*,\d+|[+-]?\d+"  # numbers with decimal commas
+_COMMA_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+_MOST_CODES = 20  # different texts such as 1,2 that may be codes, not numbers
 
 
 def open_database(**settings: str | int) -> Connection:
@@ -125,10 +133,39 @@ def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, 
         form = "header = true, skip = 0, quote = '\"', escape = '\"', comment = '', sample_size = -1"
         form += f", encoding = '{text.encoding}', decimal_separator = '{text.decimal}'"
         form += ", all_varchar = true" if only_text else ""
-        return f"read_csv(?, delim = '{find_delimiter(path, where, text.encoding)}', {form})"
+        delimiter = find_delimiter(path, where, text.encoding)
+        refuse_title(path, where, delimiter, text.encoding)
+        return f"read_csv(?, delim = '{delimiter}', {form})"
     known = ", ".join([*others, *DELIMITED, *PARQUET])
     way_out = "; save the sheet as CSV" if path.suffix.lower() in SPREADSHEETS else ""
     raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}{way_out}")
+
+
+def decimal_comma_line(connection: Connection, name: str, text: TextFormat | None = None) -> str | None:
+    """The line of a plan that reads a column of texts as numbers, where all are written with decimal commas.
+
+    Groups of three digits after a comma may be thousands: those are no decimals unless other values say so.
+    """
+    if text is not None and text.decimal != ".":
+        return None
+    column = "trim(CAST(" + '"' + name.replace('"', '""') + '"' + " AS VARCHAR))"
+    ((given, numbers, commas, thousands),) = connection.execute(
+        f"SELECT count(nullif({column}, '')), count(*) FILTER (regexp_full_match({column}, '{_COMMA}')), "
+        f"count(*) FILTER (contains({column}, ',')), "
+        f"count(*) FILTER (regexp_full_match({column}, '{_COMMA_THOUSANDS}')) FROM given"
+    ).fetchall()
+    return 'decimal = ","' if given == numbers and commas > thousands else None
+
+
+def refuse_decimal_commas(connection: Connection, types: Mapping[str, str], text: TextFormat) -> None:
+    """Refuse a table in which many different numbers would be read as texts, because of decimal commas."""
+    for name in (name for name, kind in types.items() if kind == "VARCHAR"):
+        column = '"' + name.replace('"', '""') + '"'
+        ((n_values,),) = connection.execute(f"SELECT count(DISTINCT {column}) FROM given").fetchall()
+        if n_values > _MOST_CODES and (line := decimal_comma_line(connection, name, text)):
+            raise BadInput(
+                f"data.source: the numbers of column {name!r} are written with decimal commas; write {line}"
+            )
 
 
 def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:
@@ -147,6 +184,45 @@ def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:
             f"{_file_place(path, where)} is empty, or begins with an empty line; name the columns there"
         )
     return max(DELIMITERS, key=first.count)
+
+
+def first_rows(path: Path, delimiter: str, encoding: Encoding, n_rows: int) -> list[list[str]]:
+    """The first rows of a text file; none where it cannot be divided into rows: DuckDB's message follows."""
+    with open_text_file(path, encoding) as lines:
+        try:
+            return [row for row, _ in zip(csv.reader(lines, delimiter=delimiter), range(n_rows))]
+        except (csv.Error, UnicodeError):
+            return []
+
+
+def refuse_title(path: Path, where: str, delimiter: str = ",", encoding: Encoding = "utf-8") -> None:
+    """Refuse a text file with lines above the one that names the columns."""
+    if line := _line_below_title(path, delimiter, encoding):
+        raise BadInput(
+            f"{_file_place(path, where)}: the first line has fewer values than the rows from line {line} on; "
+            f"if it is a title, delete all lines above line {line}, so that the file begins with the names "
+            "of its columns"
+        )
+
+
+def _line_below_title(path: Path, delimiter: str, encoding: Encoding) -> int | None:
+    """The number of the line that seems to name the columns, where those above it seem to be a title."""
+    for one in (delimiter, *(other for other in DELIMITERS if other != delimiter)):
+        first, *rows = first_rows(path, one, encoding, _MOST_TITLE_LINES) or [[]]
+        n_named = sum(bool(value.strip()) for value in first)
+        n_columns = next((len(row) for row in reversed(rows) if row), 0)
+        if n_columns == len(first) and 2 * n_named > n_columns > 1:
+            return None  # the first line names the columns
+        for line, (row, below) in enumerate(pairwise(rows), 2):
+            names = [value.strip() for value in row if value.strip()]
+            if 1 < n_columns == len(names) == len(below) > n_named and not any(map(_is_value, names)):
+                return line
+    return None
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text is a number or a date, which is no name of a column."""
+    return bool(VALUE_NOT_NAME.fullmatch(text) or re.fullmatch(r"[+-]?[\d.,]+", text))
 
 
 def _other_encoding(path: Path, where: str) -> BadInput:

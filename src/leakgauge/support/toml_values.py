@@ -15,6 +15,7 @@ _WRONG_NUMBER = re.compile(r"^[^#\n\"\[{]*=\s*(\d+,\d+|\d+(?:[.,]\d+)?\s*%)\s*(?
 
 _PLACE = re.compile(r" \(at line (\d+), column (\d+)\)")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice")
+_KEY_TWICE = re.compile(r"Duplicate inline table key ('.*')")
 _KEY = re.compile(r'\s*(?:\[{1,2}\s*([^\]]+?)\s*\]|([\w."-]+)\s*=)')
 _WORD = re.compile(r"([A-Za-z_][\w./:-]*)\s*(?=[,}\]#]|$)")
 _LAST_WORD = re.compile(r"=\s*(?=\S*[A-Za-z])(\w[\w./:-]*)\s*(?:#.*)?$")
@@ -94,6 +95,8 @@ def toml_line_problem(text: str, error: Exception) -> str:
     'not valid TOML: Invalid value (at line 1, column 8); write it in quotes: "laplace"'
     >>> toml_line_problem("a = 1\\na = 2", ValueError("Cannot overwrite a value (at line 2, column 6)"))
     "not valid TOML: 'a' is given twice (at line 2, column 6); delete one of the two"
+    >>> toml_line_problem("", ValueError("Duplicate inline table key 'a' (at line 1, column 17)"))
+    "not valid TOML: 'a' is given twice between the braces (at line 1, column 17); delete one of the two"
     """
     place = _PLACE.search(str(error))
     line = text.split("\n")[int(place[1]) - 1] if place else text.rstrip().rpartition("\n")[2]
@@ -106,6 +109,8 @@ def toml_line_problem(text: str, error: Exception) -> str:
         return (
             f"not valid TOML: the table [{name}] is there twice{where}; write all its keys under one of them"
         )
+    if inside := _KEY_TWICE.match(str(error)):
+        return f"not valid TOML: {inside[1]} is given twice between the braces{where}; delete one of the two"
     if str(error).startswith("Cannot overwrite a value") and (key := _KEY.match(line)):
         return f"not valid TOML: {(key[1] or key[2])!r} is given twice{where}; delete one of the two"
     return f"not valid TOML: {error}; {_line_way_out(str(error), line, place)}"

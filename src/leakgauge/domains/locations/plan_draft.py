@@ -8,7 +8,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
-from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, nearest_time_zone
+from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, near_time_zones
 from leakgauge.domains.locations.file_recognition import (
     PLAIN_AXES,
     cell_columns,
@@ -85,13 +85,13 @@ def _scale(file: FileDescription, columns: Mapping[str, Any]) -> float:
     return scale
 
 
-def _guessed_zone(file: FileDescription | None, columns: Mapping[str, Any]) -> str | None:
-    """The time zone of the middle of the map, where there are coordinates."""
+def _guessed_zones(file: FileDescription | None, columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """The time zones that the middle of the map may be in, where there are coordinates."""
     if file is None or columns.get("lat") is None or columns.get("lon") is None:
-        return None
+        return ()
     scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
     lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
-    return nearest_time_zone(lat, lon)
+    return near_time_zones(lat, lon)
 
 
 def _read_grid(answer: str) -> list[int]:
@@ -171,9 +171,9 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
         Question(
             key="timezone",
             text='In which time zone are the places, such as "Europe/Rome"',
-            derive=lambda answers: _guessed_zone(file, answers) or "UTC",
+            derive=lambda answers: next(iter(_guessed_zones(file, answers)), "UTC"),
             read=lambda answer: find_time_zone(answer).key,
-            asked=lambda answers: _guessed_zone(file, answers) is None,
+            asked=lambda answers: len(_guessed_zones(file, answers)) != 1,
         ),
         Question(
             key="grid",
@@ -300,9 +300,11 @@ def _visit_data(
         scale = _scale(file, columns)
         data["scale"] = scale if scale != 1.0 else None
         data["grid"], data["box"] = context["grid"], "p0.5"
+        near = [zone for zone in _guessed_zones(file, context.answers) if zone != context["timezone"]]
         notes.append(
-            f"days and hours are counted in {context['timezone']} (--timezone); if the places are far from "
-            "there, latitude and longitude are interchanged (--lat, --lon)"
+            f"days and hours are counted in {context['timezone']} (--timezone"
+            f"{f'; another clock near there: {near[0]}' if near else ''}); if the places are far from there, "
+            "latitude and longitude are interchanged (--lat, --lon)"
         )
     elif file.column(columns["place"]).n_distinct > 100:
         data["top"] = 100

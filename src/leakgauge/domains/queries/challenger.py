@@ -30,6 +30,7 @@ from leakgauge.domains.queries.remote.control_oracle import (
     ControlQuestions,
     RemoteControlBlock,
 )
+from leakgauge.domains.queries.remote.http_client import missing_token
 from leakgauge.domains.queries.remote.plan_tables import ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
 from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock
@@ -165,7 +166,13 @@ class Challenger(ChallengerDefaults):
         """The same rounds on the oracle of this process; it counts requests instead of sending them."""
         if self.adapter is None:
             return self
-        return replace(self, adapter=None, control_questions=None, rehearsed=self.adapter.service)
+        service, notes = self.adapter.service, self.notes
+        if missing := missing_token(service):
+            notes = (
+                *notes,
+                f"{missing}; export it before the run (the plan names the variable, and never the token)",
+            )
+        return replace(self, adapter=None, control_questions=None, rehearsed=service, notes=notes)
 
     def release(
         self, members: Bits, rng: Generator

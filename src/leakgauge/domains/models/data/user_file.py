@@ -9,7 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.plan_tables import LabelRule, ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
-from leakgauge.support.tabular import Connection, TextFormat, open_table_file
+from leakgauge.support.tabular import Connection, TextFormat, open_table_file, refuse_decimal_commas
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
@@ -32,6 +32,8 @@ def read_columns(
     """
     with open_table_file(path, where, text=text) as (connection, types):
         require_columns({"drop": drop}, list(types), path.name, "data")
+        features = {name: kind for name, kind in types.items() if name not in (*drop, *texts)}
+        refuse_decimal_commas(connection, features, text or TextFormat())
         return {
             name: _column(connection, name, kind, path, name in texts, missing)
             for name, kind in types.items()

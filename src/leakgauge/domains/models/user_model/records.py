@@ -20,7 +20,7 @@ from leakgauge.domains.models.user_model.plan_tables import (
     comparable_class,
 )
 from leakgauge.support.required_columns import require_columns
-from leakgauge.support.tabular import Connection, open_table_file
+from leakgauge.support.tabular import Connection, decimal_comma_line, open_table_file
 
 RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 
@@ -79,6 +79,10 @@ class RecordsFile:
     def numbers(self, name: str, key: str) -> Reals:
         """A column of numbers, none of them missing or infinite."""
         if not self.holds_numbers(name):
+            if line := decimal_comma_line(self.connection, name):
+                raise BadInput(
+                    f"data.{key}: {name!r} of {self.path.name} is written with decimal commas; write {line}"
+                )
             raise BadInput(
                 f"data.{key}: {name!r} of {self.path.name} does not hold numbers in every row (its type is "
                 f"{self.types[name].lower()}); fix the rows that hold none, or name a column of numbers"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.sql.conditions import quote_identifier
-from leakgauge.support.tabular import Connection, duckdb_error_line
+from leakgauge.support.tabular import Connection, duckdb_error_line, refuse_title
 from leakgauge.support.text_encoding import refuse_other_encoding
 
 LOG_FLAG, CONTAINS_FLAG, DATA_FLAG = "query log", "contains", "data"  # as command line and Python call them
@@ -105,6 +105,7 @@ def _scan(path: Path, flag: str) -> str:
 def _header(path: Path, delimiter: str) -> list[str]:
     """Read the column names of a CSV file, without guessing its format."""
     refuse_other_encoding(path, "query log")
+    refuse_title(path, str(path), delimiter)
     try:
         with (gzip.open if path.name.lower().endswith(".gz") else open)(
             path, "rt", encoding="utf-8-sig", newline=""

@@ -242,11 +242,21 @@ def token_of(service: QueriesServiceTable) -> str | None:
     """Return the token from the environment variable that the plan names."""
     if service.token is None:
         return None
-    token = os.environ.get(service.token, "")
-    if not token.strip() or not token.isascii() or not token.isprintable():
-        name = repr(service.token) if service.token.isupper() else "that it names"  # it may be a secret
-        raise BadInput(f"challenger.service.token: the environment variable {name} holds no token; export it")
-    return token
+    if missing := missing_token(service):
+        raise BadInput(f"{missing}; export it")
+    return os.environ[service.token]
+
+
+def missing_token(service: QueriesServiceTable) -> str | None:
+    """That the environment variable which the plan names holds no token; nothing where it does.
+
+    A name that may be a token, pasted in its place, is not repeated.
+    """
+    token = "" if service.token is None else os.environ.get(service.token, "")
+    if service.token is None or (token.strip() and token.isascii() and token.isprintable()):
+        return None
+    name = repr(service.token) if service.token.isupper() else "that it names"
+    return f"challenger.service.token: the environment variable {name} holds no token"
 
 
 @cache

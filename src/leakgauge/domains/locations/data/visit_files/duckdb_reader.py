@@ -19,8 +19,8 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.support.frame_source import FrameSource
 from leakgauge.support.table_reader import require_known
-from leakgauge.support.tabular import duckdb_error_line, open_database
-from leakgauge.support.text_encoding import refuse_other_encoding
+from leakgauge.support.tabular import duckdb_error_line, open_database, refuse_title
+from leakgauge.support.text_encoding import Encoding, refuse_other_encoding
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -168,7 +168,11 @@ class CsvDialect:
 
 
 def detect_dialect(
-    files: tuple[Path, ...], wanted: list[str], header: tuple[str, ...] | None, encoding: str, where: str
+    files: tuple[Path, ...],
+    wanted: list[str],
+    header: tuple[str, ...] | None,
+    encoding: Encoding,
+    where: str,
 ) -> CsvDialect:
     """Detect the delimiter from the first line: the one that gives most of the wanted names.
 
@@ -191,6 +195,8 @@ def detect_dialect(
         DELIMITERS,
         key=lambda d: (len(set(wanted) & set(columns_by_delimiter[d])), len(columns_by_delimiter[d])),
     )
+    if not set(wanted) <= set(columns_by_delimiter[delimiter]):
+        refuse_title(files[0], where, delimiter, encoding)
     for file, line in zip(files[1:], others):
         if line != first:
             twins = f"{files[0].name} and {file.name}"
