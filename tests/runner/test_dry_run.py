@@ -28,6 +28,7 @@ from leakgauge.support.work_count import (
     sampling_work,
     work_clock,
     work_of_size,
+    working_elsewhere,
 )
 
 
@@ -112,6 +113,7 @@ def test_clock_of_work_stands_still_while_others_use_the_processor(tmp_path, mon
     clock, waits = [100.0], tmp_path / "schedstat"
     monkeypatch.setattr("leakgauge.support.work_count.perf_counter", lambda: clock[0])
     monkeypatch.setattr("leakgauge.support.work_count._WAITS", waits)
+    monkeypatch.setattr("leakgauge.support.work_count._waited_elsewhere", [0.0])
     waits.write_bytes(b"5000000000 1000000000 17\n")
     start = work_clock()
     clock[0] += 10.0
@@ -119,6 +121,18 @@ def test_clock_of_work_stands_still_while_others_use_the_processor(tmp_path, mon
     assert work_clock() - start == pytest.approx(6.0)
     waits.unlink()  # another system
     assert work_clock() == clock[0]
+
+
+def test_clock_of_work_stands_still_while_a_process_that_works_for_us_waits_for_a_processor(monkeypatch):
+    clock, waits = [100.0], iter([{"7": 1.0}, {"7": 4.0, "8": 2.0}, {}, {}])
+    monkeypatch.setattr("leakgauge.support.work_count.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("leakgauge.support.work_count._waited", lambda _: 0.0)
+    monkeypatch.setattr("leakgauge.support.work_count._waits_of_threads", lambda _: next(waits))
+    start = work_clock()
+    for _ in range(2):  # 3 s of the first 10 s one of its threads waited; then the process is gone
+        with working_elsewhere(7):
+            clock[0] += 10.0
+    assert work_clock() - start == pytest.approx(17.0)
 
 
 @pytest.mark.parametrize(("rounds", "block"), [(4_000, 500), (100, 100), (40, 20)])
@@ -152,7 +166,14 @@ def test_control_costs_rounds_and_time(plan, monkeypatch):
     assert with_control.control_seconds == pytest.approx(0.1)
     assert with_control.seconds - without.seconds == pytest.approx(0.1)
     sweep = '{ "mechanism.epsilon" = [1.0, 2.0, 3.0] }'
-    assert dry_run(plan(**settings, challenger=HEALTHY, sweep=sweep)).control_rounds == 100
+    swept = plan(**settings, challenger=HEALTHY, sweep=sweep)
+    assert dry_run(swept).control_rounds == 100
+    monkeypatch.setattr("leakgauge.runner.dry_run._PATIENCE", 0.0)
+    cost = dry_run(swept)
+    assert (cost.measured, cost.control_rounds) == (1, 100)  # other points have the control of the first
+    different = '{ "challenger.unprotected" = [20.0, 30.0, 40.0] }'
+    cost = dry_run(plan(**settings, challenger=HEALTHY, sweep=different))
+    assert (cost.measured, cost.control_rounds) == (1, 300)
 
 
 def test_trainings_are_counted_as_a_run_does_them(tmp_path, monkeypatch):

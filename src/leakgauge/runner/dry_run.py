@@ -17,11 +17,10 @@ from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
 from leakgauge.runner.positive_control import (
-    control_key,
+    AuditControls,
     control_preparation,
     control_rounds,
     control_seed,
-    counted_contenders,
     study_control,
 )
 from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds, refuse_too_many_workers
@@ -134,6 +133,7 @@ class _AuditFacts:
     n_targets: int
     repeatable: bool
     setup_seconds: float
+    controls: frozenset[str]
 
 
 @single_threaded()  # as a run plays
@@ -147,29 +147,38 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     costs: list[_AuditCost] = []
     measured: list[Audit] = []
     facts: list[_AuditFacts] = []
-    start, clock_start, known_controls, loaded = work_clock(), perf_counter(), set[str](), set[str]()
+    played: set[str] = set()  # controls
+    start, clock_start, loaded = work_clock(), perf_counter(), set[str]()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
             advance(audit.name, 0)
             with sampling_work(loaded):
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
-                facts.append(_facts(audit, prepared, seconds))
+                controls = AuditControls.of(audit, plan, prepared)
+                facts.append(_facts(audit, prepared, controls, seconds))
                 seconds = work_clock() - start
                 known = _kind(audit) in map(_kind, measured)
                 new = not known and seconds <= min(_PATIENCE, _share_limit(costs, len(plan.audits)))
                 if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
                     measured.append(audit)
-                    costs.append(_audit_cost(audit, plan, prepared, options.workers, known_controls))
+                    costs.append(_audit_cost(audit, plan, prepared, options.workers, controls.after(played)))
+                    played |= set(controls.keys.values())
             advance(audit.name, 1)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     shares = _shares(plan.audits, [_kind(audit) for audit in measured])
-    controls = [cost.control for cost in costs]
+    control_shares = _control_shares(plan.audits, facts, measured)
     slowdown = slowdown_by_others(perf_counter() - clock_start, work_clock() - start)
     setup_seconds = _setup_seconds(facts)
 
     def seconds_if(slowdown: float) -> float:
-        playing = _total(shares, [cost.seconds(slowdown) + cost.control.seconds(slowdown) for cost in costs])
-        return slowdown * (_REPORT + setup_seconds) + playing
+        playing = _total(shares, [cost.seconds(slowdown) for cost in costs])
+        return slowdown * (_REPORT + setup_seconds) + playing + control_seconds_if(slowdown)
+
+    def control_seconds_if(slowdown: float) -> float:
+        return _total(control_shares, [cost.control.seconds(slowdown) for cost in costs])
+
+    control_work = _sum([cost.control.work for cost in costs], control_shares)
+    work = Counter(_sum([cost.work for cost in costs], shares)) + Counter(control_work)
 
     totals = [cost.request_total for cost in costs if cost.request_total is not None]
     return RunCost(
@@ -182,11 +191,11 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         seconds_range=time_range(seconds_if(1.0), seconds_if(slowdown)),
         memory=max(cost.memory for cost in costs),
         measured=len(costs),
-        work=_sum([cost.work + cost.control.work for cost in costs], shares),
-        control_rounds=round(_total(shares, [control.rounds for control in controls])),
-        control_seconds=_total(shares, [control.seconds(slowdown) for control in controls]),
-        control_work=_sum([control.work for control in controls], shares),
-        control_obstacles=tuple(dict.fromkeys(text for control in controls for text in control.obstacles)),
+        work=dict(sorted(work.items())),
+        control_rounds=round(_total(control_shares, [cost.control.rounds for cost in costs])),
+        control_seconds=control_seconds_if(slowdown),
+        control_work=control_work,
+        control_obstacles=tuple(dict.fromkeys(text for cost in costs for text in cost.control.obstacles)),
         request_total=min(totals, default=None),
         starts=max(map(_starts, costs)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
@@ -296,6 +305,27 @@ def _shares(audits: Sequence[Audit], measured: Sequence[tuple[str, ...]]) -> lis
     return [all_kinds[kind] / known[kind] + others / n_attackers for kind in measured]
 
 
+def _control_shares(
+    audits: Sequence[Audit], facts: Sequence[_AuditFacts], measured: Sequence[Audit]
+) -> list[float]:
+    """For how many audits the control of each measured one stands: a control that audits share counts once.
+
+    Controls of audits that were not measured take as long as those of their kind, or else as the others.
+    """
+    names = {audit.name for audit in measured}
+    order = sorted(range(len(audits)), key=lambda i: audits[i].name not in names)
+    played: set[str] = set()
+    new, known = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for i in order:
+        n_new = len(facts[i].controls - played)
+        played |= facts[i].controls
+        new[_kind(audits[i])] += n_new
+        known[_kind(audits[i])] += n_new if audits[i].name in names else 0
+    others = sum(n for kind, n in new.items() if not known[kind])
+    n_known = max(sum(known.values()), 1)
+    return [new[kind] / max(known[kind], 1) + others / n_known for kind in map(_kind, measured)]
+
+
 def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
     return sum(share * number for share, number in zip(shares, numbers, strict=True))
 
@@ -315,7 +345,7 @@ def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
     return prepared
 
 
-def _facts(audit: Audit, prepared: PreparedAudit, seconds: float) -> _AuditFacts:
+def _facts(audit: Audit, prepared: PreparedAudit, controls: AuditControls, seconds: float) -> _AuditFacts:
     challenger = prepared.challenger
     return _AuditFacts(
         trials=challenger.n_targets * audit.rounds * len(audit.contenders),
@@ -323,6 +353,7 @@ def _facts(audit: Audit, prepared: PreparedAudit, seconds: float) -> _AuditFacts
         n_targets=challenger.n_targets,
         repeatable=challenger.most_rounds is None,
         setup_seconds=seconds,
+        controls=frozenset(controls.keys.values()),
     )
 
 
@@ -333,7 +364,7 @@ def _setup_seconds(facts: Sequence[_AuditFacts]) -> float:
 
 
 def _audit_cost(
-    audit: Audit, plan: Plan, prepared: PreparedAudit, workers: int, known_controls: set[str]
+    audit: Audit, plan: Plan, prepared: PreparedAudit, workers: int, controls: AuditControls
 ) -> _AuditCost:
     """What an audit costs after it is set up."""
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
@@ -361,7 +392,7 @@ def _audit_cost(
     if sessions:
         work[SESSION] += sessions * n_blocks * len(audit.contenders)
     with audit_error_context(audit, plan):
-        control = _control_cost(audit, plan, challenger, known_controls)
+        control = _control_cost(audit, plan, controls)
     return _AuditCost(
         study_seconds=study_seconds,
         playing_seconds=n_blocks * per_block / busy,
@@ -389,19 +420,11 @@ def _n_parts(prepared: PreparedAudit, n_rounds: int) -> int:
     return max(_n_splits(prepared.challenger, n_rounds), *parts, 1)
 
 
-def _control_cost(
-    audit: Audit, plan: Plan, challenger: Challenger[Any], known_controls: set[str]
-) -> _ControlCost:
+def _control_cost(audit: Audit, plan: Plan, controls: AuditControls) -> _ControlCost:
     """Study the positive controls that no other audit has, and play a few of their rounds."""
-    control = challenger.control()
+    control, labels = controls.challenger, list(controls.keys)
     if isinstance(control, NoControl):
         return _ControlCost()
-    keys = {
-        contender.label: control_key(audit, control.digest, contender)
-        for contender in counted_contenders(audit)
-    }
-    labels = [label for label, key in keys.items() if key not in known_controls]
-    known_controls.update(keys.values())
     seed, prepare = control_seed(plan.seed), control_preparation(audit, control, plan)
     with counting_work() as study_work:
         study_seconds, (adversaries, obstacles) = _timed(

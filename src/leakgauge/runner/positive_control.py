@@ -1,13 +1,13 @@
 """The positive control of an audit: attacks play a release without protection before the counted rounds."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
+from leakgauge.catalog import PreparedAudit, audit_error_context, get_domain, prepare_contenders
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials, play
 from leakgauge.core.randomness import Role, stream
@@ -218,6 +218,29 @@ def control_key(audit: Audit, digest: str, contender: Contender) -> str:
     """Names the control of one attack by all that decides its trials."""
     about = [audit.domain, digest, *vars(replace(contender, label="")).values()]
     return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class AuditControls:
+    """The positive control of an audit, if it has one, and what names it for each attack that plays it."""
+
+    challenger: Challenger[Any] | NoControl
+    keys: dict[str, str]
+
+    @classmethod
+    def of(cls, audit: Audit, plan: Plan, prepared: PreparedAudit) -> "AuditControls":
+        """Set up the control of an audit."""
+        with audit_error_context(audit, plan):
+            control = prepared.challenger.control()
+        if isinstance(control, NoControl):
+            return cls(control, {})
+        return cls(
+            control, {one.label: control_key(audit, control.digest, one) for one in counted_contenders(audit)}
+        )
+
+    def after(self, played: Collection[str]) -> "AuditControls":
+        """Without the attacks whose control other audits play."""
+        return replace(self, keys={label: key for label, key in self.keys.items() if key not in played})
 
 
 def missing_controls(stores: Mapping[str, ControlStore]) -> list[str]:

@@ -44,17 +44,43 @@ def counting_work() -> Iterator[Counter[str]]:
 _WAITS = Path("/proc/thread-self/schedstat")  # of Linux: nanoseconds on a processor, and waiting for one
 
 
+_waited_elsewhere = [0.0]  # seconds that processes which work for this one waited for a processor
+
+
 def work_clock() -> float:
     """Seconds of a clock that stands still while this thread waits for a processor that others use.
 
-    Waiting for anything else, such as another process or a service, counts. Where the system does not say how
-    long threads waited, it is the ordinary clock.
+    It also stands still while a process that works for this one does (``working_elsewhere``). Waiting for
+    anything else, such as a service, counts. Where the system does not say how long threads waited, it is the
+    ordinary clock.
     """
+    return perf_counter() - _waited(_WAITS) - _waited_elsewhere[0]
+
+
+def _waited(schedstat: Path) -> float:
+    """The seconds that a thread waited for a processor, where the system says so."""
     try:
-        waited = int(_WAITS.read_bytes().split()[1])
+        return 1e-9 * int(schedstat.read_bytes().split()[1])
     except (OSError, IndexError, ValueError):
-        waited = 0
-    return perf_counter() - 1e-9 * waited
+        return 0.0
+
+
+@contextmanager
+def working_elsewhere(pid: int) -> Iterator[None]:
+    """While another process works and this one waits for it: its waits for a processor count as our own.
+
+    Of several threads the one that waited longest counts.
+    """
+    before, start = _waits_of_threads(pid), perf_counter()
+    try:
+        yield
+    finally:
+        waits = [seconds - before.get(name, 0.0) for name, seconds in _waits_of_threads(pid).items()]
+        _waited_elsewhere[0] += min(max([0.0, *waits]), perf_counter() - start)
+
+
+def _waits_of_threads(pid: int) -> dict[str, float]:
+    return {task.name: _waited(task / "schedstat") for task in Path(f"/proc/{pid}/task").glob("*")}
 
 
 _SAMPLED, _LONG = 2, 1.0  # steps; seconds, from which one is enough

@@ -47,6 +47,7 @@ class ForkedPopen:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pid = os.fork()
+        self.pid = self._pid
         if self._pid == 0:
             for number, source in enumerate((reads, writes, stderr.fileno())):
                 os.dup2(source, number)
