@@ -67,6 +67,23 @@ def test_more_releases_are_asked_for_by_number(make):
     assert any("rounds = 66048" in step for step in steps(make("undecided")))
 
 
+def test_nobody_is_asked_for_millions_of_releases(make):
+    weak = make("undecided")
+    assert not any("rounds =" in step for step in steps(replace(weak, rounds_needed=93_621_301)))
+
+
+def test_where_a_limit_is_exceeded_other_settings_come_before_counting_people(make, make_estimate):
+    risk = Risk(status=RiskStatus.OVER, metric="accuracy", value=0.9, low=0.88, limit=0.6)
+    over = replace(make(domain="locations", metrics=accuracy(make_estimate, 0.9)), risk=risk)
+    limits = Limits(metrics={"accuracy": 0.6}, recognised=0.01)
+    command = "leakgauge expose plan.toml --out DIR"
+    found = steps(over, limits=limits, expose_command=command)
+    assert found[0].startswith("Do not publish")
+    assert found[1].startswith("Add noise")
+    within = replace(over, risk=replace(risk, status=RiskStatus.WITHIN, value=0.55))
+    assert command in steps(within, limits=limits, expose_command=command)[0]
+
+
 def test_undecided_risk_asks_for_more_releases_first(make, make_estimate):
     """Also in a sweep with a promise too weak to protect, where there is other advice."""
     risk = Risk(status=RiskStatus.UNDECIDED, metric="accuracy", value=0.95, limit=0.6, rounds_needed=100)

@@ -36,7 +36,7 @@ def test_incomplete_folder_says_how_to_continue(plan, tmp_path):
     (tmp_path / "out" / "audits" / "coin" / "peek-nothing" / "block-00000002.npz").unlink()
     with pytest.raises(
         IncompleteRun,
-        match=r"block 2 \(rounds 60 to 89\) is missing; continue with: leakgauge run .*plan.toml",
+        match=r"block 2 \(rounds 60 to 89\) is missing or damaged; continue with: leakgauge run .*plan.toml",
     ):
         judge_folder(tmp_path / "out")
 

@@ -20,6 +20,7 @@ from leakgauge.risk import (
     leading_metric,
 )
 from leakgauge.summary import (
+    RUN_EXPOSE,
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
     PromiseStrength,
@@ -30,6 +31,7 @@ from leakgauge.summary import (
 )
 from leakgauge.verdict import Finding, Verdict, why_untestable
 
+CALIBRATED = ("accuracy_mean", "accuracy")  # at a threshold calibrated on labelled releases
 COMPUTED = "This is computed from the stated noise; what is measured varies around it by chance."
 
 
@@ -270,7 +272,7 @@ def _with_interval(found: Verdict, metric: str) -> str:
 
 def _compared_title(metric: str) -> str:
     """What a number is that is compared with a limit beside the leading one."""
-    if metric in ("accuracy_mean", "accuracy"):
+    if metric in CALIBRATED:
         return "With a threshold calibrated on labelled releases, which it may not have"
     if metric == "accuracy_worst":
         return "About the person it identifies best"
@@ -304,7 +306,7 @@ def _compared_bounds(risk: Risk) -> tuple[str, ...]:
 
 def _assumption(metric: str) -> str:
     """What a number assumes that the attacker may not have."""
-    if metric in ("accuracy_mean", "accuracy"):
+    if metric in CALIBRATED:
         return ", if it can calibrate its threshold on labelled releases"
     return ", for the person it identifies best" if metric == "accuracy_worst" else ""
 
@@ -361,8 +363,10 @@ def _limit_row(one: LimitResult, verdicts: Sequence[Verdict]) -> LimitRow:
     title = {"accuracy": "Correct identifications", "recognised": "People recognised"}.get(one.metric)
     title = title or catalog.metric_descriptions()[one.metric].title
     head = f"{title}, limit {limit_text(one.metric, one.limit or 0.0)}"
-    if one.metric == "recognised":  # why it is undecided is said above
-        return LimitRow(head, one.status.value, "" if one.value is None else f"{percent(one.value)} of them")
+    if one.metric == "recognised":  # how to count them is said above
+        uncounted = "not counted yet" if RUN_EXPOSE in (one.reason or "") else ""
+        found_people = uncounted if one.value is None else f"{percent(one.value)} of them"
+        return LimitRow(head, one.status.value, found_people)
     if one.value is None:
         return LimitRow(head, one.status.value, one.reason or "")
     metric, limit = one.compared or one.metric, one.limit or 0.0
@@ -375,7 +379,8 @@ def _limit_row(one: LimitResult, verdicts: Sequence[Verdict]) -> LimitRow:
     }.get(one.status)
     found = [verdict for verdict in verdicts if (verdict.audit, verdict.label) == (one.audit, one.attacker)]
     who = f", {_named(found[0], verdicts)}" if found else ""
-    return LimitRow(head, one.status.value, f"{value_text(metric, one.value)}{bound or ''}{who}")
+    how = " with a calibrated threshold" if one.metric == "accuracy" and metric in CALIBRATED else ""
+    return LimitRow(head, one.status.value, f"{value_text(metric, one.value)}{how}{bound or ''}{who}")
 
 
 def _recognised_answer(risk: Risk) -> Answer:

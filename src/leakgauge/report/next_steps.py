@@ -28,6 +28,7 @@ from leakgauge.verdict import Finding, Verdict
 
 TUNE = " leakgauge tune finds the most useful settings under a limit."
 MOST_STEPS = 3
+MOST_ROUNDS = 1_000_000  # that anybody is advised to simulate: a promise that needs more protects nobody
 DO_NOT_PUBLISH = "Do not publish"
 SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
@@ -43,12 +44,15 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     """The actions, the most urgent first."""
     value = None if leading is None else _value(leading)
     undecided = run.summary.risk.status is RiskStatus.UNDECIDED
+    over = run.summary.risk.status is RiskStatus.OVER  # then other settings come first
+    count_people = _count_people(run, leading) if "recognised" in run.summary.limits else []
     steps = [
         *_stop(run, value),
         *(_more_releases(run) if undecided else []),
-        *(_count_people(run, leading) if "recognised" in run.summary.limits else []),
+        *([] if over else count_people),
         *_other_setting(run, leading),
         *_lower_risk(run, leading, value),
+        *count_people,
         *_stronger_promise(run),
         *_more_releases(run),
         *(
@@ -199,7 +203,7 @@ def _epsilon_that_keeps(limits: Mapping[str, Any], delta: float) -> str:
 
 def _more_releases(run: JudgedRun) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
-    needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
+    needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None and n <= MOST_ROUNDS]
     if not needed or promise.status == Finding.VIOLATED:
         return []
     if run.without_plan:

@@ -107,7 +107,6 @@ def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str,
 def require_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials]:
     """Read a block; raise ``IncompleteRun`` where it is missing."""
     if (trials := load_block(stores, block)) is None:
-        raise IncompleteRun(
-            f"block {block.index} (rounds {block.rounds.start} to {block.rounds.stop - 1}) is missing"
-        )
+        rounds = f"rounds {block.rounds.start} to {block.rounds.stop - 1}"
+        raise IncompleteRun(f"block {block.index} ({rounds}) is missing or damaged")
     return trials
