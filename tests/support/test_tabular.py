@@ -6,7 +6,13 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support import tabular
-from leakgauge.support.tabular import TextFormat, open_database, open_table_file
+from leakgauge.support.tabular import (
+    TextFormat,
+    decimal_comma_way_out,
+    open_database,
+    open_table_file,
+    refuse_decimal_commas,
+)
 
 
 def rows(path):
@@ -108,3 +114,30 @@ def test_a_letter_that_is_not_utf8_far_below_the_first_line_is_named(tmp_path):
     path.write_bytes(b"a,b\n" + b"1,x\n" * 20_000 + b"2,\xe9\n")
     with pytest.raises(BadInput, match='is not in UTF-8; write encoding = "latin-1"'):
         rows(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "way_out"),
+    [
+        (["0,5", "-1,25", "", "3"], 'write decimal = ","'),
+        (["1,234", "0,5"], 'write decimal = ","'),
+        (["1,234", "12,000"], None),  # may be thousands
+        (["1,2", "1,2,3"], None),  # lists of codes
+        (["3", "4"], None),
+        (["0,5", "none"], None),
+    ],
+)
+def test_columns_of_decimal_commas_are_recognised(tmp_path, values, way_out):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "".join(f"{value};1\n" for value in values))
+    with open_table_file(path, only_text=True) as (connection, _):
+        assert decimal_comma_way_out(connection, "a", path) == way_out
+        parquet = decimal_comma_way_out(connection, "a", path.with_suffix(".parquet"))
+        assert parquet == (way_out and "store them as numbers")
+
+
+def test_few_different_texts_may_be_codes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "0,5;1\n1,5;0\n" * 50)
+    with open_table_file(path) as (connection, types):
+        refuse_decimal_commas(connection, types, path)

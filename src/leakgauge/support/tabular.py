@@ -29,6 +29,7 @@ VALUE_NOT_NAME = re.compile(
 _MOST_TITLE_LINES = 20
 _COMMA = r"[+-]?\d*,\d+|[+-]?\d+"  # numbers with decimal commas
 _COMMA_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+_FIRST = 100  # rows
 _MOST_CODES = 20  # different texts such as 1,2 that may be codes, not numbers
 
 
@@ -141,30 +142,36 @@ def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, 
     raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}{way_out}")
 
 
-def decimal_comma_line(connection: Connection, name: str, text: TextFormat | None = None) -> str | None:
-    """The line of a plan that reads a column of texts as numbers, where all are written with decimal commas.
+def decimal_comma_way_out(connection: Connection, name: str, path: Path) -> str | None:
+    """What to do about a column of texts, where all are numbers with decimal commas; else nothing.
 
     Groups of three digits after a comma may be thousands: those are no decimals unless other values say so.
     """
-    if text is not None and text.decimal != ".":
+    column = '"' + name.replace('"', '""') + '"'
+    texts = f"SELECT trim(CAST({column} AS VARCHAR)) AS it FROM given WHERE {column} IS NOT NULL"
+    for rows in (f"{texts} LIMIT {_FIRST}", texts):  # most columns of texts are known by their first rows
+        ((others, commas, thousands),) = connection.execute(
+            f"SELECT count(*) FILTER (it <> '' AND NOT regexp_full_match(it, '{_COMMA}')), "
+            "count(*) FILTER (contains(it, ',')), "
+            f"count(*) FILTER (regexp_full_match(it, '{_COMMA_THOUSANDS}')) FROM ({rows})"
+        ).fetchall()
+        if others:
+            return None
+    if commas <= thousands:
         return None
-    column = "trim(CAST(" + '"' + name.replace('"', '""') + '"' + " AS VARCHAR))"
-    ((given, numbers, commas, thousands),) = connection.execute(
-        f"SELECT count(nullif({column}, '')), count(*) FILTER (regexp_full_match({column}, '{_COMMA}')), "
-        f"count(*) FILTER (contains({column}, ',')), "
-        f"count(*) FILTER (regexp_full_match({column}, '{_COMMA_THOUSANDS}')) FROM given"
-    ).fetchall()
-    return 'decimal = ","' if given == numbers and commas > thousands else None
+    return "store them as numbers" if path.name.lower().endswith(PARQUET) else 'write decimal = ","'
 
 
-def refuse_decimal_commas(connection: Connection, types: Mapping[str, str], text: TextFormat) -> None:
+def refuse_decimal_commas(connection: Connection, types: Mapping[str, str], path: Path) -> None:
     """Refuse a table in which many different numbers would be read as texts, because of decimal commas."""
     for name in (name for name, kind in types.items() if kind == "VARCHAR"):
+        if (way_out := decimal_comma_way_out(connection, name, path)) is None:
+            continue
         column = '"' + name.replace('"', '""') + '"'
         ((n_values,),) = connection.execute(f"SELECT count(DISTINCT {column}) FROM given").fetchall()
-        if n_values > _MOST_CODES and (line := decimal_comma_line(connection, name, text)):
+        if n_values > _MOST_CODES:
             raise BadInput(
-                f"data.source: the numbers of column {name!r} are written with decimal commas; write {line}"
+                f"data.source: the numbers of column {name!r} are written with decimal commas; {way_out}"
             )
 
 

@@ -89,7 +89,7 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
     with open_table_file(path, text=table.text_format) as (connection, kinds):
-        refuse_decimal_commas(connection, kinds, table.text_format)
+        refuse_decimal_commas(connection, kinds, path)
         columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
         return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())

@@ -16,7 +16,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileKeys
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import require_known
-from leakgauge.support.tabular import Connection, decimal_comma_line, open_table_file, refuse_decimal_commas
+from leakgauge.support.tabular import (
+    Connection,
+    decimal_comma_way_out,
+    open_table_file,
+    refuse_decimal_commas,
+)
 
 DEFAULT_ROWS_KEY, DEFAULT_TRAIN_KEY = "embedding", "is_train"
 ID_COLUMN = "id"  # numbers the rows; not a feature unless a plan names it
@@ -79,7 +84,7 @@ def read_tabular(path: Path, table: FederatedFileTable) -> FileRows:
     """Read a table file: a column of images or lists with whole rows, or numeric columns as features."""
     with open_table_file(path, others=(".npz",), text=table.text_format) as (connection, types):
         if not table.columns:
-            refuse_decimal_commas(connection, types, table.text_format)  # else these columns are left out
+            refuse_decimal_commas(connection, types, path)  # else these columns are left out
         return _read_connection(connection, types, path, table)
 
 
@@ -123,8 +128,8 @@ def _number_columns(
         if name in names[:i]:
             raise BadInput(f"data.features: {name!r} is named twice; remove one")
         if not _is_number(types[name]):
-            if line := decimal_comma_line(connection, name):
-                raise BadInput(f"data.features: {name!r} is written with decimal commas; write {line}")
+            if way_out := decimal_comma_way_out(connection, name, path):
+                raise BadInput(f"data.features: {name!r} is written with decimal commas; {way_out}")
             raise BadInput(f"data.features: {name!r} holds {types[name]}, not numbers; leave it out")
     typed = ", ".join(f"CAST({_quoted(name)} AS DOUBLE) AS c{i}" for i, name in enumerate(names))
     columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()

@@ -33,7 +33,7 @@ def read_columns(
     with open_table_file(path, where, text=text) as (connection, types):
         require_columns({"drop": drop}, list(types), path.name, "data")
         features = {name: kind for name, kind in types.items() if name not in (*drop, *texts)}
-        refuse_decimal_commas(connection, features, text or TextFormat())
+        refuse_decimal_commas(connection, features, path)
         return {
             name: _column(connection, name, kind, path, name in texts, missing)
             for name, kind in types.items()

@@ -20,7 +20,7 @@ from leakgauge.domains.models.user_model.plan_tables import (
     comparable_class,
 )
 from leakgauge.support.required_columns import require_columns
-from leakgauge.support.tabular import Connection, decimal_comma_line, open_table_file
+from leakgauge.support.tabular import Connection, decimal_comma_way_out, open_table_file
 
 RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 
@@ -79,9 +79,9 @@ class RecordsFile:
     def numbers(self, name: str, key: str) -> Reals:
         """A column of numbers, none of them missing or infinite."""
         if not self.holds_numbers(name):
-            if line := decimal_comma_line(self.connection, name):
+            if way_out := decimal_comma_way_out(self.connection, name, self.path):
                 raise BadInput(
-                    f"data.{key}: {name!r} of {self.path.name} is written with decimal commas; write {line}"
+                    f"data.{key}: {name!r} of {self.path.name} is written with decimal commas; {way_out}"
                 )
             raise BadInput(
                 f"data.{key}: {name!r} of {self.path.name} does not hold numbers in every row (its type is "
