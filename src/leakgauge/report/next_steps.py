@@ -28,7 +28,7 @@ from leakgauge.verdict import Finding, Verdict
 
 TUNE = " leakgauge tune finds the most useful settings under a limit."
 MOST_STEPS = 3
-MOST_ROUNDS = 1_000_000  # that anybody is advised to simulate: a promise that needs more protects nobody
+MOST_ROUNDS = 1_000_000  # that anybody is advised to simulate; how many are needed is said beside the answer
 DO_NOT_PUBLISH = "Do not publish"
 SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
