@@ -8,6 +8,7 @@ from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.referee.equal_noise import (
+    chances_of_whole_numbers,
     equal_noise,
     grid_step,
     largest_chance,
@@ -100,3 +101,10 @@ def test_chance_of_equal_whole_noise_is_never_too_small(scale):
     reach = np.arange(-2_000, 2_001.0)
     chances = (1 - ratio) / (1 + ratio) * ratio ** np.abs(reach)
     assert exact * (1 - 1e-9) <= most_chance_of_equal(chances) <= 2.1 * exact
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])
+def test_chances_of_whole_numbers_are_those_of_geometric_noise(epsilon):
+    ratio, around = np.exp(-epsilon), np.arange(-2_000, 2_001)
+    exact = (1 - ratio) / (1 + ratio) * ratio ** np.abs(around)
+    assert chances_of_whole_numbers(Geometric(epsilon=epsilon)) == pytest.approx(exact, abs=1e-15)

@@ -12,6 +12,7 @@ _FEW = 64  # answers that tell most steps to be wrong
 _CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
 _DECIMALS = 10
 _ROUND = 1e-6  # from a whole number of thousandths
+_REACH = 2_000  # of whole-number noise whose chances are added up
 _STAKES = (0.9, 0.8, 0.7, 0.6, *2.0 ** -np.arange(1.0, 16.0))  # shares of what a session may cost
 
 
@@ -70,6 +71,13 @@ def largest_chance(noise: StatedNoise, step: float) -> float:
         beyond = np.exp(noise.log_sf(np.array([(step - 1) // 2])))[0]
         return float(1 - 2 * beyond)
     return float(1 - 2 * np.exp(noise.log_sf(np.array([step / 2])))[0])
+
+
+def chances_of_whole_numbers(noise: StatedNoise) -> Reals:
+    """The chances of the whole numbers around zero, as far as they are added up."""
+    beyond = np.exp(noise.log_sf(np.arange(_REACH + 1, dtype=np.float64)))
+    above = -np.diff(beyond)
+    return np.concatenate([above[::-1], [1 - 2 * beyond[0]], above])
 
 
 def most_chance_of_equal(chances: Reals) -> float:

@@ -15,6 +15,8 @@ from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.conformance import compare_transcripts
 from leakgauge.domains.queries.knowledge import build as know
+from leakgauge.domains.queries.noise_conformance import NoiseComparison
+from leakgauge.domains.queries.remote.auditor_questions import n_pair_sessions, rounds_per_pair
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import decide_conformance
@@ -256,6 +258,73 @@ def test_answers_repeated_only_without_the_target_are_a_violation(parts):
     assert [row["name"] for row in said.rows if row["reveals"] and row["rejected"]] == ["repeated_for_data"]
 
 
+def test_noise_that_pairs_show_to_be_used_again_is_no_more_improbable_than_the_pairs():
+    """All sessions repeat an answer; that only those without the target do is one chance in 2^20 at least."""
+    parts = with_pairs(repeats_in_session(), same_if_absent)
+    (test,) = (one for one in compared(parts).tests if one.name == "reused_noise")
+    assert test.violates
+    assert 2.0**-20 < test.p_value <= 1e-4
+
+
+WHOLE_NOISE = {
+    "geometric 0.5": {"name": "geometric", "epsilon": 0.5},
+    "geometric 2": {"name": "geometric", "epsilon": 2.0},
+    "discrete gaussian": {"name": "discrete_gaussian", "sigma": 1.0, "delta": 1e-5},
+}
+
+
+@pytest.mark.parametrize("mechanism", others_at_night(["laplace", "geometric 2"], "geometric 2"))
+def test_error_of_a_comparison_of_pairs_over_all_numbers_of_equal_answers(mechanism, monkeypatch):
+    """Services that repeat some share of answers, whatever they are asked: by the binomial distribution."""
+    monkeypatch.setitem(MECHANISMS, "geometric 2", WHOLE_NOISE["geometric 2"])
+    parts, n = transcripts(mechanism, "none", rounds=20, block=20), 12
+    rules = adversary(mechanism, "none", 10)[0].rules
+    whole = np.arange(-60, 61)
+    chances = np.tanh(1.0) * np.exp(-2.0 * np.abs(whole)) if mechanism != "laplace" else np.zeros(2)
+    by_chance = float(chances @ chances), float(chances[1:] @ chances[:-1])
+    p_values = np.empty((n + 1, n + 1))
+    table = gather_answers(parts)
+    members = np.repeat([False, True], n)
+    for absent, present in np.ndindex(p_values.shape):
+        gap = np.ones(2 * n)
+        gap[:absent], gap[n : n + present] = 0.0, 0.0
+        truths = np.column_stack([1.0 + members, np.ones(2 * n)])
+        answers = np.column_stack([1.0 + gap, np.ones(2 * n)])
+        pairs = replace(table.pairs, members=members, truths=truths, answers=answers)
+        p_values[absent, present] = NoiseComparison(replace(table, pairs=pairs), rules)._p_unlike
+    numbers = np.arange(n + 1)
+    for repeated in np.linspace(0.0, 1.0, 21):
+        absent, present = (binom.pmf(numbers, n, repeated + (1 - repeated) * one) for one in by_chance)
+        for error in (0.05, 0.01, 0.001, 1e-4):
+            assert np.outer(absent, present)[p_values <= error].sum() <= error
+    assert p_values[n, 0] < 0.01  # and it can reject
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rounds"), [(2.0, 200), pytest.param(4.0, 500, marks=pytest.mark.nightly)]
+)
+def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(epsilon, rounds, monkeypatch):
+    """Such noise is often equal by chance, so the auditor asks more pairs of questions."""
+    name = f"geometric {epsilon}"
+    monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": epsilon})
+    made = transcripts(name, "none", rounds=rounds, block=rounds, queries=6)
+    rules, found, n_audits = adversary(name, "none", 6)[0].rules, 0, 20
+    n = 2 * sum(n_pair_sessions(50, rounds_per_pair(rules), seed) for seed in range(rounds // 50))
+
+    def cached(present, rng):
+        return rules.noise.sample(np.zeros(2), rng)[[0, 1 if present else 0]]
+
+    for seed in range(n_audits):
+        rng = np.random.default_rng([481520, seed])
+        parts = [
+            {**part, "answers": rules.noise.sample(part["truths"][:, :1], rng) + 0 * part["truths"]}
+            for part in made
+        ]
+        said = decide_conformance(compared(with_pairs(parts, cached, n, seed), name, "none"), 0.0005)
+        found += any("tells who is in the table" in one for one in said.violations)
+    assert found >= binom.ppf(0.001, n_audits, 0.9)
+
+
 def test_repeated_answers_cost_nothing_and_are_tested_once():
     """Thirteen equal answers are no thirteen answers, nor is their noise thirteen times too small."""
     parts = transcripts(accountant="none", queries=13, rounds=20, block=20)
@@ -303,7 +372,7 @@ def test_a_session_that_repeats_its_first_answer_has_no_exact_answers_by_chance(
     def first_answers(truths, rng):
         return noise.sample(truths[:, :1], rng) + 0 * truths
 
-    for seed in range(7000, 7020):
+    for seed in range(48_000, 48_020):
         rng = np.random.default_rng(seed)
         parts = [{**part, "answers": first_answers(part["truths"], rng)} for part in made]
         for part in parts:
@@ -337,7 +406,7 @@ def test_few_sessions_that_repeat_their_first_answer_are_not_accused(
     made = transcripts(name, "none", rounds=rounds, block=rounds, queries=queries)
     noise, accused = adversary(name, "none", queries)[0].rules.noise, 0
     for seed in range(n_audits):
-        rng = np.random.default_rng([7100, seed])
+        rng = np.random.default_rng([481516, seed])
         parts = [
             {**part, "answers": noise.sample(part["truths"][:, :1], rng) + 0 * part["truths"]}
             for part in made
@@ -355,13 +424,6 @@ def repeated_now_and_then(answers, how, share, rng):
     return np.where(again, answers[:, :1], answers)
 
 
-WHOLE_NOISE = {
-    "geometric 0.5": {"name": "geometric", "epsilon": 0.5},
-    "geometric 2": {"name": "geometric", "epsilon": 2.0},
-    "discrete gaussian": {"name": "discrete_gaussian", "sigma": 1.0, "delta": 1e-5},
-}
-
-
 @pytest.mark.parametrize("differ", [False, True], ids=["equal truths", "different truths"])
 @pytest.mark.parametrize("how", ["whole sessions", "single answers"])
 @pytest.mark.parametrize("mechanism", WHOLE_NOISE)
@@ -377,7 +439,7 @@ def test_whole_number_noise_that_is_repeated_now_and_then_is_no_violation(
     members = np.arange(20) % 2 == 1
     pairs = np.column_stack([20.0 + members, np.full(20, 20.0)])
     for seed in range(n_audits):
-        rng = np.random.default_rng([7150, seed])
+        rng = np.random.default_rng([481517, seed])
         (part,) = ({**part, "pair_members": members, "pair_truths": pairs} for part in made)
         part["answers"], part["pair_answers"] = (
             repeated_now_and_then(noise.sample(truths, rng), how, 0.5, rng)
@@ -391,7 +453,7 @@ def test_whole_number_noise_that_is_repeated_now_and_then_is_no_violation(
 def test_whole_number_noise_that_is_used_again_now_and_then_is_found(mechanism, monkeypatch):
     """In half of the sessions, in questions with different true answers: their difference has no noise."""
     monkeypatch.setitem(MECHANISMS, mechanism, WHOLE_NOISE[mechanism])
-    rng = np.random.default_rng(7160)
+    rng = np.random.default_rng(481518)
     shared = with_noise(
         transcripts(mechanism, "none", rounds=200, block=200),
         lambda noise, *_: np.where(rng.random((len(noise), 1)) < 0.5, noise[:, :1], noise),
@@ -404,7 +466,7 @@ def test_one_exact_answer_in_ten_is_found_under_whole_number_noise(monkeypatch):
     """Of 12,000 answers at epsilon 2; at confidence 0.999."""
     name = "geometric 2"
     monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": 2.0})
-    rng = np.random.default_rng(7200)
+    rng = np.random.default_rng(481519)
     parts = with_noise(
         transcripts(name, "none", rounds=400, block=400, queries=30),
         lambda noise, *_: np.where(rng.random(noise.shape) < 0.1, 0.0, noise),

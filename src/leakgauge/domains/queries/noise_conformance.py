@@ -19,6 +19,7 @@ from leakgauge.referee import noise_tests
 from leakgauge.referee.equal_noise import (
     EqualNoise,
     are_no_clamps,
+    chances_of_whole_numbers,
     equal_noise,
     grid_step,
     largest_chance,
@@ -39,7 +40,7 @@ _CLEAR = 3.0  # standard errors from which on residuals are clearly not about ze
 MOST_COMPARED, MOST_QUESTIONS = 400, 30  # rounds and questions that are compared with each other
 _MOST = 0.75  # of pairs that are equal, from which on a service is taken to repeat answers
 _UNLIKE = 0.05  # of a test whether questions with different true answers have the same noise
-_SHARES, _REACH = 201, 2_000  # shares of repeated answers that are tried; whole-number noise that is added up
+_SHARES = 201  # of repeated answers that are tried
 _SUSPECT = 0.01  # of a test whether sessions may repeat answers, so that they count once
 _PERMUTATIONS = 399
 _FOUND = 1e-4  # of a test that tells used noise from answers that are repeated whatever is asked
@@ -94,22 +95,26 @@ class NoiseComparison:
         A service may repeat answers now and then, whatever it is asked, which reveals no more than they do.
         So answers that a session gave before are left out, or those of a session are compared where their
         true answers differ. Only where neither finds anything, all are compared: the service is then not as
-        stated, or pairs of questions tell more.
+        stated, or pairs of questions tell more. Each of these two stages has half of the error, and the first
+        divides its half between two tests.
         """
         repeated = self.answers.given_before
         first = [
-            replace(test, p_value=min(1.0, 2 * min(test.p_value, self._p_same_noise)))
+            replace(test, p_value=min(1.0, 4 * min(test.p_value, self._p_same_noise)))
             for test in self._reuse(np.where(repeated, np.nan, self._comparable))
         ]
         if not repeated.any() or any(test.p_value <= _FOUND for test in first):
             return first
-        if self._absent_pairs.n_pairs and self._p_unlike <= _FOUND:
+        if self._absent_pairs.n_pairs and 2 * self._p_unlike <= _FOUND:
             finding, violates = f"{EQUAL_ANSWERS}, and only there: their noise is used again", True
+            least = 2 * self._p_unlike  # a service that repeats whatever it is asked is no violation
         else:
             seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
-            finding, violates = REPEATED_ALIKE if seen else NOT_TOLD_APART, False
-        again = self._reuse(self._comparable)
-        return [replace(test, finding=finding, violates=violates) for test in again]
+            finding, violates, least = REPEATED_ALIKE if seen else NOT_TOLD_APART, False, 0.0
+        return [
+            replace(test, p_value=min(1.0, max(2 * test.p_value, least)), finding=finding, violates=violates)
+            for test in self._reuse(self._comparable)
+        ]
 
     @property
     def _p_same_noise(self) -> float:
@@ -197,7 +202,7 @@ class NoiseComparison:
             p_unlike, likely = float(self._mostly_equal(present)), likely or not self._mostly_equal(absent)
         test = NoiseTest(
             name=REPEATED_FOR_DATA,
-            p_value=1.0 if likely else max(absent.p_value, p_unlike),
+            p_value=1.0 if likely else max(self._p_absent_equal, p_unlike),
             finding="a question and the same question without the target get the same answer where the "
             "target is not in the table, and different ones where it is: what is repeated depends on true "
             "answers or on the selected records, and tells who is in the table. A cache must look at "
@@ -209,6 +214,14 @@ class NoiseComparison:
         return (test,)
 
     @property
+    def _p_absent_equal(self) -> float:
+        """The chance of so many equal pairs without the target, under the stated noise."""
+        from scipy.stats import binom
+
+        absent = self._absent_pairs
+        return float(binom.sf(absent.n_equal - 1, absent.n_pairs, self._chances_of_equal[0]))
+
+    @cached_property
     def _p_unlike(self) -> float:
         """The chance of so different shares of equal pairs, if the service repeats whatever it is asked.
 
@@ -238,7 +251,8 @@ class NoiseComparison:
         share = max(kept, 1) / max(asked, 1)
         most, least = min(1.0, self._chance_of_equal_noise / share**2), 0.0
         if self._noise.lattice and not self.rules.clamp and moved.size:
-            chances, apart = self._whole_chances, min(int(moved.max()), 2 * _REACH)
+            chances = chances_of_whole_numbers(self._noise)
+            apart = min(int(moved.max()), chances.size)
             least = float(chances[apart:] @ chances[: chances.size - apart]) - 2 * (1 - share)
         return most, max(least, 0.0)
 
@@ -246,14 +260,9 @@ class NoiseComparison:
     def _chance_of_equal_noise(self) -> float:
         """The largest chance that two independent residuals are equal, under the stated noise."""
         if self._noise.lattice and not self.rules.clamp:
-            return most_chance_of_equal(self._whole_chances)
+            return most_chance_of_equal(chances_of_whole_numbers(self._noise))
         step = max(grid_step(self.answers.answers, self._scale), 4 * _EXACT * self._scale)
         return largest_chance(self._noise, step)
-
-    @property
-    def _whole_chances(self) -> Reals:
-        reach = np.arange(-_REACH, _REACH + 1, dtype=np.float64)
-        return np.exp(self._noise.log_law(reach, np.zeros_like(reach)))
 
     @cached_property
     def _absent_pairs(self) -> EqualNoise:

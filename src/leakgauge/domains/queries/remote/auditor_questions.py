@@ -15,10 +15,13 @@ from leakgauge.domains.queries.oracle import ROUNDING, OracleRules
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import OracleTable
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
+from leakgauge.mechanisms import opendp
+from leakgauge.referee.equal_noise import chances_of_whole_numbers, largest_chance, most_chance_of_equal
 
 MOST_QUESTIONS = 40  # in the session that is asked on
 FEWEST_ROUNDS = 8  # smaller blocks are not all asked on
-MOST_PAIRS, ROUNDS_PER_PAIR = 10, 10  # sessions of each world for pairs of questions, by the size of a block
+ROUNDS_PER_PAIR, FEWEST_PER_PAIR = 10, 2  # for each session of each world with a pair of questions
+MOST_PAIRED = 100  # rounds of a block for which there are such sessions
 
 
 def has_probe(rules: OracleRules, n_rounds: int, seed: int) -> bool:
@@ -50,17 +53,34 @@ def further_requests(rules: OracleRules, per_session: int, n_rounds: int) -> tup
     """
     beyond = answers_beyond(rules) if rules.bounded else None
     asked_on = 0 if beyond is None else min(2 * MOST_QUESTIONS, beyond + 2)
-    sessions = 2 * n_pair_sessions(n_rounds)
+    sessions = 2 * n_pair_sessions(n_rounds, rounds_per_pair(rules))
     return asked_on + sessions * (2 + per_session), sessions if per_session else 0
 
 
-def n_pair_sessions(n_rounds: int, seed: int = ROUNDS_PER_PAIR - 1) -> int:
+@lru_cache(maxsize=64)
+def rounds_per_pair(rules: OracleRules) -> int:
+    """For how many rounds there is a session of each world that is asked a pair of questions.
+
+    Little whole-number noise makes answers equal by chance, so that it takes more pairs to tell whether they
+    are repeated.
+    """
+    noise = rules.noise.law if isinstance(rules.noise, opendp.Mechanism) else rules.noise
+    if noise.lattice:
+        equal = most_chance_of_equal(chances_of_whole_numbers(noise))
+    else:
+        equal = largest_chance(noise, 1.0) if rules.round else 0.0
+    return max(FEWEST_PER_PAIR, round(ROUNDS_PER_PAIR * (1 - equal)))
+
+
+def n_pair_sessions(n_rounds: int, per_pair: int = ROUNDS_PER_PAIR, seed: int = -1) -> int:
     """How many sessions of each world are asked a pair of questions; of small blocks only some have one.
 
     >>> n_pair_sessions(50), n_pair_sessions(1000), n_pair_sessions(1, seed=0), n_pair_sessions(1, seed=9)
     (5, 10, 0, 1)
+    >>> n_pair_sessions(50, per_pair=4), n_pair_sessions(1000, per_pair=4)
+    (13, 25)
     """
-    return min(MOST_PAIRS, (n_rounds + seed % ROUNDS_PER_PAIR) // ROUNDS_PER_PAIR)
+    return min(MOST_PAIRED // per_pair, (n_rounds + seed % per_pair) // per_pair)
 
 
 def question_pair(asked: Query, table: OracleTable) -> tuple[Query, Query] | None:

@@ -32,6 +32,7 @@ from leakgauge.domains.queries.remote.auditor_questions import (
     has_probe,
     n_pair_sessions,
     question_pair,
+    rounds_per_pair,
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
@@ -329,7 +330,8 @@ class HttpOracle:
 
     def _ask_pairs(self, first: Query) -> Transcript:
         """Ask sessions of their own the first question, with and without a target that it selects."""
-        n, queries = n_pair_sessions(self.n_rounds, self._seeds[0]), question_pair(first, self._table)
+        n = n_pair_sessions(self.n_rounds, rounds_per_pair(self._rules), self._seeds[0])
+        queries = question_pair(first, self._table)
         if not n or queries is None or not self._rules.has_additive_noise(first):
             return {}
         resolved = self._table.ask(queries[0])
