@@ -15,6 +15,7 @@ from leakgauge.referee.equal_noise import (
     most_chance_of_equal,
     off_extremes,
     p_value_of_sessions,
+    unexplained_step,
 )
 
 NOISES = {
@@ -108,3 +109,11 @@ def test_chances_of_whole_numbers_are_those_of_geometric_noise(epsilon):
     ratio, around = np.exp(-epsilon), np.arange(-2_000, 2_001)
     exact = (1 - ratio) / (1 + ratio) * ratio ** np.abs(around)
     assert chances_of_whole_numbers(Geometric(epsilon=epsilon)) == pytest.approx(exact, abs=1e-15)
+
+
+def test_a_gap_between_the_few_largest_whole_numbers_is_no_rounding():
+    noise = Geometric(epsilon=2.0)
+    assert unexplained_step(np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0]), noise, None) is None
+    assert unexplained_step(np.array([-4.0, -2.0, 0.0, 2.0]), noise, None) == 2.0
+    hundreds = np.append(np.arange(10.0, 99.0), np.arange(100.0, 990.0, 10.0))  # two digits
+    assert unexplained_step(hundreds, noise, None) == 10.0

@@ -12,6 +12,7 @@ _FEW = 64  # answers that tell most steps to be wrong
 _CLOSE = 1e-9  # of the noise scale: floating point makes equal noise differ by less
 _DECIMALS = 10
 _ROUND = 1e-6  # from a whole number of thousandths
+_ENOUGH = 5  # large values that show a step of their own; fewer have gaps by chance
 _REACH = 2_000  # of whole-number noise whose chances are added up
 _STAKES = (0.9, 0.8, 0.7, 0.6, *2.0 ** -np.arange(1.0, 16.0))  # shares of what a session may cost
 
@@ -113,7 +114,8 @@ def unexplained_step(answers: Reals, noise: StatedNoise, stated_step: float | No
     values = np.unique(answers[np.isfinite(answers)])
     known = stated_step or (1.0 if noise.lattice else grid_step(values, noise.noise_scale))
     sizes = np.abs(values)
-    for part in (values, values[sizes > np.median(sizes)] if values.size else values):
+    large = values[sizes > np.median(sizes)] if values.size else values
+    for part in (values, large if large.size >= _ENOUGH else values):
         step = _common_step(part, 1e-3 * noise.noise_scale, on_grid=known >= 1e-3 * noise.noise_scale)
         if step is not None and step > 1.5 * known:
             return step

@@ -1,5 +1,6 @@
 """Compares the noise of answers with the stated one: its size, its shape, and whether it is fresh."""
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,8 +56,11 @@ REPEATED_ALIKE = (
 )
 NOT_TOLD_APART = (
     f"{EQUAL_ANSWERS}: either noise is used again, which reveals differences between questions, or the "
-    "service repeats an answer whatever it is asked, which reveals no more than that answer; no session "
-    "answered a question with and without the target, which would tell"
+    "service repeats an answer whatever it is asked, which reveals no more than that answer; "
+)
+NOT_ASKED = "no session answered a question with and without the target, which would tell"
+TOO_FEW_PAIRS = (
+    "so few sessions that answered a question with and without the target do not tell; run more rounds"
 )
 
 
@@ -109,12 +113,19 @@ class NoiseComparison:
             finding, violates = f"{EQUAL_ANSWERS}, and only there: their noise is used again", True
             least = 2 * self._p_unlike  # a service that repeats whatever it is asked is no violation
         else:
-            seen = self._absent_pairs.n_pairs and self._present_pairs.n_pairs
-            finding, violates, least = REPEATED_ALIKE if seen else NOT_TOLD_APART, False, 0.0
+            finding, violates, least = self._why_repeated, False, 0.0
         return [
             replace(test, p_value=min(1.0, max(2 * test.p_value, least)), finding=finding, violates=violates)
             for test in self._reuse(self._comparable)
         ]
+
+    @property
+    def _why_repeated(self) -> str:
+        """What pairs of questions say about answers that are repeated, where they show no violation."""
+        absent, present = self._absent_pairs, self._present_pairs
+        if not absent.n_pairs or not present.n_pairs:
+            return NOT_TOLD_APART + NOT_ASKED
+        return REPEATED_ALIKE if self._p_equal(present) <= _FOUND else NOT_TOLD_APART + TOO_FEW_PAIRS
 
     @property
     def _p_same_noise(self) -> float:
@@ -202,7 +213,7 @@ class NoiseComparison:
             p_unlike, likely = float(self._mostly_equal(present)), likely or not self._mostly_equal(absent)
         test = NoiseTest(
             name=REPEATED_FOR_DATA,
-            p_value=1.0 if likely else max(self._p_absent_equal, p_unlike),
+            p_value=1.0 if likely else max(self._p_equal(absent), p_unlike),
             finding="a question and the same question without the target get the same answer where the "
             "target is not in the table, and different ones where it is: what is repeated depends on true "
             "answers or on the selected records, and tells who is in the table. A cache must look at "
@@ -213,13 +224,11 @@ class NoiseComparison:
         )
         return (test,)
 
-    @property
-    def _p_absent_equal(self) -> float:
-        """The chance of so many equal pairs without the target, under the stated noise."""
+    def _p_equal(self, pairs: EqualNoise) -> float:
+        """The chance of at least so many equal pairs under the stated noise, if no answer is repeated."""
         from scipy.stats import binom
 
-        absent = self._absent_pairs
-        return float(binom.sf(absent.n_equal - 1, absent.n_pairs, self._chances_of_equal[0]))
+        return float(binom.sf(pairs.n_equal - 1, pairs.n_pairs, self._chances_of_equal[0]))
 
     @cached_property
     def _p_unlike(self) -> float:
@@ -241,20 +250,22 @@ class NoiseComparison:
             combined = np.where(p_values > 0, p_values * (1 - np.log(p_values)), 0.0)
         return min(1.0, float(combined.max()))
 
-    @property
+    @cached_property
     def _chances_of_equal(self) -> tuple[float, float]:
-        """How probable equal answers to a pair are by chance: at most without, at least with the target."""
-        moved = np.abs(np.diff(self.answers.pairs.truths[self.answers.pairs.members], axis=1))
-        asked, kept = (
-            int(np.isfinite(values).sum()) for values in (self.answers.pairs.answers, self._comparable_pairs)
-        )
-        share = max(kept, 1) / max(asked, 1)
-        most, least = min(1.0, self._chance_of_equal_noise / share**2), 0.0
-        if self._noise.lattice and not self.rules.clamp and moved.size:
-            chances = chances_of_whole_numbers(self._noise)
-            apart = min(int(moved.max()), chances.size)
-            least = float(chances[apart:] @ chances[: chances.size - apart]) - 2 * (1 - share)
-        return most, max(least, 0.0)
+        """How probable equal answers to a pair are by chance: at most, and at least with the target.
+
+        Answers at the ends of the range are left out. Whichever these are, the others are independent, with
+        the stated noise between the two ends.
+        """
+        pairs = self.answers.pairs
+        answers = np.append(self.answers.answers[np.isfinite(self._residuals)], pairs.answers)
+        between = _WholeNumbersBetween.ends_of(answers, self._noise)
+        if between is not None and not self.rules.clamp and between.reaches(pairs.truths):
+            most = max(between.chance_of_equal(one, one) for one in np.unique(pairs.truths).tolist())
+            present = np.unique(pairs.truths[pairs.members], axis=0).tolist()
+            return most, min((between.chance_of_equal(*one) for one in present), default=0.0)
+        asked, kept = (int(np.isfinite(values).sum()) for values in (pairs.answers, self._comparable_pairs))
+        return min(1.0, self._chance_of_equal_noise / (max(kept, 1) / max(asked, 1)) ** 2), 0.0
 
     @cached_property
     def _chance_of_equal_noise(self) -> float:
@@ -607,6 +618,40 @@ class NoiseComparison:
             first, second = first + true_first, second + true_second
         rows = ~differ if which == "same" else differ
         return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeNumbersBetween:
+    """Answers with whole-number noise strictly between two ends."""
+
+    low: int
+    high: int
+    chances: Reals  # of the noise, about zero in the middle
+
+    @classmethod
+    def ends_of(cls, answers: Reals, noise: AdditiveNoise) -> "_WholeNumbersBetween | None":
+        """Between the smallest and the largest of some answers; None if the noise is not whole."""
+        seen = answers[np.isfinite(answers)]
+        if not noise.lattice or not seen.size:
+            return None
+        return cls(math.ceil(seen.min()), math.floor(seen.max()), chances_of_whole_numbers(noise))
+
+    def reaches(self, truths: Reals) -> bool:
+        """Whether the chances of all answers with these true values are known, and some are possible."""
+        reach = self.chances.size // 2
+        far = max(abs(end - truth) for end in (self.low, self.high) for truth in (truths.min(), truths.max()))
+        return self.high - self.low > 1 and far <= reach and bool((truths == np.rint(truths)).all())
+
+    def chance_of_equal(self, first: float, second: float) -> float:
+        """How probable two answers with these true values are equal."""
+        laws = [self._of_answers(int(truth)) for truth in (first, second)]
+        return float(laws[0] @ laws[1])
+
+    def _of_answers(self, truth: int) -> Reals:
+        middle = self.chances.size // 2 - truth
+        inside = self.chances[middle + self.low + 1 : middle + self.high]
+        total = inside.sum()
+        return inside / total if total > 0 else np.ones_like(inside)
 
 
 def _p_more_equal(some: EqualNoise, others: EqualNoise) -> float:

@@ -156,7 +156,7 @@ class TwoSidedGeometric(NoisyCounts):
     stated = Statement({"name": "geometric", "epsilon": EPSILON})
 
     def noise(self, session: Session, where: str) -> float:
-        plus, minus = session.rng.geometric(-math.expm1(-EPSILON), size=2)
+        plus, minus = session.rng.geometric(-math.expm1(-1 / self.scale), size=2)
         return float(plus - minus)
 
 
@@ -281,6 +281,13 @@ class WholeCachedByTrueAnswer(CachesByTrueAnswer):
     """The same with whole noise, which is sometimes equal by chance."""
 
     stated, noise = TwoSidedGeometric.stated, TwoSidedGeometric.noise
+
+
+class LittleNoiseCachedByTrueAnswer(WholeCachedByTrueAnswer):
+    """The same with so little whole noise that three of five fresh answers are equal to one another."""
+
+    scale = 0.5
+    stated = Statement({"name": "geometric", "epsilon": 2.0}, {"budget": 2.0 * N_ANSWERS}, rounds=200)
 
 
 class SharesAnswersByTrueAnswer(CachesByTrueAnswer):
@@ -515,6 +522,7 @@ BROKEN: dict[str, type[NoisyCounts]] = {
         CachesByTrueAnswer,
         CachesBySelectedRows,
         WholeCachedByTrueAnswer,
+        LittleNoiseCachedByTrueAnswer,
         SharesAnswersByTrueAnswer,
         NoNoise,
         TooLittleNoise,

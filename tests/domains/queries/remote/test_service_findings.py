@@ -16,6 +16,7 @@ AT_NIGHT = {
     "RefusesSmallCounts",
     "CachesByTrueAnswer",
     "WholeCachedByTrueAnswer",
+    "LittleNoiseCachedByTrueAnswer",
     "SharesAnswersByTrueAnswer",
     "SomeAnswersExact",
     "BoundsTheNoise",
