@@ -6,16 +6,21 @@ import tomllib
 from contextlib import redirect_stdout
 from dataclasses import fields
 from io import StringIO
+from math import exp
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from domains.queries.service.running_service import TOKEN, served
 from leakgauge import api
 from leakgauge.cli.main import main, parser
+from leakgauge.domains.queries import conformance
 from leakgauge.domains.queries.challenger import build
+from leakgauge.domains.queries.oracle import MANY_ROUNDS, NOISE_SCALES, OracleRules
 from leakgauge.domains.queries.plan_tables import SERVICE_KEYS, read_challenger_table
-from leakgauge.domains.queries.remote import request_templates
+from leakgauge.domains.queries.remote import auditor_questions, request_templates
 from leakgauge.domains.queries.remote.plan_tables import (
     AskRequest,
     CloseRequest,
@@ -23,7 +28,11 @@ from leakgauge.domains.queries.remote.plan_tables import (
     QueriesServiceTable,
     RefusalRule,
 )
+from leakgauge.domains.queries.service import connections, request_limits, rounds
 from leakgauge.domains.queries.service.rounds import service_rounds
+from leakgauge.domains.queries.side_channels import NOTICEABLE_TIME
+from leakgauge.domains.queries.transcript import Outcome
+from leakgauge.mechanisms import geometric, laplace
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -93,3 +102,38 @@ def test_command_options_are_documented():
     options = {name for action in command.choices["serve-oracle"]._actions for name in action.option_strings}
     for option in options - {"-h", "--help"}:
         assert f"`{option}" in PAGE
+
+
+def test_sessions_of_the_auditor_are_as_many_as_the_page_says():
+    words = " ".join(PAGE.split())
+    for name, said in {
+        laplace.Mechanism(epsilon=1.0): "for every {} rounds of a block (at most {} of each)",
+        geometric.Mechanism(epsilon=1.0): "of ε = 1 a session of each kind for every {} rounds (at most {})",
+        geometric.Mechanism(epsilon=2.0): "of ε = 2 for every {} (at most {})",
+        geometric.Mechanism(epsilon=4.0): "of ε = 4 for every {} (at most {})",
+    }.items():
+        every = auditor_questions.rounds_per_pair(OracleRules(noise=name))
+        assert said.format(every, auditor_questions.n_pair_sessions(10**6, every)) in words
+
+
+def test_limits_on_page_are_those_of_the_service():
+    words = " ".join(PAGE.split())
+    for said in (
+        f"413 for more than {request_limits.LARGEST_BODY // 10**6} MB",
+        f"more than {request_limits.LONGEST_PREDICATE:,} characters or {request_limits.MOST_SYMBOLS:,} words",
+        f"closed after {connections.IDLE_SECONDS:g} seconds without a complete request",
+        f"whose body takes more than {request_limits.BODY_SECONDS:g} seconds",
+        f"Of more than {rounds.MOST_OPEN:,} open rounds",
+        f"at least {MANY_ROUNDS} rounds of a block must agree",
+        f"at most {auditor_questions.MOST_QUESTIONS} of each",
+        f"differ by {NOISE_SCALES:g} scales",
+        f"Times count from {1 / (1 + exp(-NOTICEABLE_TIME)):.0%}".replace("%", " %") + " of rounds on",
+    ):
+        assert said in words, said
+
+
+def test_message_that_nothing_was_answered_is_that_of_an_audit():
+    shown = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
+    n = int(re.search(r"all (\d+) questions", shown)[1])
+    said = conformance._unanswered(SimpleNamespace(outcomes=np.full((1, n), Outcome.REFUSED)))
+    assert said in " ".join(shown.split())

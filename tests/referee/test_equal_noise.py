@@ -8,6 +8,7 @@ from leakgauge.mechanisms.gaussian import Mechanism as Gaussian
 from leakgauge.mechanisms.geometric import Mechanism as Geometric
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.referee.equal_noise import (
+    WholeNumbersBetween,
     chances_of_whole_numbers,
     equal_noise,
     grid_step,
@@ -117,3 +118,20 @@ def test_a_gap_between_the_few_largest_whole_numbers_is_no_rounding():
     assert unexplained_step(np.array([-4.0, -2.0, 0.0, 2.0]), noise, None) == 2.0
     hundreds = np.append(np.arange(10.0, 99.0), np.arange(100.0, 990.0, 10.0))  # two digits
     assert unexplained_step(hundreds, noise, None) == 10.0
+
+
+@pytest.mark.parametrize(("first", "second"), [(3.0, 3.0), (3.0, 4.0)])
+def test_chance_of_equal_answers_between_the_ends_of_the_range(first, second):
+    """Of 120 answers with different true values the smallest and largest ones are left out."""
+    rng, noise = np.random.default_rng(12), Geometric(epsilon=1.0)
+    answers = np.tile([first, second], 60) + noise.sample(np.zeros((4_000, 120)), rng)
+    expected, equal, n_pairs = 0.0, 0, 0
+    for one in answers:
+        inside = off_extremes(one).reshape(60, 2).all(axis=1)
+        n_pairs += inside.sum()
+        equal += (one[::2] == one[1::2])[inside].sum()
+        between = WholeNumbersBetween.ends_of(one, noise)
+        assert between.reaches(np.array([first, second]))
+        expected += inside.sum() * between.chance_of_equal(first, second)
+    assert abs(equal - expected) < 4 * np.sqrt(n_pairs / 4)
+    assert abs(equal - n_pairs * (0.28, 0.18)[first != second]) > 4 * np.sqrt(n_pairs / 4)  # of all answers

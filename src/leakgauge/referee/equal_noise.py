@@ -1,5 +1,6 @@
 """Whether noise that should be independent is exactly the same: in two questions, or in two sessions."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,40 @@ def most_chance_of_equal(chances: Reals) -> float:
     """
     beyond = max(0.0, 1.0 - float(chances.sum()))
     return min(1.0, float(chances @ chances) + beyond * float(chances[[0, -1]].max()))
+
+
+@dataclass(frozen=True, eq=False)
+class WholeNumbersBetween:
+    """Answers with whole-number noise strictly between two ends."""
+
+    low: int
+    high: int
+    chances: Reals  # of the noise, about zero in the middle
+
+    @classmethod
+    def ends_of(cls, answers: Reals, noise: StatedNoise) -> "WholeNumbersBetween | None":
+        """Between the smallest and the largest of some answers; None if the noise is not whole."""
+        seen = answers[np.isfinite(answers)]
+        if not noise.lattice or not seen.size:
+            return None
+        return cls(math.ceil(seen.min()), math.floor(seen.max()), chances_of_whole_numbers(noise))
+
+    def reaches(self, truths: Reals) -> bool:
+        """Whether the chances of all answers with these true values are known, and some are possible."""
+        reach = self.chances.size // 2
+        far = max(abs(end - truth) for end in (self.low, self.high) for truth in (truths.min(), truths.max()))
+        return self.high - self.low > 1 and far <= reach and bool((truths == np.rint(truths)).all())
+
+    def chance_of_equal(self, first: float, second: float) -> float:
+        """How probable two answers with these true values are equal."""
+        laws = [self._of_answers(int(truth)) for truth in (first, second)]
+        return float(laws[0] @ laws[1])
+
+    def _of_answers(self, truth: int) -> Reals:
+        middle = self.chances.size // 2 - truth
+        inside = self.chances[middle + self.low + 1 : middle + self.high]
+        total = inside.sum()
+        return inside / total if total > 0 else np.ones_like(inside)
 
 
 def grid_step(answers: Reals, scale: float) -> float:

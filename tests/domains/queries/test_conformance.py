@@ -311,13 +311,26 @@ def test_error_of_a_comparison_of_pairs_over_all_numbers_of_equal_answers(mechan
     assert p_values[n, 0] < 0.01  # and it can reject
 
 
+CACHED = [  # noise, rounds, and whether they are enough, as the documentation says
+    ({"name": "geometric", "epsilon": 2.0}, 200, True),
+    ({"name": "geometric", "epsilon": 0.5}, 200, True),
+    ({"name": "geometric", "epsilon": 1.0}, 200, True),
+    ({"name": "discrete_gaussian", "sigma": 1.0, "delta": 1e-5}, 200, True),
+    ({"name": "geometric", "epsilon": 4.0}, 1_000, True),
+    ({"name": "geometric", "epsilon": 4.0}, 500, False),
+]
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "rounds"), [(2.0, 200), pytest.param(4.0, 1_000, marks=pytest.mark.nightly)]
+    ("mechanism", "rounds", "enough"),
+    [CACHED[0], *(pytest.param(*one, marks=pytest.mark.nightly) for one in CACHED[1:])],
 )
-def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(epsilon, rounds, monkeypatch):
+def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(
+    mechanism, rounds, enough, monkeypatch
+):
     """Such noise is often equal by chance, so the auditor asks more pairs of questions."""
-    name = f"geometric {epsilon}"
-    monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": epsilon})
+    name = f"{mechanism} {rounds}"
+    monkeypatch.setitem(MECHANISMS, name, mechanism)
     made = transcripts(name, "none", rounds=rounds, block=rounds, queries=6)
     rules, found, n_audits = adversary(name, "none", 6)[0].rules, 0, 20
     n = 2 * sum(n_pair_sessions(50, rounds_per_pair(rules), seed) for seed in range(rounds // 50))
@@ -333,7 +346,8 @@ def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(epsilo
         ]
         said = decide_conformance(compared(with_pairs(parts, cached, n, seed), name, "none"), 0.0005)
         found += any("tells who is in the table" in one for one in said.violations)
-    assert found >= binom.ppf(0.001, n_audits, 0.9)
+        assert said.violations or any("so few sessions" in one for one in said.departures)
+    assert (found >= binom.ppf(0.001, n_audits, 0.9)) == enough
 
 
 def test_repeated_answers_cost_nothing_and_are_tested_once():

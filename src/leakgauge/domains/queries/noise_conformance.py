@@ -1,6 +1,5 @@
 """Compares the noise of answers with the stated one: its size, its shape, and whether it is fresh."""
 
-import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.referee import noise_tests
 from leakgauge.referee.equal_noise import (
     EqualNoise,
+    WholeNumbersBetween,
     are_no_clamps,
     chances_of_whole_numbers,
     equal_noise,
@@ -259,7 +259,7 @@ class NoiseComparison:
         """
         pairs = self.answers.pairs
         answers = np.append(self.answers.answers[np.isfinite(self._residuals)], pairs.answers)
-        between = _WholeNumbersBetween.ends_of(answers, self._noise)
+        between = WholeNumbersBetween.ends_of(answers, self._noise)
         if between is not None and not self.rules.clamp and between.reaches(pairs.truths):
             most = max(between.chance_of_equal(one, one) for one in np.unique(pairs.truths).tolist())
             present = np.unique(pairs.truths[pairs.members], axis=0).tolist()
@@ -618,40 +618,6 @@ class NoiseComparison:
             first, second = first + true_first, second + true_second
         rows = ~differ if which == "same" else differ
         return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
-
-
-@dataclass(frozen=True, eq=False)
-class _WholeNumbersBetween:
-    """Answers with whole-number noise strictly between two ends."""
-
-    low: int
-    high: int
-    chances: Reals  # of the noise, about zero in the middle
-
-    @classmethod
-    def ends_of(cls, answers: Reals, noise: AdditiveNoise) -> "_WholeNumbersBetween | None":
-        """Between the smallest and the largest of some answers; None if the noise is not whole."""
-        seen = answers[np.isfinite(answers)]
-        if not noise.lattice or not seen.size:
-            return None
-        return cls(math.ceil(seen.min()), math.floor(seen.max()), chances_of_whole_numbers(noise))
-
-    def reaches(self, truths: Reals) -> bool:
-        """Whether the chances of all answers with these true values are known, and some are possible."""
-        reach = self.chances.size // 2
-        far = max(abs(end - truth) for end in (self.low, self.high) for truth in (truths.min(), truths.max()))
-        return self.high - self.low > 1 and far <= reach and bool((truths == np.rint(truths)).all())
-
-    def chance_of_equal(self, first: float, second: float) -> float:
-        """How probable two answers with these true values are equal."""
-        laws = [self._of_answers(int(truth)) for truth in (first, second)]
-        return float(laws[0] @ laws[1])
-
-    def _of_answers(self, truth: int) -> Reals:
-        middle = self.chances.size // 2 - truth
-        inside = self.chances[middle + self.low + 1 : middle + self.high]
-        total = inside.sum()
-        return inside / total if total > 0 else np.ones_like(inside)
 
 
 def _p_more_equal(some: EqualNoise, others: EqualNoise) -> float:
