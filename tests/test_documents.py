@@ -206,7 +206,21 @@ def require_epsilons(verdicts):
     assert found["own", "learned_event-simulator"] == 0
 
 
-ALSO = {"one-hospital": require_apart, "local-reports": require_epsilons}  # of an example's numbers
+def require_spending(verdicts):
+    """What an attacker obtained and what the accountant recorded, as the page says."""
+    spent = {one["audit"]: one["spent"] for one in verdicts if one["label"] == "split_likelihood-known"}
+    for accountant, *cells in rows("queries.md", "| accountant | `split_likelihood` obtained"):
+        (found,) = (one for audit, one in spent.items() if audit.endswith(f"={accountant.strip('`')}"))
+        for cell, measured in zip(cells, (found["obtained"], found["believed"]), strict=True):
+            ends = [float(number) for number in cell.split(" to ")]
+            assert [ends[0], ends[-1]] == pytest.approx([measured["least"], measured["most"]])
+
+
+ALSO = {  # of an example's numbers
+    "one-hospital": require_apart,
+    "local-reports": require_epsilons,
+    "query-service": require_spending,
+}
 LEADING = {  # correct identifications at the attack's own threshold, as the pages state them
     "query-attributes": {
         ("queries.md", "true-count", "refusal-attributes"): "100% (99.62% to 100%)",
@@ -311,6 +325,23 @@ TABLES = {  # page, start of the header, and by row and column the attacker and 
             if audit == "as-labelled" or column in (2, 3, 7)
         },
     ),
+    "query-attributes": (
+        "queries.md",
+        "| audit | attack | promise",
+        {
+            (row, 3): (audit, f"{label}-attributes", "accuracy_own")
+            for row, (audit, label) in enumerate(
+                [
+                    ("true-count", "refusal"),
+                    ("true-count", "split_likelihood"),
+                    ("noisy-count", "split_likelihood"),
+                    ("noisy-count", "split_midpoint"),
+                    ("noisy-count", "repeat"),
+                ]
+            )
+        }
+        | {(0, 2): ("true-count", "refusal-attributes", "metrics.epsilon.low")},
+    ),
     "query-service": (
         "queries.md",
         "| attack | `sequential`",
@@ -352,6 +383,9 @@ BESIDES = {  # what else pages say of an example: the words, the attacker, and w
             "accuracy_worst",
         ),
         ("models.md", "from 50%: .71 and", *HOSPITALS[2], "advantage_own"),
+    ],
+    "query-service": [
+        ("queries.md", "96.8% of the time (95.4% to 97.8%)", ACCOUNTANTS[2], QUESTIONS[0], "accuracy"),
     ],
     "own-model": [
         ("own-model.md", "is .854 (.811 to .890)", "as-it-is", "loss_threshold-training_loss", "auc"),

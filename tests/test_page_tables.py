@@ -144,6 +144,11 @@ def test_best_attack_on_many_cells():
         assert float(bound[place]) == pytest.approx(best_accuracy(*response_losses(0.5, cells)), abs=5.1e-5)
 
 
+def test_promise_of_ten_gaussian_answers():
+    epsilon = gaussian_epsilon(sqrt(10) / analytic_sigma(0.3, 1e-5), 1e-5)
+    assert f"answers at ε = 0.3, δ = 10⁻⁵ promise ε = {epsilon:.2f} at the same δ" in page_words("queries.md")
+
+
 def test_promise_to_somebody_with_twenty_cells():
     page = page_words("exposure.md")
     by_parts = composed_epsilon(*response_losses(0.5, 20), 1e-5)

@@ -14,8 +14,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN, accounting, challenger, knowledge
-from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint, split_t_test
-from leakgauge.domains.queries.oracle import AnswerCache
+from leakgauge.domains.queries.attacks import reconstruction, split_likelihood, split_midpoint, split_t_test
+from leakgauge.domains.queries.oracle import AnswerCache, OracleRules
 from leakgauge.domains.queries.plan_tables import (
     QueriesChallengerTable,
     QueriesFileTable,
@@ -23,7 +23,8 @@ from leakgauge.domains.queries.plan_tables import (
     QueriesTargetsTable,
 )
 from leakgauge.domains.queries.query import Query
-from leakgauge.mechanisms import mechanism_names
+from leakgauge.domains.queries.target_questions import split_questions
+from leakgauge.mechanisms import laplace, mechanism_names
 from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.plan import read_plan
 from leakgauge.theory.query_splitting import optimum_laplace
@@ -247,7 +248,10 @@ def attributes_success(columns, people, at_least, *, register=None):
     given = {"columns": columns} | ({} if people is None else {"records": people})
     given |= {} if register is None else {"register": register}
     known = knowledge.build("attributes", given, owner, 20240501)
-    return success(owner, known, split_likelihood.Attack(), 400, 41)
+    asked = split_questions(known, 10, None)
+    isolated = 1 - asked.studied.get("not_isolated", 0.0)
+    most = max(len(split.queries) for split in asked.questions.splits)
+    return *success(owner, known, split_likelihood.Attack(), 400, 41), isolated, most
 
 
 @pytest.mark.nightly
@@ -260,8 +264,9 @@ def test_table_of_success_by_what_is_known():
                 with pytest.raises(BadInput):
                     attributes_success(columns, people, 10)
             elif cell:
-                right, error = attributes_success(columns, people, 10, register=register)
+                right, error, isolated, _ = attributes_success(columns, people, 10, register=register)
                 assert abs(right - share(cell)) < 4.5 * np.sqrt(2) * error, (name, people, right)
+                assert register is False or f"({isolated:.0%})" in cell, (name, people, isolated)
 
 
 @pytest.mark.nightly
@@ -273,8 +278,9 @@ def test_table_of_success_by_the_smallest_count():
                 with pytest.raises(BadInput):
                     attributes_success(("age", "region", "income"), people, least)
             else:
-                right, error = attributes_success(("age", "region", "income"), people, least)
+                right, error, _, most = attributes_success(("age", "region", "income"), people, least)
                 assert abs(right - share(cell)) < 4.5 * np.sqrt(2) * error, (name, people, right)
+                assert re.search(r": (\d+)", cell)[1] == str(most), (name, people, most)
 
 
 def least_squares_theory(questions, epsilon, rng):
@@ -309,3 +315,68 @@ def test_theory_of_reconstruction_on_page(column):
                 assert found > 0.9985
             else:
                 assert found == pytest.approx(share(stated), abs=6e-4 + slack), (name, heading)
+
+
+def recovered(method, questions, epsilon, rounds, seed):
+    """The share of 64 bits that reconstruction finds, and its standard error, in rounds of one design."""
+    owner = challenger.build(
+        data={"records": 200},
+        challenger={"targets": 64, "accountant": "none"},
+        mechanism={"name": "laplace", "epsilon": epsilon},
+        folder=Path(),
+        seed=20240501,
+    )
+    known = knowledge.build("known", {}, owner, 20240501)
+    scorer = reconstruction.Attack(queries=questions, method=method).study(known, np.random.default_rng(seed))
+    members = np.random.default_rng(seed).random((rounds, 64)) < 0.5
+    seen = known.view(owner.release(members, np.random.default_rng(seed + 1)))
+    scores = scorer.score(seen, np.random.default_rng(0))
+    by_round = ((scores >= scorer.reading.threshold) == members).mean(axis=1)
+    return by_round.mean(), by_round.std(ddof=1) / np.sqrt(rounds)
+
+
+MEASURED = [("least_squares", n) for n in range(5)] + [("linear_program", n) for n in range(5)]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("method", "column"), MEASURED)
+def test_recovered_shares_on_page(method, column):
+    """Measured again: with as many rounds as the page for least squares, with few for the linear program."""
+    questions = (32, 64, 128, 512, 2304)[column]
+    least_squares = method == "least_squares"
+    rounds = 300 if least_squares else (60, 60, 60, 12, 3)[column]
+    heading = "| least squares | 32" if least_squares else "| linear program; at most | 32"
+    designs = 0.01  # by which random sets of questions differ
+    for name, *cells in rows(heading):
+        if cells[column] == "not run":
+            continue
+        epsilon = float(re.search(r"ε = ([\d.]+)", name).group(1))
+        right, error = recovered(method, questions, epsilon, rounds, 61)
+        stated = 0.002 if least_squares else 0.007  # standard error of the page
+        assert abs(right - share(cells[column])) < 4.5 * np.hypot(error, stated) + designs, (name, right)
+
+
+def test_least_squares_without_weighing_the_noise():
+    rng, shares = np.random.default_rng(71), []
+    for _ in range(100):
+        design, bits = rng.integers(0, 2, (64, 64)), rng.integers(0, 2, 64)
+        answers = design @ bits + rng.laplace(size=64)
+        shares.append(((np.linalg.lstsq(design, answers)[0] >= 0.5) == bits).mean())
+    weighed = least_squares_theory(64, 1.0, rng)
+    stated = re.search(r"targets at ε = 1 would recover (\d+)% instead of (\d+)%", " ".join(PAGE.split()))
+    assert np.mean(shares) == pytest.approx(int(stated[1]) / 100, abs=0.012)
+    assert weighed == pytest.approx(int(stated[2]) / 100, abs=0.015)
+
+
+def test_answers_that_a_budget_pays_for():
+    paid = [
+        OracleRules(noise=laplace.Mechanism(epsilon=0.05), budget=3.0, delta=delta).most_answers
+        for delta in (None, 1e-6)
+    ]
+    assert "pays for {} Laplace answers of ε = 0.05 without it, and for {} at δ = 10⁻⁶".format(*paid) in PAGE
+    allowed = 1 / (1 + np.exp(-3)), optimum_laplace(10, 0.3)[0], optimum_laplace(1, 0.3)[0]
+    said = "be right {:.1%} of the time. Ten answers with Laplace noise allow {:.1%}: the report".format(
+        *allowed
+    )
+    assert said in PAGE
+    assert f"One answer allows {allowed[2]:.1%}." in PAGE

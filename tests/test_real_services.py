@@ -195,8 +195,7 @@ BREAK = {
     ),
     "errors with the target": (
         "        noise = draw",
-        '        if "17" in where and 17 not in absent and random.random() < 0.5:\n'
-        "            raise RuntimeError\n        noise = draw",
+        '        if "17" in where and 17 not in absent and draw.random() < 0.5: 1 / 0\n        noise = draw',
     ),
     "noise by question": (
         "noise = draw.expovariate(EPSILON)",

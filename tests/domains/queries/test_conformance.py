@@ -346,7 +346,6 @@ def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(
         ]
         said = decide_conformance(compared(with_pairs(parts, cached, n, seed), name, "none"), 0.0005)
         found += any("tells who is in the table" in one for one in said.violations)
-        assert said.violations or any("so few sessions" in one for one in said.departures)
     assert (found >= binom.ppf(0.001, n_audits, 0.9)) == enough
 
 
