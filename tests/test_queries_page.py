@@ -327,9 +327,10 @@ def recovered(method, questions, epsilon, rounds, seed):
         seed=20240501,
     )
     known = knowledge.build("known", {}, owner, 20240501)
-    scorer = reconstruction.Attack(queries=questions, method=method).study(known, np.random.default_rng(seed))
-    members = np.random.default_rng(seed).random((rounds, 64)) < 0.5
-    seen = known.view(owner.release(members, np.random.default_rng(seed + 1)))
+    of_questions, of_members, of_noise = (np.random.default_rng([seed, use]) for use in range(3))
+    scorer = reconstruction.Attack(queries=questions, method=method).study(known, of_questions)
+    members = of_members.random((rounds, 64)) < 0.5
+    seen = known.view(owner.release(members, of_noise))
     scores = scorer.score(seen, np.random.default_rng(0))
     by_round = ((scores >= scorer.reading.threshold) == members).mean(axis=1)
     return by_round.mean(), by_round.std(ddof=1) / np.sqrt(rounds)

@@ -7,7 +7,15 @@ import httpx
 import numpy as np
 import pytest
 
-from domains.queries.remote.faulty_service import WITHOUT_KEY, FaultyService, adapter, oracle, reply, running
+from domains.queries.remote.faulty_service import (
+    WITHOUT_KEY,
+    FaultyService,
+    adapter,
+    drop,
+    oracle,
+    reply,
+    running,
+)
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote import http_client, remote_oracle
@@ -93,6 +101,19 @@ def test_fault_that_the_service_reports_belongs_to_the_round(fault):
         assert [asked.ask(query).tolist() for query in TWO] == [[1000], [1001]]
         assert asked.transcript()["faults"].tolist() == [[0, 1]]
         assert (asked.transcript()["outcomes"] == Outcome.ANSWERED).all()
+
+
+def test_connection_is_not_used_again_after_a_fault_of_the_service():
+    """Servers such as uvicorn close it then, perhaps when the next question is under way."""
+
+    def fail_and_hang_up(handler):
+        reply(handler, 500, b"{}")
+        handler.do_POST = lambda: drop(handler)  # of this connection
+
+    with running(second_ask(fail_and_hang_up)) as service:
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, connections=1), [[True]])
+        answers = [asked.ask(query).tolist() for query in (*TWO, Query(ids=(3,)))]
+    assert answers == [[1000], pytest.approx([np.nan], nan_ok=True), [1001]]
 
 
 def test_service_that_only_fails_is_lost():

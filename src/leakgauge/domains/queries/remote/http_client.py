@@ -385,6 +385,8 @@ class HttpClient:
                         raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
                 seconds = monotonic() - start
                 self._has_replied = True
+                if response.status_code >= 500:  # many servers close a connection after a fault of their own
+                    response.extensions["network_stream"].close()
                 return HttpReply(response.status_code, response.headers, bytes(content), self.secret, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise NoConnection(f"no connection to {url} ({str(error) or type(error).__name__})") from None
