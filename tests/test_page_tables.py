@@ -134,7 +134,7 @@ def best_accuracy(losses, masses):
 
 
 def composed_epsilon(losses, masses, delta):
-    return brentq(lambda e: masses @ np.maximum(0, 1 - np.exp(np.minimum(e - losses, 0))) - delta, 0, 20)
+    return brentq(lambda e: masses @ np.maximum(0, 1 - np.exp(np.minimum(e - losses, 0))) - delta, 0, 60)
 
 
 def test_best_attack_on_many_cells():
@@ -147,6 +147,12 @@ def test_best_attack_on_many_cells():
 def test_promise_of_ten_gaussian_answers():
     epsilon = gaussian_epsilon(sqrt(10) / analytic_sigma(0.3, 1e-5), 1e-5)
     assert f"answers at ε = 0.3, δ = 10⁻⁵ promise ε = {epsilon:.2f} at the same δ" in page_words("queries.md")
+
+
+def test_tight_epsilon_of_many_answers_in_a_query_log():
+    tight = composed_epsilon(*laplace_losses(0.3, 167), 1e-6)
+    said = f"167 Laplace answers of ε = 0.3 add up to {167 * 0.3:.1f}, and together spend {tight:.1f} at δ"
+    assert said in page_words("query-log.md")
 
 
 def test_promise_to_somebody_with_twenty_cells():

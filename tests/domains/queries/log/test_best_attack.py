@@ -184,6 +184,20 @@ def test_tight_epsilon_is_below_the_sum_and_holds(noise):
     assert (tight < 0.7 * spent.epsilon).all() or noise == 2
 
 
+def test_many_small_answers_add_up_to_far_more_than_they_spend():
+    """A sum of 49.97 where the best attack is right 66.8 %: by the normal limit of many answers, about 4."""
+    n, epsilon = 3_306, 49.97 / 3_306
+    log, found = answers([1 / epsilon] * n), sparse(n, 1, np.arange(n), np.zeros(n, dtype=int))
+    spent = epsilon_per_record(log, found, 1e-6)
+    made, reached, _ = attack(log, found)
+    (tight,) = tight_epsilon_per_record(made, spent.epsilon, 1e-6)
+    mu = epsilon * np.sqrt(n)
+    assert spent.epsilon[0] == pytest.approx(49.97)
+    assert tight == pytest.approx(gdp.epsilon_at(mu, 1e-6), rel=0.01)
+    assert tight == pytest.approx(4.15, abs=0.01)
+    assert reached.accuracy[0] == pytest.approx(ndtr(mu / 2), abs=1e-3)
+
+
 def test_tight_epsilon_of_very_many_records_is_above_the_least_one_by_a_tenth_at_most(monkeypatch):
     log = answers([4.0] * 60 + [9.0] * 40, noise=np.repeat([0, 1], 50))
     found = random_sparse(np.random.default_rng(10), 100, 40, share=0.7)
