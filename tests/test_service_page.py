@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from domains.queries.service.running_service import TOKEN, served
 from leakgauge import api
@@ -137,3 +138,13 @@ def test_message_that_nothing_was_answered_is_that_of_an_audit():
     n = int(re.search(r"all (\d+) questions", shown)[1])
     said = conformance._unanswered(SimpleNamespace(outcomes=np.full((1, n), Outcome.REFUSED)))
     assert said in " ".join(shown.split())
+
+
+def test_answers_that_show_one_exact_answer_in_ten():
+    """Of whole-number noise, at an error of 1e-4 as one of five tests at confidence 0.999 has."""
+    said = re.search(r"in some ([\d,]+) answers at ε = 2, and ([\d,]+) at ε = 4", PAGE)
+    for epsilon, number in zip((2.0, 4.0), said.groups(), strict=True):
+        n, zero = int(number.replace(",", "")), np.tanh(epsilon / 2)
+        for answers, enough in ((n, True), (0.85 * n, False)):
+            least = binom.isf(1e-4, int(answers), zero)
+            assert (binom.sf(least, int(answers), 0.9 * zero + 0.1) >= 0.9) == enough

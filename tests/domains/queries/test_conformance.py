@@ -129,6 +129,21 @@ def test_a_fifth_too_little_noise_is_found_in_200_rounds():
     assert "closer to the true values" in decided.violations[0]
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_a_fifth_too_little_whole_number_noise_is_found_in_99_of_100_audits(epsilon, monkeypatch):
+    """At confidence 0.999; where answers may be repeated by chance, only first answers count."""
+    name, n_audits, found = f"geometric {epsilon}", 200, 0
+    monkeypatch.setitem(MECHANISMS, name, {"name": "geometric", "epsilon": epsilon})
+    (made,) = transcripts(name, "none", rounds=200, block=200)
+    for seed in range(n_audits):
+        rng = np.random.default_rng([481521, seed])
+        less = rng.geometric(-np.expm1(-epsilon / 0.8), size=(2, *made["truths"].shape))
+        part = {**made, "answers": made["truths"] + less[0] - less[1]}
+        found += bool(decide_conformance(compared([part], name, "none"), 0.0005).violations)
+    assert found >= binom.ppf(0.001, n_audits, 0.99)
+
+
 def test_no_noise_on_different_true_answers_is_a_violation_and_no_shared_noise():
     found = compared(with_other_truths(with_noise(transcripts(rounds=50), lambda noise, *_: 0.0 * noise)))
     assert (found.dependent, found.unanswered) == (None, None)
