@@ -18,7 +18,7 @@ import scipy
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.theory import loss_composition, privacy_loss, tradeoff
+from leakgauge.theory import loss_composition, privacy_loss, tilted_losses, tradeoff
 from leakgauge.theory.privacy_loss import whole_and_rest
 
 LARGEST_LOSS = 60.0  # larger ones count as infinite, or as this; they occur at most once in e^60 cells
@@ -301,7 +301,7 @@ def _power(laws: Sequence[tuple[int, Reals, int]], size: int) -> Reals:
     for first, masses, n in laws:
         circle = np.zeros(size)
         np.add.at(circle, (first + np.arange(masses.size)) % size, masses)
-        transform *= scipy.fft.rfft(circle) ** n
+        transform *= tilted_losses.whole_power(scipy.fft.rfft(circle), n)
     return np.maximum(scipy.fft.irfft(transform, size), 0.0)
 
 

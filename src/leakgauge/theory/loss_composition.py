@@ -42,7 +42,7 @@ def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> tra
     size = fast_length(last - first + 1)
     transform = np.fft.rfft(_gaussian(mu, step, size)) if mu > 0 else np.ones(size // 2 + 1, dtype=complex)
     for law, n in laws:
-        transform *= np.fft.rfft(_both_sides(law, step, size)) ** n
+        transform *= tilted_losses.whole_power(np.fft.rfft(_both_sides(law, step, size)), n)
     total = np.maximum(np.fft.irfft(transform, size), 0.0)
     if mu == 0:
         last = min(last, sum(n * (law.size - 1) for law, n in laws))
