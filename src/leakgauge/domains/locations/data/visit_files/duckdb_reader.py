@@ -63,7 +63,7 @@ class VisitRows:
     ``ahead`` is SQL for how many seconds the row's own clock is ahead of UTC. ``without_point`` is SQL that
     is true for rows that are not visits because they have no point. ``count_malformed`` counts rows without
     the right columns, after all rows were read. ``is_text`` says that the plan may name the mark before
-    decimals.
+    decimals. ``point_columns`` are the columns of latitude and longitude, where a plan may name others.
     """
 
     relation: str
@@ -75,6 +75,7 @@ class VisitRows:
     ahead: str | None = None
     without_point: str | None = None
     is_text: bool = False
+    point_columns: tuple[str, str] | None = None
     count_malformed: Callable[[Connection], int] = lambda _: 0
     chunks: Callable[[Connection], Iterator[NumberedRows]]
 

@@ -187,13 +187,13 @@ def _open_named(
                 parts |= {
                     part: replace(at, sql=f"replace({at.sql}, ',', '.')") for part, at in points.items()
                 }
-            rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
+            rows = _rows(columns, parts, dialect.relation(files), dialect.chunks(files))
             return replace(rows, count_malformed=duckdb_reader.count_malformed_lines, is_text=True)
         case "parquet":
             parquet = duckdb_reader.open_parquet(connection, files)
             _require_columns(columns, [column.name for column in parquet.columns], files, where)
             parts = _parts(columns, lambda name: parquet.field(name, where))
-            return _rows(parts, parquet.relation, parquet.chunks)
+            return _rows(columns, parts, parquet.relation, parquet.chunks)
         case _:
             if table.columns.date is not None:
                 raise BadInput(f"data.columns.date: features of {files[0].name} have one time; leave it out")
@@ -213,7 +213,7 @@ def _open_frame(
     wanted = {part: name for part, name in vars(columns).items() if name is not None}
     require_columns(wanted, list(frame.columns), frame.name, where, "columns = { {} }")
     rows = duckdb_reader.open_frame_rows(connection, frame)
-    return _rows(_parts(columns, rows.field), rows.relation, rows.chunks)
+    return _rows(columns, _parts(columns, rows.field), rows.relation, rows.chunks)
 
 
 @contextmanager
@@ -274,6 +274,7 @@ def _parts(
 
 
 def _rows(
+    columns: LocationsColumnsTable,
     parts: dict[str, duckdb_reader.SqlField],
     relation: str,
     chunks: Callable[[duckdb_reader.Connection], Iterator[duckdb_reader.NumberedRows]],
@@ -285,6 +286,7 @@ def _rows(
         lat=parts.get("lat"),
         lon=parts.get("lon"),
         place=parts.get("place"),
+        point_columns=(columns.lat, columns.lon) if columns.lat and columns.lon else None,
         chunks=chunks,
     )
 

@@ -6,7 +6,7 @@ Each check is one entry of ``ROW_CHECKS`` or ``TRACE_CHECKS``; ``accept = ["name
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
@@ -62,7 +62,7 @@ class RowFacts:
     fitted: bool = False
     spread: tuple[tuple[float, float], tuple[float, float]] | None = None
     home: tuple[float, float] | None = None
-    columns: Mapping[str, str | None] = field(default_factory=dict)  # names of lat and lon
+    columns: tuple[str, str] | None = None  # of latitude and longitude, where a plan may name others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,11 +293,12 @@ def _swapped_coordinates(facts: RowFacts) -> str | None:
     return f"latitude and longitude seem to be swapped: {why}; {swapped_line(facts.columns)}"
 
 
-def swapped_line(columns: Mapping[str, str | None]) -> str:
+def swapped_line(columns: tuple[str, str] | None) -> str:
     """The line that swaps latitude and longitude."""
-    if not columns.get("lat"):
+    if columns is None:
         return "swap them in the file"
-    return f'write columns = {{ lat = "{columns["lon"]}", lon = "{columns["lat"]}", ... }}'
+    lat, lon = columns
+    return f'write columns = {{ lat = "{lon}", lon = "{lat}", ... }}'
 
 
 def _zero_coordinates(facts: RowFacts) -> str | None:

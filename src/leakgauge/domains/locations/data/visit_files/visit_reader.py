@@ -121,6 +121,8 @@ def build_row_filter(
     facts = extent().facts if window is None else _facts_in_window(connection, table, parser, window, offsets)
     if facts is not None and cut is not None and (points := extent().facts) is not None:
         facts = replace(facts, n_at_zero=points.n_at_zero, middle=points.middle, spread=points.spread)
+    if facts is not None:
+        facts = replace(facts, columns=parser.rows.point_columns)
     warnings = _check_rows(table, facts, window, extent().box if cut is not None else None)
     clock, grid = _build_clock(table, window, extent), _build_grid(table, extent)
     return RowFilter(parser, clock, offsets, grid, known=table.places is not None), warnings
@@ -159,7 +161,6 @@ def _check_rows(
         box=box,
         fitted=box is not None,
         home=None if zone is None else zone_position(zone),
-        columns={"lat": table.columns.lat, "lon": table.columns.lon},
     )
     return refuse_implausible(ROW_CHECKS, stated, table.accept, Path(table.source).name)
 
@@ -248,8 +249,7 @@ def _way_out_of_bad_rows(
     if (ends := parser.unreadable_times(connection)) and (line := _likely_time_line(table, *ends)):
         return f"write {line}"
     if parser.rows.lat is not None and 2 * parser.n_swapped(connection) > tally.bad:
-        columns = {"lat": table.columns.lat, "lon": table.columns.lon}
-        return f"latitude and longitude are swapped: {swapped_line(columns)}"
+        return f"latitude and longitude are swapped: {swapped_line(parser.rows.point_columns)}"
     return None
 
 
