@@ -8,9 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leakgauge.core.game import Adversary, play
+from leakgauge.domains.locations import knowledge
+from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import build
 from leakgauge.domains.locations.data.data_loader import load_visits
 from leakgauge.domains.locations.exposure import expose
+from leakgauge.referee.metrics import auc_mean
+from leakgauge.runner.play_block import study_attack
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -147,3 +152,44 @@ def test_half_of_the_people_understates_the_whole_table():
         people, error = recognised(table, size)
         assert error < 1e-3
         assert f"| {label} | {people:,} ({people / 3852:.1%}) |" in page
+
+
+def strangers_auc(folder, pool, splits):
+    """AUC about the same forty people, groups of 1,000 and a reference of 2,500, with so many in the pool."""
+    import duckdb
+
+    source = Path(FOLDER) / KUALA_LUMPUR["source"]
+    query = f"SELECT \"user\", count(DISTINCT (region, hour % 168)) FROM '{source}' GROUP BY 1 ORDER BY 1"
+    users = np.array(duckdb.connect().execute(query).fetchall())
+    users = np.random.default_rng(11).permutation(users)
+    active = [str(user) for user, n_cells in users[: 2500 + 1056] if n_cells >= 10]  # in all three files
+    kept = f"({', '.join(str(user) for user in users[: 2500 + pool, 0])})"
+    rows = f"SELECT * FROM '{source}' WHERE \"user\" IN {kept}"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{folder / 'part.parquet'}' (FORMAT parquet)")
+    challenger = build(
+        data=KUALA_LUMPUR | {"source": "part.parquet", "fold": True},
+        challenger={
+            "group_size": 1000,
+            "reference": 2500,
+            "targets": {"names": active[:40]},
+            "splits": splits,
+        },
+        mechanism={"name": "raw", "suppress": 1},
+        folder=folder,
+        seed=2,
+    )
+    assert {part.size for part in challenger.people.pools} == {pool}
+    knows = knowledge.build("auxiliary", {}, challenger, 2)
+    scorer = study_attack(Attack(shadows=0), knows, np.random.default_rng(2), "a", challenger.n_targets)
+    trials = play(challenger, {"a": Adversary(knows, scorer)}, seed=2, rounds=range(600), block=0)["a"]
+    return auc_mean.Metric()(trials).value
+
+
+@pytest.mark.nightly
+def test_who_is_left_over_does_not_decide_the_auc_on_real_data(tmp_path):
+    """With one split, a group of 1,000 out of 1,056 people hardly varies, and strangers seem to know it."""
+    pools = (3700, 2000, 1056)
+    over_splits = [strangers_auc(tmp_path, pool, 12) for pool in pools]
+    assert max(over_splits) - min(over_splits) <= 0.02, over_splits
+    one_split = [strangers_auc(tmp_path, pool, 1) for pool in pools]
+    assert one_split[2] > 0.999 > one_split[0], one_split
