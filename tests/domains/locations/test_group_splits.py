@@ -208,8 +208,25 @@ def test_exposure_is_the_mean_over_splits():
         assert one.split_accuracy.shape == (3, 60)
         np.testing.assert_allclose(one.split_accuracy.mean(axis=0), one.accuracy)
         assert one.basis.endswith("means over 3 random draws of the people")
-        alone = expose(challenger.of_split(2), (one.adversary,)).against[0]
-        np.testing.assert_allclose(alone.accuracy, one.split_accuracy[2])
+        if one.adversary == "informed":
+            alone = expose(challenger.of_split(2), (one.adversary,)).against[0]
+            np.testing.assert_allclose(alone.accuracy, one.split_accuracy[2])
+
+
+@pytest.mark.parametrize("name", ["auxiliary", "zero"])
+def test_who_is_left_over_does_not_decide_the_exposure(name):
+    """In the data of the test above, with groups of 100 of 108 people, or of 400."""
+
+    def exposed(pool, splits):
+        people = town(n_people=100 + pool, n_places=6, n_epochs=6, density=0.12, seed=3)
+        challenger = game(people, RAW, group_size=100, reference=120, targets=20, splits=splits)
+        return expose(challenger, (name,)).against[0].auc.mean()
+
+    small, large = (exposed(pool, 12) for pool in (108, 400))
+    assert abs(small - large) < 0.03
+    assert exposed(108, 1) > large + 0.1
+    if name == "auxiliary":
+        assert abs(small - strangers_auc(208, 12)) < 0.03
 
 
 def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():

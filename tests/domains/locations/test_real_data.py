@@ -154,8 +154,8 @@ def test_half_of_the_people_understates_the_whole_table():
         assert f"| {label} | {people:,} ({people / 3852:.1%}) |" in page
 
 
-def strangers_auc(folder, pool, splits):
-    """AUC about the same forty people, groups of 1,000 and a reference of 2,500, with so many in the pool."""
+def groups_of_a_thousand(folder, pool, splits):
+    """A game about the same forty people, with groups of 1,000, a reference of 2,500, and such a pool."""
     import duckdb
 
     source = Path(FOLDER) / KUALA_LUMPUR["source"]
@@ -166,7 +166,7 @@ def strangers_auc(folder, pool, splits):
     kept = f"({', '.join(str(user) for user in users[: 2500 + pool, 0])})"
     rows = f"SELECT * FROM '{source}' WHERE \"user\" IN {kept}"
     duckdb.connect().execute(f"COPY ({rows}) TO '{folder / 'part.parquet'}' (FORMAT parquet)")
-    challenger = build(
+    return build(
         data=KUALA_LUMPUR | {"source": "part.parquet", "fold": True},
         challenger={
             "group_size": 1000,
@@ -178,7 +178,10 @@ def strangers_auc(folder, pool, splits):
         folder=folder,
         seed=2,
     )
-    assert {part.size for part in challenger.people.pools} == {pool}
+
+
+def strangers_auc(challenger):
+    """The AUC of an attacker with data of similar people, in 600 releases."""
     knows = knowledge.build("auxiliary", {}, challenger, 2)
     scorer = study_attack(Attack(shadows=0), knows, np.random.default_rng(2), "a", challenger.n_targets)
     trials = play(challenger, {"a": Adversary(knows, scorer)}, seed=2, rounds=range(600), block=0)["a"]
@@ -189,7 +192,13 @@ def strangers_auc(folder, pool, splits):
 def test_who_is_left_over_does_not_decide_the_auc_on_real_data(tmp_path):
     """With one split, a group of 1,000 out of 1,056 people hardly varies, and strangers seem to know it."""
     pools = (3700, 2000, 1056)
-    over_splits = [strangers_auc(tmp_path, pool, 12) for pool in pools]
+    games = [groups_of_a_thousand(tmp_path, pool, 12) for pool in pools]
+    assert [{part.size for part in game.people.pools} for game in games] == [{pool} for pool in pools]
+    over_splits = [strangers_auc(game) for game in games]
     assert max(over_splits) - min(over_splits) <= 0.02, over_splits
-    one_split = [strangers_auc(tmp_path, pool, 1) for pool in pools]
+    exposed = [expose(groups_of_a_thousand(tmp_path, pool, 2), ("auxiliary",)) for pool in pools]
+    in_all = exposed[2].names
+    means = [one.against[0].auc[np.isin(one.names, in_all)].mean() for one in exposed]
+    assert max(means) - min(means) <= 0.01, means
+    one_split = [strangers_auc(groups_of_a_thousand(tmp_path, pool, 1)) for pool in pools]
     assert one_split[2] > 0.999 > one_split[0], one_split

@@ -257,7 +257,11 @@ def informed_exposure(
 def _over_splits(
     name: str, challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, sample: Ints
 ) -> AdversaryExposure:
-    """One attacker under each split of the people, and the means; the first is checked for errors."""
+    """One attacker under each split of the people, and the means; the first is checked for errors.
+
+    An attacker who does not know the others must not profit from a pool that is hardly larger than the group:
+    with several splits, its groups are drawn from all other people, with replacement.
+    """
     basis = {"informed": INFORMED[challenger.table.relation], "auxiliary": AUXILIARY, "zero": ZERO}[name]
     if name == "informed" and chain.shift_free and not groups.replaces:  # the same whoever is in the pool
         return informed_exposure(chain, groups, crowd_cells(challenger), sample, basis)
@@ -267,13 +271,17 @@ def _over_splits(
         crowd, checked = crowd_cells(one), sample if split == 0 else sample[:0]
         if name == "informed":
             parts.append(informed_exposure(chain, groups, crowd, checked, basis))
-        else:
-            solve = (
-                _auxiliary(one, chain, groups)
-                if name == "auxiliary"
-                else _zero(one, chain, groups, one.earlier(1)[1].whole[0])
-            )
-            parts.append(_checked(name, basis, solve, crowd, checked))
+            continue
+        drawn = groups
+        if n > 1:
+            drawn = replace(groups, n_people=one.traces.n_people - 1, repeated=True)
+            crowd = CrowdCells.of_everyone(one.traces, one.people.reference)
+        solve = (
+            _auxiliary(one, chain, drawn)
+            if name == "auxiliary"
+            else _zero(one, chain, drawn, one.earlier(1)[1].whole[0])
+        )
+        parts.append(_checked(name, basis, solve, crowd, checked))
     return parts[0] if n == 1 else mean_of_splits(parts, f"{basis}{OVER_SPLITS.format(n=n)}")
 
 
@@ -443,6 +451,11 @@ def _notes(
             " A range is from the smallest to the largest number over the random draws of the people. Draws "
             "overlap, so the range is no standard error."
         )
+        if others:
+            target += (
+                f" For {others.lower()}, groups are drawn from all other people, with replacement, so that "
+                "the numbers do not depend on who is left for the pool."
+            )
     apart = (
         f"{others}: visits of others to a person's cells are taken as independent. Where many "
         "people visit several of them, these numbers may be too high for such groups: compare with leakgauge "

@@ -10,7 +10,7 @@ from math import ceil, floor, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import gammaln, xlog1py, xlogy
 
 from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
@@ -74,17 +74,44 @@ class HypergeometricDraw:
         people, size = self.n_people, self.size
         mean = size * visitors / max(people, 1)
         variance = mean * (1 - visitors / max(people, 1)) * (people - size) / max(people - 1, 1)
-        reach = _REACH * sqrt(max(variance, 0.0)) + (_TAIL if variance > 0 else 0.0)
-        first = max(0, size + visitors - people, floor(mean - reach))
-        last = min(visitors, size, ceil(mean + reach))
-        counts = np.arange(first, last + 1, dtype=np.float64)
+        counts = _likely_counts(mean, variance, max(0, size + visitors - people), min(visitors, size))
         logs = (
             _log_binomial(visitors, counts)
             + _log_binomial(people - visitors, size - counts)
             - _log_binomial(people, np.array(float(size)))
         )
-        chances = np.exp(logs)
-        return CountProbabilities(first, chances / chances.sum())
+        return _from_logs(counts, logs)
+
+
+@dataclass(frozen=True)
+class BinomialDraw:
+    """A group of ``size`` people who are each like one of ``n_people``: nobody is used up by being drawn."""
+
+    n_people: int
+    size: int
+
+    def of(self, visitors: int) -> CountProbabilities:
+        """The binomial distribution of how many are like one of the visitors, up to 1e-11.
+
+        >>> BinomialDraw(4, 2).of(2).chances.tolist()
+        [0.25, 0.5, 0.25]
+        """
+        size, rate = self.size, min(visitors / max(self.n_people, 1), 1.0)
+        counts = _likely_counts(size * rate, size * rate * (1 - rate), 0, size if visitors else 0)
+        logs = _log_binomial(size, counts) + xlogy(counts, rate) + xlog1py(size - counts, -rate)
+        return _from_logs(counts, logs)
+
+
+def _likely_counts(mean: float, variance: float, least: int, most: int) -> Reals:
+    """The counts that are not too far from the mean to occur."""
+    reach = _REACH * sqrt(max(variance, 0.0)) + (_TAIL if variance > 0 else 0.0)
+    first, last = max(least, floor(mean - reach)), min(most, ceil(mean + reach))
+    return np.arange(first, last + 1, dtype=np.float64)
+
+
+def _from_logs(counts: Reals, logs: Reals) -> CountProbabilities:
+    chances = np.exp(logs)
+    return CountProbabilities(int(counts[0]), chances / chances.sum())
 
 
 def _log_binomial(n: int, k: Reals) -> Reals:
@@ -211,12 +238,12 @@ class GroupDraws:
     n_people: int  # that they are drawn from
     n_in: int
     n_out: int
+    repeated: bool = False  # whether somebody may be drawn more than once
 
     def masses(self, visitors: int) -> tuple[CountProbabilities, CountProbabilities]:
         """The distributions of the number of drawn visitors of a cell, with the target and without."""
-        return HypergeometricDraw(self.n_people, self.n_in).of(visitors), HypergeometricDraw(
-            self.n_people, self.n_out
-        ).of(visitors)
+        draw = BinomialDraw if self.repeated else HypergeometricDraw
+        return draw(self.n_people, self.n_in).of(visitors), draw(self.n_people, self.n_out).of(visitors)
 
     @property
     def replaces(self) -> bool:
@@ -225,7 +252,7 @@ class GroupDraws:
     @property
     def fixed(self) -> bool:
         """Whether everybody is always drawn, so that all counts are certain."""
-        return self.n_in == self.n_out == self.n_people
+        return self.n_in == self.n_out == self.n_people and not self.repeated
 
 
 def round_counts(visitors: Ints) -> Ints:
@@ -316,7 +343,7 @@ def believed_score_laws(
     most = int(values.max(initial=1))
     if most > 1:
         _require_certain_counts(groups)
-        groups = GroupDraws(*(most * n for n in (groups.n_people, groups.n_in, groups.n_out)))
+        groups = GroupDraws(most * groups.n_people, most * groups.n_in, most * groups.n_out)
     visitors = np.minimum(visitors, groups.n_people)
     ratios = precompute_ratios(chain, _prior(groups, rates, shapes))
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
