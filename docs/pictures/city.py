@@ -45,7 +45,7 @@ epoch = "{epoch}"
 [audit.challenger]
 group_size = {group}
 reference = 0.5
-splits = 1
+splits = 2
 targets = {{ n = 10, min_visits = 1 }}
 {caps}
 """
