@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.score_distributions import (
+    BinomialDraw,
     CountProbabilities,
     GroupDraws,
     HypergeometricDraw,
@@ -28,6 +29,17 @@ def test_count_distribution_is_hypergeometric(visitors, size):
     found = HypergeometricDraw(5_000, size).of(visitors)
     counts = found.first + np.arange(found.chances.size)
     np.testing.assert_allclose(found.chances, hypergeom.pmf(counts, 5_000, visitors, size), atol=1e-10)
+    assert found.chances.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("visitors", [0, 1, 7, 200, 4_999, 5_000])
+@pytest.mark.parametrize("size", [0, 1, 1_000, 9_000])
+def test_visitors_drawn_with_replacement_are_binomial(visitors, size):
+    from scipy.stats import binom
+
+    found = BinomialDraw(5_000, size).of(visitors)
+    counts = found.first + np.arange(found.chances.size)
+    np.testing.assert_allclose(found.chances, binom.pmf(counts, size, visitors / 5_000), atol=1e-10)
     assert found.chances.sum() == pytest.approx(1)
 
 

@@ -199,9 +199,9 @@ def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) 
         return ()
     warning = (
         f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from. "
-        "Counts of others then hardly vary within a split, and the numbers of attackers who do not know the "
-        "others rest on few different tables: lower group_size or reference, or count everyone in the data "
-        '(group_size = "everyone").'
+        "Counts of others then hardly vary within a split, and in simulated releases the numbers of "
+        "attackers who do not know the others rest on few different tables: lower group_size or reference, "
+        'or count everyone in the data (group_size = "everyone").'
     )
     return (warning,)
 
