@@ -62,3 +62,31 @@ def test_many_small_answers_are_composed_as_by_an_independent_accountant(tmp_pat
     assert found.spent.epsilon[0] == pytest.approx(49.965)
     assert found.spent.tight[0] == pytest.approx(loss.get_epsilon_for_delta(1e-6), abs=1e-4)  # 4.136
     assert found.against[0].accuracy[0] == pytest.approx(0.667, abs=1e-3)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "geometric", "gaussian", "discrete_gaussian"])
+def test_values_of_records_give_what_values_of_pairs_give(tmp_path, mechanism):
+    """The same sums of one column, with values from the table and written for each pair."""
+    rng = np.random.default_rng(8)
+    values = rng.integers(-9, 10, 40)
+    rows = "".join(f"r{i:02},{value}\n" for i, value in enumerate(values))
+    table = written(tmp_path, "id,income\n" + rows, "people.csv")
+    noise = "sigma" if "gaussian" in mechanism else "epsilon"
+    head = f"query,kind,column,bound,mechanism,{noise}"
+    chosen = [np.flatnonzero(rng.random(40) < 0.4) for _ in range(60)]
+    answers = [f"{i},sum,income,9,{mechanism},{20 if noise == 'sigma' else 0.2}" for i in range(60)]
+    names = [";".join(f"r{record:02}" for record in some) for some in chosen]
+    lists = [f"{answer},{some}" for answer, some in zip(answers, names, strict=True)]
+    by_table = written(tmp_path, "\n".join([f"{head},records", *lists]) + "\n", "lists.csv")
+    pairs = [f"{i},r{record:02},{values[record]}" for i, some in enumerate(chosen) for record in some]
+    by_pair = written(tmp_path, "\n".join([head, *answers]) + "\n", "answers.csv")
+    contains = written(tmp_path, "\n".join(["query,record,contribution", *pairs]) + "\n", "pairs.csv")
+    found = [
+        expose_query_log(QueryLogFiles(by_table, data=table)),
+        expose_query_log(QueryLogFiles(by_pair, contains=contains)),
+    ]
+    (one,), (other,) = (exposure.against for exposure in found)
+    assert found[0].names.tolist() == found[1].names.tolist()
+    for name in ("accuracy", "auc", "tpr"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.accuracy.max() > 0.6

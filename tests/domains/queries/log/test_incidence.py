@@ -34,6 +34,17 @@ def test_rejects_two_contributions_to_one_query():
         sparse(1, 1, [0, 0], [0, 0], [2.0, 3.0])
 
 
+def test_contribution_of_records_is_that_of_their_pairs():
+    rng = np.random.default_rng(7)
+    numbers, values = rng.integers(0, 4, 30), rng.normal(size=30)
+    of_pairs = np.repeat(values, numbers)
+    starts = np.concatenate([[0], np.cumsum(numbers)])
+    of_records = module.ContributionOfRecords(values, starts)
+    np.testing.assert_array_equal(of_records[:], of_pairs)
+    for first, last in rng.integers(0, of_pairs.size + 2, (300, 2)).tolist():
+        np.testing.assert_array_equal(of_records[first:last], of_pairs[first:last])
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
 def test_blocks_cover_every_record_once(monkeypatch, size):
     monkeypatch.setattr(module, "_BLOCK", size)

@@ -109,6 +109,21 @@ def test_sum_values_come_from_table_and_are_clipped(tmp_path):
     assert "Contributions clipped to the bound of their sum: 1." in log.notes
 
 
+def test_sums_of_one_column_keep_one_value_for_each_record(tmp_path):
+    table = written(tmp_path, RECORDS, "people.csv")
+    text = "query,where,kind,column,bound,epsilon\n1,,sum,income,{},1\n2,age > 20,sum,income,{},0.5\n"
+    log = read(tmp_path, text.format(500, 600), data=table)
+    assert log.incidence.contributions.values.tolist() == [5, 50, 500, -20]
+    assert log.incidence.contributions[:].tolist() == [5, 50, 50, 500, 500, -20, -20]
+    clipped = read(tmp_path, text.format(100, 600), data=table)  # only the first sum clips
+    assert clipped.incidence.contributions.tolist() == [5, 50, 50, 100, 500, -20, -20]
+    uneven = RECORDS.replace("2,30,50", "2,30,50.5")
+    table = written(tmp_path, uneven, "uneven.csv")
+    whole = text.replace("epsilon", "epsilon,mechanism").replace(",1\n", ",1,geometric\n", 1)
+    with pytest.raises(BadInput, match="row 1, contribution of a record: geometric noise is for whole"):
+        read(tmp_path, whole.format(500, 600).replace(",0.5\n", ",0.5,laplace\n"), data=table)
+
+
 def test_contributions_are_clipped_on_both_sides(tmp_path):
     text = (
         "query,record,kind,bound,epsilon,contribution\n1,a,sum,10,1,-90\n1,b,sum,10,1,-3\n1,c,sum,10,1,90\n"

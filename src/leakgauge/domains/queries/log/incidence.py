@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from leakgauge.core.arrays import Ints, Reals
+from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.record_pairs import CodedPairs, Positions
@@ -21,8 +21,13 @@ def clip_contributions(
 ) -> tuple[CodedPairs, tuple[str, ...]]:
     """Clip contributions to the bounds of their queries; return the pairs and notes."""
     sums = int(np.count_nonzero(answers.is_sum))
+    whole = answers.where([family.lattice for family in answers.families])
     if pairs.contributions is None and table is not None and sums:
-        pairs = replace(pairs, contributions=_from_table(connection, pairs, answers, table, where))
+        pairs = _from_table(connection, pairs, answers, table, where)
+        if (same := pairs.by_record) is not None and _is_taken(same, answers, whole):
+            return pairs, ()
+        if same is not None:  # what is clipped or refused is found pair by pair
+            pairs = CodedPairs(pairs.queries, pairs.records, same[pairs.records])
     values = pairs.contributions
     if values is None:
         note = (
@@ -30,7 +35,6 @@ def clip_contributions(
             "number is too small."
         )
         return pairs, (note,) if sums else ()
-    whole = answers.where([family.lattice for family in answers.families])
     values, clipped = values.copy() if not values.flags.writeable else values, 0
     for part in _parts(values.size):
         some = CodedPairs(pairs.queries[part], pairs.records[part], values[part])
@@ -49,6 +53,12 @@ def clip_contributions(
     return replace(pairs, contributions=values), notes
 
 
+def _is_taken(values: Reals, answers: LoggedAnswers, whole: Bits) -> bool:
+    """Whether every answer takes every value as it is."""
+    small = bool((np.abs(values) <= answers.bound.min(initial=np.inf)).all())
+    return small and not (whole.any() and (values != np.floor(values)).any())
+
+
 def _parts(n: int) -> Iterator[slice]:
     """Return consecutive pairs, few enough that numbers about them need little memory."""
     yield from (slice(first, min(first + _BLOCK, n)) for first in range(0, n, _BLOCK))
@@ -56,8 +66,8 @@ def _parts(n: int) -> Iterator[slice]:
 
 def _from_table(
     connection: Connection, pairs: CodedPairs, answers: LoggedAnswers, table: OracleRecords, where: str
-) -> Reals:
-    """Return the contributions: values of the summed column, or 1 in a count."""
+) -> CodedPairs:
+    """Return the pairs with contributions: values of the summed column, or 1 in a count."""
     columns = connection.execute(
         """SELECT min(n), "column", list(code) FROM log WHERE kind = 'sum' GROUP BY "column" ORDER BY 1"""
     ).fetchall()
@@ -71,14 +81,14 @@ def _from_table(
         except BadInput as error:
             raise BadInput(f"{where}, row {n}: {str(error).removeprefix('query.')}") from None
         which[codes] = len(values) - 1
-    contributions = np.empty(pairs.records.size)
     if (which == 1).all():  # sums of one column only
-        return np.take(values[1], pairs.records, out=contributions, mode="clip")
+        return replace(pairs, by_record=values[1])
+    contributions = np.empty(pairs.records.size)
     all_values = np.concatenate(values)
     firsts = which.astype(np.int64) * len(table)
     for part in _parts(pairs.records.size):
         np.take(all_values, firsts[pairs.queries[part]] + pairs.records[part], out=contributions[part])
-    return contributions
+    return replace(pairs, contributions=contributions)
 
 
 def _refuse_counts(
@@ -112,6 +122,26 @@ def _refuse(
 
 
 @dataclass(frozen=True, eq=False)
+class ContributionOfRecords:
+    """What pairs contribute where each record adds the same to all its queries: a number for each record.
+
+    >>> ContributionOfRecords(np.array([5.0, 6.0, 7.0]), np.array([0, 2, 2, 4]))[1:3].tolist()
+    [5.0, 7.0]
+    """
+
+    values: Reals
+    starts: Ints
+
+    def __getitem__(self, pairs: slice) -> Reals:
+        first, last, _ = pairs.indices(int(self.starts[-1]))
+        rows = slice(
+            int(np.searchsorted(self.starts, first, "right")) - 1, int(np.searchsorted(self.starts, last))
+        )
+        ends: Ints = np.clip(self.starts[rows.start : rows.stop + 1], first, last)
+        return np.repeat(self.values[rows], ends[1:] - ends[:-1])
+
+
+@dataclass(frozen=True, eq=False)
 class Incidence:
     """The queries of record i, in the order of the log, are ``queries[starts[i]:starts[i + 1]]``.
 
@@ -120,7 +150,7 @@ class Incidence:
 
     starts: Ints
     queries: Positions
-    contributions: Reals | None
+    contributions: Reals | ContributionOfRecords | None
     repeated: int = 0  # repeated pairs, which are counted once
 
     @property
@@ -159,7 +189,11 @@ def build_incidence(pairs: CodedPairs, rows: Ints, n_records: int) -> Incidence:
     entries = np.ones(records.size, dtype=np.uint8) if data is None else data
     by_record = csr_array((entries, records, starts), shape=(n_queries, n_records)).tocsc()
     own = by_record.indptr.astype(np.int64)
-    return _without_repeats(Incidence(own, by_record.indices, None if data is None else by_record.data), rows)
+    found = Incidence(own, by_record.indices, None if data is None else by_record.data)
+    found = _without_repeats(found, rows)
+    if pairs.by_record is None:
+        return found
+    return replace(found, contributions=ContributionOfRecords(pairs.by_record, found.starts))
 
 
 def _without_repeats(incidence: Incidence, rows: Ints) -> Incidence:
@@ -170,6 +204,7 @@ def _without_repeats(incidence: Incidence, rows: Ints) -> Incidence:
     if not repeated_pair.any():
         return incidence
     data = incidence.contributions
+    assert not isinstance(data, ContributionOfRecords)
     if data is not None and (differ := repeated_pair & (data[1:] != data[:-1])).any():
         place = int(np.argmax(differ))
         raise BadInput(

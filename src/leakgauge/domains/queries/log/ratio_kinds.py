@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from leakgauge.core.arrays import Ints, Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
-from leakgauge.domains.queries.log.incidence import Incidence
+from leakgauge.domains.queries.log.incidence import ContributionOfRecords, Incidence
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN
 
@@ -84,11 +84,14 @@ class ValueRateTable:
 def value_rate_table(rates: Reals, sparse: Incidence) -> tuple[ValueRateTable, Reals] | None:
     """Return the table and its ratios, 0 where a pair does not occur; None where records have many values."""
     assert sparse.contributions is not None
-    values = np.zeros(sparse.n_records)
+    given, values = sparse.contributions, np.zeros(sparse.n_records)
     some = np.flatnonzero(sparse.numbers)
-    values[some] = np.abs(sparse.contributions[sparse.starts[some]])
-    if (np.abs(sparse.contributions[sparse.starts[some + 1] - 1]) != values[some]).any():
-        return None
+    if isinstance(given, ContributionOfRecords):
+        values[some] = np.abs(given.values[some])
+    else:
+        values[some] = np.abs(given[sparse.starts[some]])
+        if (np.abs(given[sparse.starts[some + 1] - 1]) != values[some]).any():
+            return None
     sizes, value_of = np.unique(values, return_inverse=True)
     distinct, rate_of = np.unique(rates, return_inverse=True)
     if sizes.size * distinct.size > _LARGEST_TABLE:
@@ -97,9 +100,10 @@ def value_rate_table(rates: Reals, sparse: Incidence) -> tuple[ValueRateTable, R
     occurs = np.zeros(sizes.size * distinct.size, dtype=bool)
     for block in sparse.blocks():
         own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
-        same = np.repeat(values[block], np.diff(sparse.starts[block.start : block.stop + 1]))
-        if not np.array_equal(np.abs(sparse.contributions[own]), same):
-            return None
+        if not isinstance(given, ContributionOfRecords):
+            same = np.repeat(values[block], np.diff(sparse.starts[block.start : block.stop + 1]))
+            if not np.array_equal(np.abs(given[own]), same):
+                return None
         occurs[found.cells(block, sparse.queries[own])] = True
     ratios = _shortened(np.minimum(np.multiply.outer(sizes, distinct), CERTAIN).ravel())
     return found, np.where(occurs, ratios, 0.0)

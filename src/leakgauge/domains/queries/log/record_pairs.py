@@ -33,11 +33,15 @@ class SqlPairs:
 
 @dataclass(frozen=True, eq=False)
 class CodedPairs:
-    """Positions of queries and records, and the contributions of records where they are given."""
+    """Positions of queries and records, and the contributions of records where they are given.
+
+    A record may contribute the same to all its queries: then ``by_record`` has it, once for each record.
+    """
 
     queries: Positions
     records: Positions
     contributions: Reals | None
+    by_record: Reals | None = None
 
 
 @dataclass(frozen=True, eq=False)

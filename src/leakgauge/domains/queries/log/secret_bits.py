@@ -97,7 +97,7 @@ def _with_secret(table: OracleRecords, secret: str, value: Any) -> OracleRecords
 def _matrix(log: QueryLog) -> csr_array:
     """Return what each record adds to each answer."""
     of = log.incidence
-    added = np.ones(of.queries.size) if of.contributions is None else of.contributions
+    added = np.ones(of.queries.size) if of.contributions is None else of.contributions[:]
     by_record = csr_array((added, of.queries, of.starts), shape=(of.n_records, len(log.answers)))
     return csr_array(by_record.T)
 
