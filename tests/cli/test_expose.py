@@ -100,7 +100,7 @@ def test_a_limit_on_people_names_the_command_that_decides_it(call, city, tmp_pat
         assert outcome.code == 3
         assert f"not counted yet for city; count them with: {words}." in outcome.out
     page = (tmp_path / "other" / "report.html").read_text()
-    assert page.count("not counted yet") == 2  # what is decided, and what to do about it
+    assert page.count("not counted yet") == 3  # what is decided, its row of limits, and what to do about it
     assert "Not decided: people recognised are not counted yet; the other limits are met." in page
     assert "Count the people who can be recognised: leakgauge expose city.toml --out DIR" in page
     assert str(tmp_path) not in page

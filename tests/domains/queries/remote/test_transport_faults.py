@@ -116,6 +116,34 @@ def test_connection_is_not_used_again_after_a_fault_of_the_service():
     assert answers == [[1000], pytest.approx([np.nan], nan_ok=True), [1001]]
 
 
+def test_faults_on_several_connections_lose_no_round():
+    """Connections are shared by threads: whoever closes one must not close that of another request."""
+
+    def fail_and_hang_up(handler):
+        reply(handler, 500, b"{}")
+        handler.do_POST = lambda: drop(handler)
+
+    with running(lambda kind, n: fail_and_hang_up if kind == "ask" and n % 3 == 0 else None) as service:
+        there = adapter(service, ask=WITHOUT_KEY, open=OPEN, connections=4)
+        asked = oracle(there, [[True]] * 60)
+        answers = np.array([asked.ask(query) for query in (*TWO, Query(ids=(3,)))])
+    assert np.isnan(answers).sum() == 60
+    assert service.counts["ask"] == 180
+
+
+def test_service_that_fails_again_and_again_is_asked_twice():
+    """Where some questions failed in all tries, the service is not merely busy."""
+    n_requests = []
+    with running(lambda kind, n: 500 if kind == "ask" and n > 1 else None) as service:
+        asked = oracle(adapter(service, tries=4), [[True]])
+        asked.ask(TWO[0])
+        for other in range(4, 9):
+            before = service.counts["ask"]
+            assert np.isnan(asked.ask(Query(ids=(other, 3)))).all()
+            n_requests.append(service.counts["ask"] - before)
+    assert n_requests == [4, 4, 4, 2, 2]
+
+
 def test_service_that_only_fails_is_lost():
     with (
         running(lambda kind, n: 500 if kind == "ask" else None) as service,

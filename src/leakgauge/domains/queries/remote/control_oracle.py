@@ -225,6 +225,12 @@ class ControlOracle:
                 "rounds, so that nothing can be measured; raise its budget, or check refused and ask.answer"
             )
         if len(self._halves) > 1 and not answered[self._present].any():
+            if (fault := self._halves[True].fault) is not None:
+                raise BadInput(
+                    f"challenger.service: it fails ({fault}) in all sessions whose questions the positive "
+                    "control widens; mend it, or audit it as it is, without the control: service.control = "
+                    '"none"'
+                )
             raise BadInput(
                 f"challenger.service: it refuses questions about {n_added} records more, by which the "
                 'positive control is played; allow them, or set service.control = "none" to go without it'

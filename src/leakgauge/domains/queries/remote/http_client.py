@@ -34,6 +34,7 @@ NOT_FROM_SERVICE = (408, 502, 503, 504)  # statuses of gateways, and of a servic
 LARGEST_REPLY = 1_000_000  # bytes of a reply
 LONGEST_WAIT = 120.0  # seconds that a service may ask for
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries
+_LASTING = 3  # questions that failed in all tries, from which on others get two tries
 
 
 class RetryLater(Exception):
@@ -274,6 +275,9 @@ class HttpClient:
         self._service, self.meter = service, RateLimiter(service.rate, service.total)
         self._client: httpx.Client | None = None
         self._stop = Event()
+        self._former: list[httpx.Client] = []  # whose last requests may be under way
+        self._keeps_connections, self._lock = True, Lock()
+        self._n_lasting_faults = 0  # questions that the service failed to answer in all tries
         self._has_replied = False  # whatever it was: then somebody listens at the address
         self.secret: str | None = None  # the token, once it is known
 
@@ -306,6 +310,7 @@ class HttpClient:
         """Send a request; retry if the service did nothing, or if that is unclear and ``repeatable`` is set.
 
         ``interpret`` converts a reply. A reply that stays unclear is lost; a fault that stays one is raised.
+        A service that failed in all tries of some questions is not busy: then one more try is enough.
         Where no reply ever came, nobody may listen at the address: the run stops instead of waiting on.
         """
         problem: Exception | None = None
@@ -320,11 +325,14 @@ class HttpClient:
                 self._pause_all(error.after, call)
             except UnclearReply as error:
                 problem = error
-                if not repeatable:
+                lasts = isinstance(error, FaultReply) and self._n_lasting_faults >= _LASTING
+                if not repeatable or (lasts and i > 0):
                     break
             except BadInput as error:
                 raise BadInput(f"challenger.service: {call.name}: {error}") from None
         if isinstance(problem, FaultReply):
+            with self._lock:
+                self._n_lasting_faults += 1
             raise FaultReply(f"{call.name}: {problem}") from None
         if isinstance(problem, NoConnection) and not self._has_replied:
             raise IncompleteRun(f"{call.name}: {problem}; check that the service is running there")
@@ -332,9 +340,22 @@ class HttpClient:
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        former = self._former if self._client is None else [*self._former, self._client]
+        self._client, self._former = None, []
+        for client in former:
+            client.close()
+
+    def _keep_no_connection(self) -> None:
+        """From now on use a new connection for every request.
+
+        Many servers close a connection after a fault of their own, perhaps when the next request is under
+        way. Connections are shared by threads: those in use are left to end their request.
+        """
+        with self._lock:
+            if self._keeps_connections and self._client is not None:
+                self._keeps_connections = False
+                self._former.append(self._client)
+                self._client = self._new_client()
 
     def _pause_all(self, seconds: float, call: HttpRequest) -> None:
         if seconds > LONGEST_WAIT:
@@ -344,39 +365,46 @@ class HttpClient:
         self.meter.hold(seconds)
 
     def _open(self) -> None:
+        if self._client is None:
+            self._client = self._new_client()
+
+    def _new_client(self) -> "httpx.Client":
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
         import httpx
 
-        if self._client is None:
-            n = self._service.connections
-            self._client = httpx.Client(
-                timeout=self._service.timeout,
-                limits=httpx.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=3.0),
-                follow_redirects=False,
-                trust_env=False,
-                verify=_ssl_context(),
-                cookies=CookieJar(
-                    DefaultCookiePolicy(allowed_domains=[])
-                ),  # no cookies: rounds must be independent
-                headers={
-                    "Accept-Encoding": "identity",
-                    "Cache-Control": "no-store",
-                    "User-Agent": "leakgauge",
-                },
-            )
+        n = self._service.connections
+        kept = n if self._keeps_connections else 0
+        return httpx.Client(
+            timeout=self._service.timeout,
+            limits=httpx.Limits(max_connections=n, max_keepalive_connections=kept, keepalive_expiry=3.0),
+            follow_redirects=False,
+            trust_env=False,
+            verify=_ssl_context(),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # none: rounds must be independent
+            headers={
+                "Accept-Encoding": "identity",
+                "Cache-Control": "no-store",
+                "User-Agent": "leakgauge",
+            },
+        )
 
     def _exchange(self, url: str, call: HttpRequest) -> HttpReply:
         """Send one request and read its reply; without a connection, nothing has reached the service."""
         import httpx
 
-        assert self._client is not None
+        client = self._client
+        assert client is not None
         content, start = bytearray(), monotonic()
         deadline = start + self._service.timeout
         try:
-            with self._client.stream(
+            with client.stream(
                 call.method, url + call.path, content=call.content, headers=call.headers
             ) as response:
+                if (
+                    response.status_code >= 500
+                ):  # at once: after its last byte the connection can be used again
+                    self._keep_no_connection()
                 for part in response.iter_raw():
                     content += part
                     if len(content) > LARGEST_REPLY:
@@ -385,8 +413,6 @@ class HttpClient:
                         raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
                 seconds = monotonic() - start
                 self._has_replied = True
-                if response.status_code >= 500:  # many servers close a connection after a fault of their own
-                    response.extensions["network_stream"].close()
                 return HttpReply(response.status_code, response.headers, bytes(content), self.secret, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise NoConnection(f"no connection to {url} ({str(error) or type(error).__name__})") from None

@@ -283,6 +283,7 @@ class HttpOracle:
         self._reported = None if adapter.service.spent is None else np.zeros(len(members))
         self._ledger = Ledger(members, rules.epsilon)
         self._first: Query | None = None  # question of the attack
+        self.fault: str | None = None  # the last that the service reported
         self._pairs: Transcript = {}  # of the auditor
         self._recorder = TranscriptRecorder(
             members,
@@ -303,6 +304,7 @@ class HttpOracle:
             self._reported = self._adapter.reported(self._rounds)
         self._ledger.add(resolved, self._record(resolved, served))
         self._first = self._first or query
+        self.fault = next((one.fault for one in served if one.fault is not None), self.fault)
         return np.array([one.answer for one in served])
 
     def _record(self, resolved: ResolvedQuery, served: list[ServedAnswer]) -> Bits:
