@@ -214,5 +214,10 @@ def test_grouped_cells_match_single_cells():
     assert (np.abs(round_counts(counts) - counts) <= 0.026 * counts + 0.5).all()
     np.testing.assert_array_equal(round_counts(counts)[:17], counts[:17])
     assert np.unique(round_counts(counts)).size < 150
-    rates = np.geomspace(1e-9, 0.99, 1_000)
-    assert (np.abs(np.log(round_rates(rates) / rates)) <= 0.0301).all()
+    of_all = round_counts(counts, 4_999)
+    nearer = np.minimum(counts, 4_999 - counts)  # decides how much the number in a group varies
+    assert (np.abs(of_all - counts) <= 0.026 * nearer + 0.5).all()
+    np.testing.assert_array_equal(4_999 - of_all[::-1], of_all)
+    rates = np.concatenate([np.geomspace(1e-9, 0.5, 1_000), 1 - np.geomspace(1e-3, 0.5, 1_000)])
+    for some in (lambda x: x, lambda x: 1 - x):
+        assert (np.abs(np.log(some(round_rates(rates)) / some(rates))) <= 0.0301).all()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,12 @@ class CellMerging:
     rates: Callable[[Reals], Reals]
 
 
-SIMILAR_CELLS = CellMerging(round_counts, round_rates)
 EQUAL_CELLS = CellMerging(lambda counts: counts, lambda rates: rates)
+
+
+def similar_cells(most: int) -> CellMerging:
+    """Similar numbers of others, who are ``most`` in all, and similar rates are taken as equal."""
+    return CellMerging(partial(round_counts, n_people=most), round_rates)
 
 
 class CellBelief(NamedTuple):
@@ -58,20 +63,22 @@ class CrowdCells:
     places: npt.NDArray[np.int8]  # of the people: target, pool or reference
     in_pool: Ints  # the count of the pool in each cell
     in_pool_itself: tuple[bool, ...] = (False, True, False)  # whether people of a place are in the pool
-    merging: CellMerging = SIMILAR_CELLS
+    merging: CellMerging = EQUAL_CELLS
 
     @classmethod
     def of_everyone(cls, traces: Traces, reference: Ints) -> "CrowdCells":
         """All people are counted, those of the reference too."""
         places = np.full(traces.n_people, POOL, dtype=np.int8)
         places[reference] = REFERENCE
-        return cls(traces, places, traces.visitors(), (True, True, True))
+        merging = similar_cells(traces.map.max_value * (traces.n_people - 1))
+        return cls(traces, places, traces.visitors(), (True, True, True), merging)
 
     @classmethod
     def of(cls, traces: Traces, people: PopulationSplit) -> "CrowdCells":
         places = np.full(traces.n_people, TARGET, dtype=np.int8)
         places[people.pool], places[people.reference] = POOL, REFERENCE
-        return cls(traces, places, traces.visitors(places == POOL))
+        merging = similar_cells(traces.map.max_value * people.pool.size)
+        return cls(traces, places, traces.visitors(places == POOL), merging=merging)
 
     def only(self, people: Ints) -> "CrowdCells":
         """The same pool, with the cells of some people only, and no two different ones merged."""

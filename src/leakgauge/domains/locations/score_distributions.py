@@ -255,16 +255,26 @@ class GroupDraws:
         return self.n_in == self.n_out == self.n_people and not self.repeated
 
 
-def round_counts(visitors: Ints) -> Ints:
-    """Round large numbers of visitors, so that similar ones become equal."""
+def round_counts(visitors: Ints, n_people: int | None = None) -> Ints:
+    """Round large numbers of visitors, so that similar ones become equal.
+
+    Of ``n_people`` only: where most of them are visitors, the number of the others is rounded, because it
+    decides how much the number of visitors in a group varies.
+    """
+    if n_people is not None:
+        few = np.minimum(visitors, np.maximum(n_people - visitors, 0))
+        return np.where(2 * visitors <= n_people, round_counts(few), visitors + few - round_counts(few))
     many = np.maximum(visitors, _FEW)
     steps = np.round(np.log(many / _FEW) / _STEP)
     return np.where(visitors <= _FEW, visitors, np.round(_FEW * np.exp(_STEP * steps)).astype(np.int64))
 
 
 def round_rates(rates: Reals, step: float = _RATES) -> Reals:
-    """Round rates, so that similar ones become equal."""
-    return np.asarray(np.minimum(np.exp(step * np.round(np.log(rates) / step)), 0.999))
+    """Round rates, or where they are large their distances from 1, so that similar ones become equal."""
+    small = np.minimum(rates, 0.999)
+    large = small > 0.5
+    rounded = np.exp(step * np.round(np.log(np.where(large, 1 - small, small)) / step))
+    return np.asarray(np.minimum(np.where(large, 1 - rounded, rounded), 0.999))
 
 
 def merge_known_counts(chain: ReleaseChain, counts: Ints) -> Ints:
