@@ -227,22 +227,13 @@ def draft_plan(
     """Draft the plan of a kind, to be written to a folder; a plan that its own reader refuses is a bug."""
     source = "" if file is None else relative_path(file.path, folder)
     name = kind if file is None else _safe_name(file.path)
-    drafted = draft_kinds()[kind].draft(
-        DraftContext(file=file, source=source, answers=_with_paths(answers, folder), name=name)
-    )
+    context = DraftContext(file=file, source=source, answers=answers, name=name, folder=folder)
+    drafted = draft_kinds()[kind].draft(context)
     if drafted.command:
         return replace(drafted, command=tuple(word.replace(FOLDER, str(folder)) for word in drafted.command))
     text = f"#:schema ./{SCHEMA_FILE}\n{drafted.text}"
     plan_of_text(text, folder)
     return replace(drafted, text=text)
-
-
-def _with_paths(answers: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """Answers that name a file that exists, as a plan in the folder writes it."""
-    return {
-        key: relative_path(Path(value), folder) if key == "data" and isinstance(value, str) else value
-        for key, value in answers.items()
-    }
 
 
 def _safe_name(path: Path) -> str:

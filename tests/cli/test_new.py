@@ -99,6 +99,15 @@ def test_scores_are_judged_at_once(call, tmp_path):
     assert "Risk over the limit" in out
 
 
+def test_a_query_log_beside_its_table_is_exposed_at_once(call, tmp_path):
+    (tmp_path / "log.csv").write_text("query,where,epsilon\nq1,age > 30,0.5\nq2,age > 40,0.5\n")
+    (tmp_path / "people.csv").write_text("id,age\nann,35\nbob,50\n")
+    code, out, err = call("new", "log.csv", "--data", "people.csv", "--yes")
+    assert (code, err) == (0, "")
+    assert "No plan is needed: leakgauge expose --query-log log.csv --data people.csv\n" in out
+    assert Path("runs/log/exposure.csv").is_file()
+
+
 def test_scores_with_decimal_commas_are_judged(call, tmp_path):
     rows = "".join(f"{i % 2};{i % 7},{i % 10}\n" for i in range(200))
     (tmp_path / "scores.csv").write_text("member;score\n" + rows)

@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import ColumnDescription, FileDescription
+from leakgauge.support.files import relative_path
 from leakgauge.support.table_reader import number_way_out, require_known
 from leakgauge.support.tabular import TextFormat
 from leakgauge.support.toml_values import toml_text
@@ -97,9 +99,14 @@ class DraftContext:
     source: str
     answers: Answers
     name: str  # of the audit
+    folder: Path  # where the plan is written
 
     def __getitem__(self, key: str) -> Any:
         return self.answers[key]
+
+    def path(self, key: str) -> str:
+        """The file that an answer names, as the plan writes it; in a command, the answer itself is right."""
+        return relative_path(Path(self.answers[key]), self.folder)
 
     @property
     def text_keys(self) -> dict[str, str | None]:

@@ -373,7 +373,7 @@ def _model_questions(_: FileDescription | None) -> Sequence[Question]:
 
 
 def _draft_model(context: DraftContext) -> DraftedPlan:
-    data = {"source": context["data"], "label": context["label"], "member": context["member"]}
+    data = {"source": context.path("data"), "label": context["label"], "member": context["member"]}
     text = _plan_text(
         context,
         title="Finished model",
