@@ -1,5 +1,6 @@
 """Random groups from several splits of the people into pool and reference."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -181,14 +182,14 @@ def notes(folder, **table):
 
 
 def test_notes_say_how_many_splits_there_are_and_warn_of_large_groups(tmp_path):
-    assert any("divided 12 times at random: 100 that groups" in note for note in notes(tmp_path))
+    assert any("divided 12 times at random: a pool of 100 that groups" in note for note in notes(tmp_path))
     assert any("intervals are over splits" in note for note in notes(tmp_path, splits=10))
     assert any("hold for these 9 splits of the people" in note for note in notes(tmp_path, splits=9))
     assert any("hold for this split of the people" in note for note in notes(tmp_path, splits=1))
     for size, warned in ((34, False), (35, True)):  # of 102 people, with both targets
         said = [note for note in notes(tmp_path, group_size=size) if note.startswith("Warning")]
         assert bool(said) is warned
-        assert not warned or "groups of 35 are more than a third of the 102 people" in said[0]
+        assert not warned or "more than a third of the 102 people (100 and 2 targets) they are" in said[0]
 
 
 def test_refuses_less_than_one_split():
@@ -200,6 +201,31 @@ def test_refuses_less_than_one_split():
 
 
 SUPPRESSED = LAPLACE | {"round": True, "clamp": True, "suppress": 1}
+
+
+def exposure_notes(folder, splits, group_size=35):
+    table = {"group_size": group_size, "targets": 2, "splits": splits}
+    return " ".join(
+        expose(build(data=CITY, challenger=table, mechanism=LAPLACE, folder=folder, seed=1)).notes
+    )
+
+
+def test_exposure_says_whom_a_small_pool_concerns(tmp_path):
+    """A pool of 100: with one split, auxiliary and zero are too high; with several, it does not matter."""
+    one, several = exposure_notes(tmp_path, 1), exposure_notes(tmp_path, 3)
+    assert "(auxiliary and zero) are too high" in one
+    assert "(auxiliary and zero) are computed here with groups drawn from all other people" in several
+    assert "too high:" not in several
+    assert "Warning" not in exposure_notes(tmp_path, 1, group_size=33)
+
+
+@pytest.mark.parametrize("splits", [1, 3])
+def test_exposure_names_one_size_of_the_pool_and_the_threshold(tmp_path, splits):
+    notes = exposure_notes(tmp_path, splits)
+    sizes = re.findall(r"a pool of (\d+)|the (\d+) people", notes)
+    assert [max(size) for size in sizes] == ["100"] * 3
+    assert "at the best threshold for each person" in notes
+    assert ("for auxiliary and zero from all other people" in notes) is (splits > 1)
 
 
 def test_exposure_is_the_mean_over_splits():

@@ -17,6 +17,8 @@ from leakgauge.domains.locations.plan_tables import (
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.referee.intervals import FEWEST_SPLITS
 
+COUNT_EVERYONE = 'or count everyone in the data (group_size = "everyone")'
+
 
 class ChallengerNotes(NamedTuple):
     """Notes for a run, which simulates releases, and for exposure, which computes without."""
@@ -40,15 +42,20 @@ def challenger_notes(
         *_claim_notes(release_steps),
         *_release_notes(release_steps, traces, people, table, guarantee),
     )
-    of_groups = (*_large_group_note(table, people), *_suppression_notes(table, release_steps, traces))
+    suppression = _suppression_notes(table, release_steps, traces)
     in_run = (
         *_cell_notes(traces),
         *_everyone_notes(table, people, loaded.tally),
         *_group_notes(table, people),
-        *of_groups,
+        *_large_group_note(table, people),
+        *suppression,
         *_control_notes(traces, table.n_members(traces.n_people)),
     )
-    in_exposure = (*_exposed_people_notes(table, people, loaded.tally), *of_groups)
+    in_exposure = (
+        *_exposed_people_notes(table, people, loaded.tally),
+        *_large_group_exposure_note(table, people),
+        *suppression,
+    )
     return ChallengerNotes(
         run=(*common, *map(traces.map.phrase, in_run)),
         exposure=(*common, *map(traces.map.phrase, in_exposure)),
@@ -133,7 +140,11 @@ def _exposed_people_notes(
 ) -> tuple[str, ...]:
     """Who is counted in the table that exposure is about, and whose data attackers hold."""
     if not table.everyone:
-        return (f"The people {_divided(people)}.",)
+        n_targets = people.targets.size
+        targets = (
+            "the target of the plan is" if n_targets == 1 else f"the {n_targets:,} targets of the plan are"
+        )
+        return (f"The people {_divided(people)}; {targets} in no pool.",)
     whose, nobody_else = _who_is_counted(rows)
     return f"The table counts all {_n_people(people):,} people{whose}.{nobody_else}", _overlap_note(people)
 
@@ -166,8 +177,8 @@ def _divided(people: PopulationSplit) -> str:
     n = people.n_splits
     times = "once" if n == 1 else f"{n} times"
     return (
-        f"were divided {times} at random: {people.pool.size:,} that groups are drawn from, "
-        f"{people.reference.size:,} whose data attackers may hold"
+        f"were divided {times} at random: a pool of {people.pool.size:,} that groups are drawn "
+        f"from, and {people.reference.size:,} whose data attackers may hold"
     )
 
 
@@ -191,19 +202,48 @@ def _group_notes(table: LocationsChallengerTable, people: PopulationSplit) -> tu
 
 def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
     """A warning where groups are so large a part of the pool that they hardly vary within a split."""
-    if table.everyone:
+    n_pool, n_targets = people.pool.size, people.targets.size
+    beside = f" ({n_pool:,} and {'the target' if n_targets == 1 else f'{n_targets:,} targets'})"
+    found = _large_group(table, n_pool + n_targets, beside)
+    if not found:
         return ()
-    n_pool = people.targets.size + people.pool.size
-    group = table.n_members(n_pool)
-    if 3 * group <= n_pool:
-        return ()
-    warning = (
-        f"Warning: groups of {group:,} are more than a third of the {n_pool:,} people they are drawn from. "
+    effect = (
         "Counts of others then hardly vary within a split, and in simulated releases the numbers of "
         "attackers who do not know the others rest on few different tables: lower group_size or reference, "
-        'or count everyone in the data (group_size = "everyone").'
+        f"{COUNT_EVERYONE}."
     )
-    return (warning,)
+    return (f"{found} {effect}",)
+
+
+def _large_group_exposure_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
+    """The same for exposure, which draws groups from all other people if there are several splits."""
+    found = _large_group(table, people.pool.size)
+    if not found:
+        return ()
+    if people.n_splits == 1:
+        effect = (
+            "Counts of others then hardly vary, and the numbers of attackers who do not know the others "
+            "(auxiliary and zero) are too high: a threshold for each person recognises almost everybody. Set "
+            f"challenger.splits = {DEFAULT_SPLITS}, with which their groups are drawn from all other people, "
+            f"lower group_size or reference, {COUNT_EVERYONE}."
+        )
+    else:
+        effect = (
+            "This concerns the simulated releases of leakgauge run. Attackers who do not know the others "
+            "(auxiliary and zero) are computed here with groups drawn from all other people."
+        )
+    return (f"{found} {effect}",)
+
+
+def _large_group(table: LocationsChallengerTable, n_people: int, more: str = "") -> str:
+    """That groups are more than a third of the people they are drawn from; empty where they are not."""
+    group = 0 if table.everyone else table.n_members(n_people)
+    if 3 * group <= n_people:
+        return ""
+    return (
+        f"Warning: groups of {group:,} are more than a third of the {n_people:,} people{more} they are drawn "
+        "from."
+    )
 
 
 def _control_notes(traces: Traces, group_size: int) -> tuple[str, ...]:

@@ -49,7 +49,10 @@ INFORMED = {
     ),
 }
 AUXILIARY = "the likelihood attack by an attacker who knows the person's trace and has data of similar people"
-ZERO = "the likelihood attack by an attacker who knows the person's trace and one earlier release"
+ZERO = (
+    "the likelihood attack by an attacker who has only the release and knows the person's trace; it "
+    "estimates the usual counts from one earlier release"
+)
 OVER_SPLITS = "; means over {n} random draws of the people"
 INFORMED_OF_EVERYONE = (
     "the best possible attack, by an attacker who knows everyone else in the table: no attacker can do "
@@ -60,12 +63,12 @@ AUXILIARY_IN_TABLE = (
     "other people of this table; means over {n} random draws of these"
 )
 ZERO_FROM_TABLE = (
-    "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
-    "release, from which all else is estimated; means over {n} random draws of its noise"
+    "the likelihood attack, at its own threshold, by an attacker who has only the release and knows the "
+    "person's trace; all else is estimated from the release; means over {n} random draws of its noise"
 )
 ZERO_FROM_RAW_TABLE = (
-    "the likelihood attack, at its own threshold, by an attacker who knows the person's trace and has the "
-    "release, from which all else is estimated"
+    "the likelihood attack, at its own threshold, by an attacker who has only the release and knows the "
+    "person's trace; all else is estimated from the release"
 )
 ONE_COLUMN = (
     "An attacker who has only the release is left out: it estimates each count from its row and column, and "
@@ -433,8 +436,8 @@ def _notes(
     if challenger.table.everyone:
         exact = (
             "Each person is taken as the only target, in the table of everyone. Informed is exact: it rests "
-            "on the true counts, and on no random groups. Its correct identifications are a ceiling for all "
-            "attackers."
+            "on the true counts, and on no random groups, and is at the best threshold for each person. Its "
+            "correct identifications are a ceiling for all attackers."
         )
         thresholds = (
             f"{others}: accuracy is that at the attack's own threshold; AUC and members found are "
@@ -443,19 +446,15 @@ def _notes(
         )
         return (exact, thresholds) if others else (exact,)
     target = (
-        f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
-        f"{groups.n_people:,} others."
+        f"Each person is taken as the only target, in groups of {groups.n_in + 1:,}. "
+        f"{_drawn_from(challenger, others.lower())} Accuracy is that at the best threshold for each person; "
+        "AUC and members found compare groups with and without the same person."
     )
     if challenger.n_splits > 1:
         target += (
             " A range is from the smallest to the largest number over the random draws of the people. Draws "
             "overlap, so the range is no standard error."
         )
-        if others:
-            target += (
-                f" For {others.lower()}, groups are drawn from all other people, with replacement, so that "
-                "the numbers do not depend on who is left for the pool."
-            )
     apart = (
         f"{others}: visits of others to a person's cells are taken as independent. Where many "
         "people visit several of them, these numbers may be too high for such groups: compare with leakgauge "
@@ -470,3 +469,14 @@ def _notes(
         ceiling = "Informed is an upper bound on any attacker, because a target is added or removed."
     counts = "Informed: the others' counts in a person's cells are taken as independent."
     return (target, ceiling, apart) if chain.shift_free else (target, ceiling, counts, apart)
+
+
+def _drawn_from(challenger: Challenger, others: str) -> str:
+    """From whom the groups of each attacker are drawn."""
+    pool = f"the {challenger.people.pool.size:,} people of the pool"
+    if challenger.n_splits == 1 or not others:
+        return f"The others in them are drawn from {pool}."
+    return (
+        f"The others in them are drawn from {pool} for informed, and for {others} from all other people, "
+        "with replacement, so that these numbers do not depend on who is left for the pool."
+    )

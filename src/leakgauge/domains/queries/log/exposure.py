@@ -22,7 +22,7 @@ from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabula
 
 BASIS = (
     "the best possible attack on all answers of the log, by an attacker who knows every other record and "
-    "which queries contain this one: no attacker can do better"
+    "which queries contain this one, at the best threshold for each record: no attacker can do better"
 )
 FRESH = (
     "Every answer is assumed to have fresh noise, independent of all others. Rows with the same query id are "
