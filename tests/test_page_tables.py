@@ -13,7 +13,7 @@ from leakgauge import promise_tests
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.locations.data.data_loader import load_visits
-from leakgauge.mechanisms import bitrand, ome, privunit
+from leakgauge.mechanisms import bitrand, laplace, ome, privunit
 from leakgauge.papers.guan24 import plans
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics import epsilon_one_run
@@ -248,12 +248,14 @@ def test_reports_that_share_their_kept_bits():
 
 
 def test_rounds_that_a_violation_needs():
-    exact, with_delta = rows("statistics.md", "| promised epsilon | 0.5")
+    exact, with_delta, known_curve = rows("statistics.md", "| promised epsilon | 0.5")
     for place, epsilon in enumerate((0.5, 1.0, 3.0, 5.0, 10.0), start=1):
         assert number(exact[place]) == ceil(log(20) / log1p(exp(-epsilon)))  # all right by chance: 5 %
         for row, delta in ((exact, 0.0), (with_delta, 1e-5)):
             promise = Guarantee(epsilon=epsilon, delta=delta)
             assert number(row[place]) == promise_tests.rounds_needed(MetricsTable(), promise, 1, None, 1.0)
+        noise = laplace.Mechanism(epsilon=epsilon).guarantee
+        assert number(known_curve[place]) == promise_tests.rounds_needed(MetricsTable(), noise, 1, None, 1.0)
     assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in page_words("faq.md")
 
 

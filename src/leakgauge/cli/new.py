@@ -27,7 +27,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "new",
         help="start here: write a plan for a file, and preview its answer",
         description="Look at a file, ask at most six questions, write a commented plan, and preview its "
-        "answer in about 20 seconds. Enter accepts the answer in brackets. Without a terminal, or with "
+        "answer in about 15 seconds. Enter accepts the answer in brackets. Without a terminal, or with "
         "--yes, answers come from the flags and the defaults. Exit code: 0 done, 2 bad input (a preview "
         "decides nothing); where a command answers without a plan, its exit code.",
     )
