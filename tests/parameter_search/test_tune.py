@@ -23,6 +23,7 @@ from leakgauge.parameter_search.dimensions import Dimension
 from leakgauge.parameter_search.result import moved_plan
 from leakgauge.parameter_search.search import SIMULATED_EFFORT, ParameterSearch, usefulness
 from leakgauge.plan import plan_of, read_plan, to_toml
+from leakgauge.report.tune_page import write_tune_page
 from page_numbers import page_words
 
 EPSILON = Dimension(tunable=Tunable(key="mechanism.epsilon", title="epsilon", low=0.001, high=20.0))
@@ -67,6 +68,15 @@ def test_the_files_say_the_same(tuned):
     assert tuned.lines[0] in page
     assert 'role="img" aria-label="search: ' in page
     assert "your limit: 60%" in page
+
+
+def test_a_flag_is_not_broken_across_lines_of_the_page(tuned, tmp_path):
+    content = json.loads((tuned.folder / "tune.json").read_text())
+    content["lines"] = ["No setting.", "Simulate more <releases> (--rounds), or vary it."]
+    page = write_tune_page(content, tmp_path / "tune.html").read_text()
+    shown = '<p>Simulate more &lt;releases&gt; (<code class="flag">--rounds</code>), or vary it.</p>'
+    assert shown in page
+    assert ".flag { white-space: nowrap; }" in page
 
 
 def test_a_run_of_the_tuned_plan_is_within_the_limits(tuned, tmp_path):

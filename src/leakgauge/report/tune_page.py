@@ -1,5 +1,6 @@
 """The page of ``leakgauge tune``: the answer, risk against utility, and all settings that were tried."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,16 +24,18 @@ _HOW = {
 
 _OPENING = """
 <p class="answer"><strong>{{ lines[0] }}</strong></p>
-{% for line in lines[1:] %}
-<p>{{ line }}</p>
+{% for parts in lines[1:] %}
+<p>{% for part in parts %}{% if part.startswith("--") %}<code class="flag">{{ part }}</code>{% else %}{{ part
+}}{% endif %}{% endfor %}</p>
 {% endfor %}
 """
+_FLAG = re.compile(r"(--[a-z][a-z-]*)")
 _CHART = """
 <p>Each point is a setting of the search: to the right, {{ across|lower }}; upwards, {{ metric }} by the
 strongest attacker, {{ how }}.
 {% if bound %}
 The confirmed setting is drawn at the bound for the best possible attack on the target that the noise protects
-least, so it is above the other points.
+least, so it is above the curve.
 {% endif %}
 </p>
 {{ chart.figure }}
@@ -50,7 +53,9 @@ that the release is private.</li>
 
 def write_tune_page(content: Mapping[str, Any], path: Path) -> Path:
     """Write the page of a search from the content of ``tune.json``."""
-    opening = page.Section("Answer", page.render_html(_OPENING, lines=content["lines"]))
+    first, *others = content["lines"]
+    lines = [first, *map(_FLAG.split, others)]
+    opening = page.Section("Answer", page.render_html(_OPENING, lines=lines))
     sections = [*_chart_sections(content), _table_section(content), _meaning_section()]
     title = f"Settings under your limit: {content['audit']}"
     return page.write_page(title, sections, path, opening=opening)

@@ -8,6 +8,7 @@ def test_mean_and_range_over_draws_are_shown(make, plain):
     text = plain(section(JudgedRun([make(draws=DRAWS)], {})).html)
     assert "12 73.1% 65.5% 81.0%" in text
     assert "The range includes chance" in text
+    assert "a table of everyone counts the same people in all of them" in text
 
 
 def test_sentence_gives_mean_and_range(make):

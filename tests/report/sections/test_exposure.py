@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,7 @@ def summary(n_audits: int = 1) -> dict:
 def test_page_shows_quantiles_notes_and_histogram(tmp_path):
     path = exposure.write_exposure_page(summary(), tmp_path / "exposure.html")
     text = path.read_text()
-    assert "How exposed is everybody?" in text
+    assert re.findall(r"<h[12][^>]*>(.*?)</h[12]>", text)[:2] == ["How exposed is everybody?", "Results"]
     assert "73.1% / 90.0% / &gt;99.9%" in text
     assert "0.731 / 0.900 / &gt;0.999" in text
     assert "Informed is a ceiling &lt;here&gt;." in text

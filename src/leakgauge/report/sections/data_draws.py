@@ -10,8 +10,9 @@ ORDER = 29
 MOST_ROWS = 80
 
 _TEMPLATE = """
-<p>Which people may be counted, and whose data an attacker with data of similar people holds, was drawn at
-random several times, and every simulated release uses one of these splits. The range includes chance: each
+<p>Whose data an attacker with data of similar people holds was drawn at random several times, and every
+simulated release uses one of these splits. In random groups a split also says who may be counted; a table of
+everyone counts the same people in all of them. The range includes chance: each
 split has only its own part of the simulated releases.</p>
 <details>
 <summary>Range over the splits for each attacker</summary>

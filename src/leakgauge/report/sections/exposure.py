@@ -1,6 +1,7 @@
 """Exposure of every person or record: a section of the report, and a page of its own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ def write_exposure_page(summary: Mapping[str, Any], path: Path) -> Path:
     most = max(summary["audits"], key=lambda audit: audit["people"], default={"people": 0})
     lead = f"{count(most['people'])} {unit_plural(most)} in the data."
     logs = bool(summary["audits"]) and all(unit_plural(audit) == "records" for audit in summary["audits"])
-    return page.write_page(LOG_TITLE if logs else PEOPLE_TITLE, [exposure_section(summary)], path, lead=lead)
+    results = replace(exposure_section(summary), title="Results")  # the question is the heading of the page
+    return page.write_page(LOG_TITLE if logs else PEOPLE_TITLE, [results], path, lead=lead)
 
 
 def exposure_section(summary: Mapping[str, Any]) -> page.Section:
@@ -146,9 +148,7 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
         omitted=omitted,
         smallest=SMALLEST_GROUP,
     )
-    return page.Section(
-        "How exposed is everybody?", html, tuple(chart for audit in panels for chart in audit["charts"])
-    )
+    return page.Section(PEOPLE_TITLE, html, tuple(chart for audit in panels for chart in audit["charts"]))
 
 
 def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
