@@ -223,7 +223,8 @@ def _large_group_exposure_note(table: LocationsChallengerTable, people: Populati
     if people.n_splits == 1:
         effect = (
             "Counts of others then hardly vary, and the numbers of attackers who do not know the others "
-            "(auxiliary and zero) are too high: a threshold for each person recognises almost everybody. Set "
+            "(auxiliary and zero) are too high, the more so the larger the group: if it is nearly the whole "
+            "pool, a threshold for each person recognises almost everybody. Set "
             f"challenger.splits = {DEFAULT_SPLITS}, with which their groups are drawn from all other people, "
             f"lower group_size or reference, {COUNT_EVERYONE}."
         )

@@ -282,7 +282,8 @@ def _basis(records: ExposedRecords, n_shadows: int) -> str:
     return (
         f"the likelihood ratio attack (LiRA) over {n_shadows} shadow models, each {how} "
         f"on about {round(records.share * len(records.examples)):,} of the records; a shadow "
-        "model is scored by the others. The share of members found is at one threshold for all records, "
+        "model is scored by the others. Accuracy is that at the attack's own threshold, above which a member "
+        "is more likely than a non-member; the share of members found is at one threshold for all records, "
         "which wrongly accuses 1 % of non-members"
     )
 
