@@ -8,6 +8,8 @@ from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
 from leakgauge.report.gate_files import junit_text
 from leakgauge.report.judged_run import JudgedRun, report_origin
+from leakgauge.report.sections import conformance
+from leakgauge.report.sections.finding import meaning_of
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding
@@ -336,3 +338,36 @@ def test_random_groups_are_said(make):
 def test_no_sentence_about_people_without_counts(make):
     assert people_sentence(judged(make()), None) == ""
     assert people_sentence(judged(make(), exposure=exposure(attackers=[])), None) == ""
+
+
+def test_sentences_are_never_cut_in_the_middle(make):
+    long = (
+        "A question and the same question without the target get the same answer" + ", and so on" * 30 + "."
+    )
+    run = judged(make("violated", evidence=(long, "A second sentence. " * 20)))
+    other = judged(make("violated"), make(label="b", about="mechanism", evidence=(long,)))
+    page = " ".join([*decision_of(run).alerts, *decision_of(other).alerts, meaning_of(run.verdicts[0])])
+    appendix = conformance.section(
+        replace(
+            run,
+            verdicts=[
+                replace(
+                    run.verdicts[0],
+                    conformance=[
+                        {
+                            "name": "size",
+                            "n": 9,
+                            "p_value": 0.0,
+                            "rejected": True,
+                            "violates": True,
+                            "reveals": False,
+                        }
+                    ],
+                )
+            ],
+        )
+    )
+    assert long in page
+    assert long in appendix.html
+    assert "…" not in page + appendix.html
+    assert "A second sentence." in appendix.html

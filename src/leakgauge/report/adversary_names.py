@@ -1,5 +1,6 @@
 """Names of attackers and other names that a user chose, short enough for a table or a chart."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
@@ -8,6 +9,7 @@ from leakgauge.verdict import Verdict
 
 LONGEST = 64  # characters of a name that comes from a user
 LONGEST_IN_CHART = 34
+LONGEST_SENTENCE = 1200  # characters; a longer one was not written to be read, and is cut at a word
 SEPARATOR = " · "
 
 
@@ -22,6 +24,24 @@ def clip(text: object, longest: int = LONGEST) -> str:
         return name
     head = longest // 2
     return f"{name[:head]}…{name[len(name) - (longest - head - 1) :]}"
+
+
+def whole_sentences(text: object, longest: int) -> str:
+    """As many whole sentences as fit, and always the first: a sentence cut in the middle misleads.
+
+    >>> whole_sentences("One is long. Two is longer. Three.", 28)
+    'One is long. Two is longer.'
+    >>> whole_sentences("The first is kept. Not this.", 5)
+    'The first is kept.'
+    """
+    first, *others = re.split(r"(?<=[.!?]) (?=[^a-z])", str(text))
+    if len(first) > max(longest, LONGEST_SENTENCE):
+        return f"{first[: max(longest, LONGEST_SENTENCE)].rpartition(' ')[0] or clip(first, longest)} …"
+    for sentence in others:
+        if len(first) + 1 + len(sentence) > longest:
+            break
+        first = f"{first} {sentence}"
+    return first
 
 
 def attackers_and_settings(attackers: Collection[tuple[str, str]]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report.adversary_names import attackers_and_settings, clip
+from leakgauge.report.adversary_names import attackers_and_settings, clip, whole_sentences
 from leakgauge.report.answers import Answer, LimitRow, limit_rows, promise_answer, risk_answer
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
@@ -134,7 +134,7 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
     if not (missing := run.manifest.get("incomplete")):
         return ()
     alert = (
-        f"Incomplete: {clip(missing, 300)}. This report shows an earlier result, which the rounds in the run "
+        f"Incomplete: {whole_sentences(missing, 300)}. This report shows an earlier result, which the rounds in the run "
         "folder do not support. Do not decide on it: run the plan again."
     )
     return (alert,)
@@ -145,7 +145,7 @@ def _warnings(summary: RunSummary) -> tuple[str, ...]:
     warnings = [f"Beware: {warning}." for warning in summary.warnings]
     if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and summary.reasons:
         warnings.insert(0, f"Not cleared (exit code 3): {summary.reasons[0]}.")
-    return tuple(clip(warning, 300) for warning in warnings)[:2]
+    return tuple(whole_sentences(warning, 300) for warning in warnings)[:2]
 
 
 def _alerts(verdicts: Sequence[Verdict], already_said: str) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def _alerts(verdicts: Sequence[Verdict], already_said: str) -> tuple[str, ...]:
                 head = "Certain"
             elif verdict.about == "mechanism":
                 head = "The mechanism is not as stated"
-            alerts[f"{head}: {clip(said, 300)}"] = None
+            alerts[f"{head}: {whole_sentences(said, 300)}"] = None
     return tuple(alerts)[:2]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
-from leakgauge.report.adversary_names import clip
+from leakgauge.report.adversary_names import clip, whole_sentences
 from leakgauge.report.judged_run import JudgedRun, is_finished
 from leakgauge.report.metric_text import UNIT_NAMES
 from leakgauge.report.number_format import percent
@@ -78,7 +78,7 @@ def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
         met = "; the other limits are met" if others and set(others) == {RiskStatus.WITHIN} else ""
         return "warn", f"Not decided: people recognised are not counted yet{met}."
     if summary.exit_code != 0 and summary.reasons:
-        return "warn", f"Not decided: {clip(summary.reasons[0], 120)}."
+        return "warn", f"Not decided: {whole_sentences(summary.reasons[0], 120)}."
     if summary.risk.status is RiskStatus.NO_LIMIT:
         return "neutral", "No decision: no limit on the risk is stated."
     return "good", "Within your limits: this audit found nothing against publishing."

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.adversary_names import LONGEST_SENTENCE, adversary_names, whole_sentences
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.number_format import count
 from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
@@ -69,5 +69,5 @@ def _sentences(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[
     about: dict[str, list[str]] = {}
     for name, verdict in zip(names, verdicts, strict=True):
         for text in verdict.evidence:
-            about.setdefault(clip(text, 300), []).append(name)
+            about.setdefault(whole_sentences(text, LONGEST_SENTENCE), []).append(name)
     return [(text, ", ".join(who[:4])) for text, who in about.items()]

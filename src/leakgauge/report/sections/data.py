@@ -1,7 +1,7 @@
 """How the data behind the audits were read: how many rows were used, and which were skipped."""
 
 from leakgauge.report import judged_run, page
-from leakgauge.report.adversary_names import clip
+from leakgauge.report.adversary_names import clip, whole_sentences
 
 ORDER = 65
 MOST_NOTES, MOST_AUDITS, LONGEST = 20, 4, 400
@@ -21,7 +21,9 @@ def section(run: judged_run.JudgedRun) -> page.Section | None:
     notes = run.manifest.get("notes") or {}
     if not notes:
         return None
-    shown = [{"text": clip(text, LONGEST), "audits": _names(audits)} for text, audits in notes.items()]
+    shown = [
+        {"text": whole_sentences(text, LONGEST), "audits": _names(audits)} for text, audits in notes.items()
+    ]
     omitted = (
         f"Shown are {MOST_NOTES} of {len(shown)} files; manifest.json holds them all."
         if len(shown) > MOST_NOTES

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.adversary_names import adversary_names, whole_sentences
 from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
@@ -100,7 +100,7 @@ def meaning_of(verdict: Verdict) -> str:
     meaning = _meaning_of_finding(verdict)
     if verdict.about != "mechanism":
         return meaning
-    return f"{meaning} The mechanism is not as stated: {clip(' '.join(verdict.evidence), 300)}"
+    return f"{meaning} The mechanism is not as stated: {whole_sentences(' '.join(verdict.evidence), 300)}"
 
 
 def _meaning_of_finding(verdict: Verdict) -> str:
@@ -130,9 +130,9 @@ def _violation(verdict: Verdict) -> str:
     counted = COMPARED_METRICS if verdict.rounds > 1 else ("epsilon",)  # of one release no rate counts
     beyond = [describe_metric(name).title_in_sentence for name in counted if exceeds_bound(verdict, name)]
     how = f" It exceeds what is allowed in: {'; '.join(beyond)}." if beyond else ""
-    clue = f" Clue used: {clip(verdict.event, 200)}." if verdict.event else ""
+    clue = f" Clue used: {whole_sentences(verdict.event, 200)}." if verdict.event else ""
     early = " The audit stopped as soon as that was shown." if verdict.stopped_early else ""
-    said = clip(" ".join(verdict.evidence), 300)
+    said = whole_sentences(" ".join(verdict.evidence), 300)
     shown = f" {'Certain' if verdict.certain else 'By the answers themselves'}: {said}" if said else ""
     if said and not beyond:
         return f"What this attacker was given breaks the promise, whether the attack succeeds or not.{shown}"

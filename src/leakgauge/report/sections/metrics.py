@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leakgauge import catalog
-from leakgauge.report.adversary_names import SEPARATOR, adversary_names, clip
+from leakgauge.report.adversary_names import SEPARATOR, adversary_names, whole_sentences
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import (
@@ -233,7 +233,7 @@ def _limits(verdict: Verdict) -> bool:
 
 
 def _footnote(reason: str, reasons: dict[str, int]) -> int:
-    text = clip(reason, LONGEST_REASON)
+    text = whole_sentences(reason, LONGEST_REASON)
     if text not in reasons and len(reasons) >= MOST_REASONS - 1:
         text = "Another reason; verdicts.json holds it."
     return reasons.setdefault(text, len(reasons) + 1)
