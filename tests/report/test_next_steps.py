@@ -2,8 +2,12 @@ from dataclasses import replace
 
 import pytest
 
+from leakgauge import catalog
+from leakgauge.domains.queries.noise_conformance import REPEATED_FOR_DATA
+from leakgauge.domains.queries.side_channels import RESPONSE_TIMES
 from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
+from leakgauge.referee.reused_noise import REUSED
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.next_steps import STATE_A_LIMIT, decision_line, next_steps
@@ -233,3 +237,49 @@ def test_tune_is_not_advised_for_a_release_that_is_finished(finished, make, make
     metrics = {"accuracy": make_estimate(0.97, 0.95, 0.98, method=method)}
     found = steps(make(domain="models", rounds=1, n_targets=400, metrics=metrics))
     assert any("leakgauge tune" in step for step in found) is not finished
+
+
+def of_queries(make, metrics, conformance=(), **challenger):
+    parameters = {"data": {}, "challenger": challenger, "mechanism": {"name": "laplace", "epsilon": 1.0}}
+    rows = [
+        {"name": name, "n": 9, "p_value": 0.0, "rejected": rejected, "violates": True, "reveals": True}
+        for name, rejected in conformance
+    ]
+    return make("violated", domain="queries", metrics=metrics, parameters=parameters, conformance=rows)
+
+
+@pytest.mark.parametrize(
+    ("challenger", "advised", "not_advised"),
+    [
+        (
+            {"service": {}, "budget": 1.0},
+            ["In the service, lower the budget"],
+            ["accountant", "tune", "noisy"],
+        ),
+        ({"budget": 1.0}, ["Lower the budget", "leakgauge tune"], ["accountant", "suppress_by", "service"]),
+        (
+            {"budget": 1.0, "accountant": "per_row", "at_least": 5},
+            ['accountant = "sequential"', 'suppress_by = "answer"', "leakgauge tune"],
+            ["service"],
+        ),
+        ({"accountant": "none"}, ["set a budget"], ["tune", "lower the budget"]),
+        ({"budget": 1.0, "at_least": 5, "suppress_by": "answer"}, ["Lower the budget"], ["suppress_by"]),
+    ],
+)
+def test_advice_follows_the_plan(make, make_estimate, challenger, advised, not_advised):
+    found = " ".join(steps(of_queries(make, accuracy(make_estimate, 0.97), **challenger)))
+    assert all(text in found for text in advised)
+    assert not any(text in found for text in not_advised)
+
+
+def test_faults_that_answers_show_come_with_what_to_fix(make, make_estimate):
+    small = accuracy(make_estimate, 0.55)
+    tests = [(REPEATED_FOR_DATA, True), ("errors_beyond_promise", True), ("refusals", False)]
+    found = steps(of_queries(make, small, tests, service={}))
+    assert found[0].startswith("Do not publish")
+    assert "by the question, not by answers or records" in found[1]
+    assert "fail alike with and without the target" in found[2]
+    assert not any("refuse alike" in step for step in steps(of_queries(make, small, tests[2:])))
+    known = {REPEATED_FOR_DATA, REUSED, RESPONSE_TIMES, "errors", "refusals"}
+    advice = catalog.find_domain("queries").conformance_advice
+    assert {name.removesuffix("_beyond_promise") for name in advice} == known

@@ -15,6 +15,7 @@ from leakgauge.core.exposure import Exposure
 from leakgauge.core.game import Attack, Challenger, Knowledge
 
 Place: TypeAlias = str  # "module:name", relative to the package of the domain
+ABSENT = object()  # the value of a key that a plan leaves out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,32 @@ class Tunable:
         """Whether any number between two ends may be chosen."""
         return self.low is not None
 
+    def value_in(self, tables: Mapping[str, Any]) -> Any:
+        """The value in the tables of an audit, or that which holds where they leave it out; else `ABSENT`."""
+        found = _lookup(tables, self.key)
+        return self.absent if found is ABSENT and self.absent is not None else found
+
+    def obstacle(self, tables: Mapping[str, Any]) -> str | None:
+        """Why this key has no effect in an audit with these tables; nothing where it has one."""
+        for rule in self.fixed_by:
+            key, _, value = rule.partition("=")
+            found = _lookup(tables, key)
+            if found is not ABSENT and (not value or found == value):
+                return (
+                    f"the plan has {key}{f' = {found}' if value else ''}, which decides the noise by itself"
+                )
+        if self.value_in(tables) is ABSENT:
+            table, _, key = self.key.partition(".")
+            return f"the plan does not set it; add {key} to the table {table}"
+        return None
+
+
+def _lookup(tables: Mapping[str, Any], key: str) -> Any:
+    found: Any = tables
+    for part in key.split("."):
+        found = found.get(part, ABSENT) if isinstance(found, Mapping) else ABSENT
+    return found
+
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionAudit:
@@ -169,6 +196,10 @@ class Domain:
 
     tunable: tuple[Tunable, ...] = ()  # what may be varied to find a release under a limit
     lower_risk: str = ""  # a sentence on what to change in a plan so that people are harder to identify
+    lower_risk_of_plan: Place | None = None
+    """(tables of the plan) -> str: the same, where it depends on what the plan has already."""
+    conformance_advice: Mapping[str, str] = field(default_factory=dict)
+    """What to fix where a test of ``conformance`` rejects, by the name of the test; others need no advice."""
     attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file
     studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order
     utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order
@@ -223,6 +254,15 @@ class Domain:
     ) -> Knowledge[Any, Any]:
         """Give an attacker what it may know of a challenger."""
         return self.load(self.knowledge)(name, parameters, challenger, seed)
+
+    def can_tune(self, tables: Mapping[str, Any]) -> bool:
+        """Whether ``leakgauge tune`` finds something to vary in an audit with these tables by itself."""
+        return any(one.by_default and one.obstacle(tables) is None for one in self.tunable)
+
+    def risk_advice(self, tables: Mapping[str, Any]) -> str:
+        """What to change in an audit with these tables so that people are harder to identify."""
+        place = self.lower_risk_of_plan
+        return self.lower_risk if place is None else str(self.load(place)(tables))
 
     def mechanism_lines(self) -> Mapping[str, str | None] | None:
         """The mechanisms that a plan may name, with one line each; nothing where every one is accepted."""

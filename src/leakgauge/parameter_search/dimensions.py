@@ -15,7 +15,6 @@ Setting: TypeAlias = Mapping[str, Any]  # the value of each varied key
 DIGITS = 3  # significant digits of a number that is suggested
 
 _TABLES = ("data", "challenger", "mechanism")
-_ABSENT = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +127,7 @@ def varied_keys(domain: Domain, plan: Plan, vary: Sequence[str] | None) -> list[
     proposed = [
         tunable.key
         for tunable in domain.tunable
-        if tunable.by_default and any(_obstacle(tunable, audit) is None for audit in audits)
+        if tunable.by_default and any(tunable.obstacle(vars(audit)) is None for audit in audits)
     ]
     if not proposed:
         raise BadInput(
@@ -143,7 +142,7 @@ def find_dimensions(domain: Domain, audit: Audit, vary: Sequence[str]) -> tuple[
     """The keys that are varied in an audit, with their values; refuse a key that has no effect there."""
     chosen = [tunable for tunable in domain.tunable if tunable.key in vary]
     for tunable in chosen:
-        if (obstacle := _obstacle(tunable, audit)) is not None:
+        if (obstacle := tunable.obstacle(vars(audit))) is not None:
             raise BadInput(f"--vary: {tunable.key} cannot be tuned in audit {audit.name!r}: {obstacle}")
     ranges = [tunable.key for tunable in chosen if tunable.is_range]
     if len(ranges) > 1:
@@ -156,38 +155,8 @@ def _dimension(tunable: Tunable, domain: Domain, audit: Audit) -> Dimension:
         return Dimension(tunable=tunable)
     if tunable.steps is None:
         return Dimension(tunable=tunable, values=tunable.values)
-    stated = value_of(audit, tunable)
+    stated = tunable.value_in(vars(audit))
     return Dimension(tunable=tunable, values=tuple(domain.load(tunable.steps)(stated)))
-
-
-def _obstacle(tunable: Tunable, audit: Audit) -> str | None:
-    """Why a key has no effect in an audit; nothing where it has one."""
-    for rule in tunable.fixed_by:
-        key, _, value = rule.partition("=")
-        found = _lookup(audit, key)
-        if found is not _ABSENT and (not value or found == value):
-            return f"the plan has {key}{f' = {found}' if value else ''}, which decides the noise by itself"
-    if value_of(audit, tunable) is _ABSENT:
-        return f"the plan does not set it; add {tunable.key.partition('.')[2]} to the table {_table(tunable)}"
-    return None
-
-
-def _table(tunable: Tunable) -> str:
-    return tunable.key.partition(".")[0]
-
-
-def value_of(audit: Audit, tunable: Tunable) -> Any:
-    """The value of a key in an audit, or that which holds where the plan leaves it out."""
-    found = _lookup(audit, tunable.key)
-    return tunable.absent if found is _ABSENT and tunable.absent is not None else found
-
-
-def _lookup(audit: Audit, key: str) -> Any:
-    table, *path = key.split(".")
-    found: Any = vars(audit)[table]
-    for part in path:
-        found = found.get(part, _ABSENT) if isinstance(found, Mapping) else _ABSENT
-    return found
 
 
 def with_setting(audit: Audit, setting: Setting) -> Audit:

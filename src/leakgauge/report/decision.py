@@ -134,8 +134,8 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
     if not (missing := run.manifest.get("incomplete")):
         return ()
     alert = (
-        f"Incomplete: {whole_sentences(missing, 300)}. This report shows an earlier result, which the rounds in the run "
-        "folder do not support. Do not decide on it: run the plan again."
+        f"Incomplete: {whole_sentences(missing, 300)}. This report shows an earlier result, which the rounds "
+        "in the run folder do not support. Do not decide on it: run the plan again."
     )
     return (alert,)
 

@@ -48,6 +48,7 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     count_people = _count_people(run, leading) if "recognised" in run.summary.limits else []
     steps = [
         *_stop(run, value),
+        *_fixes(run),
         *(_more_releases(run) if undecided else []),
         *([] if over else count_people),
         *_other_setting(run, leading),
@@ -161,10 +162,23 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
     if leading is None or not large:
         return []
     domain = catalog.find_domain(leading.domain)
-    if domain is None or not domain.lower_risk:
+    if domain is None or not (advice := domain.risk_advice(leading.parameters)):
         return []
-    tunable = domain.tunable and not run.without_plan and not is_finished(leading)
-    return [f"{domain.lower_risk}{TUNE if tunable else ''}"]
+    tunable = domain.can_tune(leading.parameters) and not run.without_plan and not is_finished(leading)
+    return [f"{advice}{TUNE if tunable else ''}"]
+
+
+def _fixes(run: JudgedRun) -> list[str]:
+    """What the domain says to fix where the answers themselves show a fault."""
+    rejected = [
+        (catalog.find_domain(verdict.domain), row["name"])
+        for verdict in run.verdicts
+        if verdict.audit in run.summary.covers
+        for row in verdict.conformance
+        if row["rejected"]
+    ]
+    advice = [domain.conformance_advice.get(name, "") for domain, name in rejected if domain is not None]
+    return [text for text in dict.fromkeys(advice) if text]
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:

@@ -2,6 +2,11 @@
 
 from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term, Tunable
 
+_CACHE = "Key the cache of the service by the question, not by answers or records."
+_ERRORS = "Let the service fail alike with and without the target: its errors now tell who is in the table."
+_REFUSALS = "Let the service refuse alike with and without the target, by the question or by a noisy answer."
+_TIMES = "Let the service answer equally fast with and without the target, such as after a fixed time."
+
 DOMAIN = Domain(
     package=__name__,
     default_attacks=(
@@ -9,11 +14,14 @@ DOMAIN = Domain(
         {"name": "split_midpoint"},
         {"name": "split_t_test"},
     ),
-    lower_risk=(
-        'Let the accountant charge every answer (accountant = "sequential"), or lower the budget or the ε of '
-        "an answer. If questions are refused by the number of records behind them, decide by the noisy "
-        'answer instead (suppress_by = "answer").'
-    ),
+    lower_risk_of_plan="plan_advice:lower_risk",
+    conformance_advice={
+        "repeated_for_data": _CACHE,
+        "reused_noise": "Draw new noise for every question, and repeat an answer only for the same question.",
+        **dict.fromkeys(("errors", "errors_beyond_promise"), _ERRORS),
+        **dict.fromkeys(("refusals", "refusals_beyond_promise"), _REFUSALS),
+        **dict.fromkeys(("response_times", "response_times_beyond_promise"), _TIMES),
+    },
     drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
     knowledge_terms={
