@@ -1,9 +1,13 @@
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import Limits
+from leakgauge.plan import MetricsTable
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
 from leakgauge.report.gate_files import junit_text
@@ -12,7 +16,7 @@ from leakgauge.report.sections import conformance
 from leakgauge.report.sections.finding import meaning_of
 from leakgauge.risk import Risk, RiskStatus
 from leakgauge.summary import RunResult, summarise_run
-from leakgauge.verdict import Finding
+from leakgauge.verdict import Finding, VerdictSubject, judge_trials
 
 
 def judged(*verdicts, limits=None, **manifest):
@@ -66,8 +70,8 @@ def test_weak_promise_is_never_green_or_neutral(make, allowed, finding):
     assert decision_of(judged(verdict)).promise.tone in ("warn", "bad")
 
 
-def test_strict_promise_that_holds_is_green(make):
-    verdict = make(bounds={"epsilon": 0.5, "accuracy": 0.62})
+def test_strict_promise_that_holds_is_green(make, make_estimate):
+    verdict = make(bounds={"epsilon": 0.5, "accuracy": 0.62}, metrics=right(make_estimate, 0.6))
     assert decision_of(judged(verdict)).promise.tone == "good"
 
 
@@ -371,3 +375,50 @@ def test_sentences_are_never_cut_in_the_middle(make):
     assert long in appendix.html
     assert "…" not in page + appendix.html
     assert "A second sentence." in appendix.html
+
+
+def test_success_above_the_promise_is_not_called_within_it():
+    """Randomized response, right in 367 of 400 rounds: 91.8% (88.6% to 94.2%), and 88.1% are allowed."""
+    n, n_right = 400, 367
+    members = np.arange(n) % 2 == 0
+    scores = np.where(members == (np.arange(n) < n_right), 1.0, -1.0)
+    trials = Trials(
+        np.arange(n),
+        np.zeros(n, np.int64),
+        members,
+        scores,
+        Coins.FAIR,
+        Reading(threshold=0.0, signed=True, fraction=1.0),
+    )
+    subject = VerdictSubject(
+        audit="a", domain="queries", label="split", attack="x", knowledge="known", parameters={}, seed=1
+    )
+
+    def found(epsilon, n_verdicts):
+        return judge_trials(
+            trials,
+            guarantee=Guarantee(epsilon=epsilon),
+            subject=subject,
+            metrics=MetricsTable(),
+            n_verdicts=n_verdicts,
+        )
+
+    alone, among_many = found(2.0, 1), found(2.0, 300)
+    assert alone.finding is Finding.VIOLATED
+    assert among_many.finding is Finding.NOT_VIOLATED
+    decision = decision_of(judged(among_many))
+    assert "right more often than the 88.1% that the promise allows" in decision.promise.text
+    assert "corrected for all comparisons" in decision.promise.text
+    assert "No attack tried did better" not in decision.promise.text
+    assert decision.promise.tone == "warn"
+    assert any("rounds = 1600" in step for step in decision.steps)
+    assert "stayed within" not in meaning_of(among_many)
+    within = found(2.5, 1)
+    assert within.finding is Finding.NOT_VIOLATED
+    assert "No attack tried did better" in decision_of(judged(within)).promise.text
+
+
+def test_success_above_the_promise_says_what_the_test_of_epsilon_shows(make, make_estimate):
+    metrics = {"accuracy": make_estimate(0.78, 0.75, 0.81), "epsilon": make_estimate(1.1, 0.95)}
+    text = decision_of(judged(make(metrics=metrics))).promise.text
+    assert "shows only ε of at least 0.950, and 1 is promised" in text

@@ -84,7 +84,8 @@ def test_where_a_limit_is_exceeded_other_settings_come_before_counting_people(ma
     found = steps(over, limits=limits, expose_command=command)
     assert found[0].startswith("Do not publish")
     assert found[1].startswith("Add noise")
-    within = replace(over, risk=replace(risk, status=RiskStatus.WITHIN, value=0.55))
+    small = replace(over, metrics=accuracy(make_estimate, 0.55))
+    within = replace(small, risk=replace(risk, status=RiskStatus.WITHIN, value=0.55))
     assert command in steps(within, limits=limits, expose_command=command)[0]
 
 
@@ -92,7 +93,12 @@ def test_undecided_risk_asks_for_more_releases_first(make, make_estimate):
     """Also in a sweep with a promise too weak to protect, where there is other advice."""
     risk = Risk(status=RiskStatus.UNDECIDED, metric="accuracy", value=0.95, limit=0.6, rounds_needed=100)
     points = [
-        replace(make(domain="locations", audit=f"a@epsilon={n}", metrics=accuracy(make_estimate, value)))
+        make(
+            domain="locations",
+            audit=f"a@epsilon={n}",
+            metrics=accuracy(make_estimate, value),
+            bounds={"epsilon": 5.0, "accuracy": 0.9933},
+        )
         for n, value in ((1, 0.55), (5, 0.95))
     ]
     found = steps(*(replace(one, risk=risk) for one in points), limits=Limits(metrics={"accuracy": 0.6}))
@@ -222,9 +228,9 @@ def test_people_are_to_be_counted_where_that_is_possible(make, make_estimate):
     assert not any("leakgauge expose" in step for step in steps(verdict, exposure={"audits": []} | {"x": 1}))
 
 
-def test_nothing_to_do_is_said(make):
+def test_nothing_to_do_is_said(make, make_estimate):
     within = replace(
-        make(bounds={"accuracy": 0.6}),
+        make(bounds={"accuracy": 0.6}, metrics=accuracy(make_estimate, 0.55)),
         risk=Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.55, high=0.58, limit=0.6),
     )
     (only,) = steps(within, limits=Limits(metrics={"accuracy": 0.62}))

@@ -8,7 +8,14 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import UNIT_NAMES, bound_end_text, interval_text, value_text
+from leakgauge.report.judged_run import is_finished
+from leakgauge.report.metric_text import (
+    UNIT_NAMES,
+    bound_end_text,
+    interval_text,
+    is_above_promise,
+    value_text,
+)
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
 from leakgauge.risk import (
     ANY_ATTACKER,
@@ -105,12 +112,14 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
                 "No attack tried did better than the promise allows. A stronger attack might: an audit can "
                 "refute a promise, not prove it."
             )
-            words = "Promise not violated"
+            above = _above_promise(summary, verdicts)
+            words = "Promise not violated so far" if above else "Promise not violated"
             if promise.strength is PromiseStrength.TOO_WEAK:
                 words = "Promise not violated, but too weak to protect"
             elif promise.strength is PromiseStrength.WEAK:
                 words = "Promise not violated, but weak"
-            return Answer(_weak_tone(promise), words, (text, *worth))
+            tone = _weak_tone(promise, at_best="warn" if above else "good")
+            return Answer(tone, words, (*(above or (text,)), *worth))
     text = "Nothing was promised, so nothing could be violated."
     return Answer("neutral", "No promise stated", (text,))
 
@@ -417,6 +426,37 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         return f"The answers themselves show it, without an attack: {found.evidence[0]}"
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
     return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
+
+
+def _above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Why a promise is not called violated though some attacker was right more often than it allows."""
+    above = [
+        verdict
+        for verdict in verdicts
+        if verdict.audit in summary.covers and not is_control(verdict) and is_above_promise(verdict)
+    ]
+    if not above:
+        return ()
+    found = max(above, key=lambda one: one.metrics[leading_metric(one.metrics) or ""].low or 0.0)
+    text = (
+        f"The attack {_named(found, verdicts)} was right more often than the "
+        f"{allowed_percent(found.bounds['accuracy'])} that the promise allows, but not by enough to be sure: "
+        f"{not_sure_of_violation(found)}."
+    )
+    return (text,) if is_finished(found) else (text, "More simulated releases may decide.")
+
+
+def not_sure_of_violation(found: Verdict) -> str:
+    """Why an attacker whose success is above the promise does not refute it."""
+    epsilon, stated = found.metrics.get("epsilon"), (found.promised or {}).get("epsilon")
+    bound = None if epsilon is None else epsilon.low
+    if bound is None or stated is None:
+        return "the test of the promise is stricter"
+    if bound > stated:
+        return "the test of the promise is corrected for all comparisons of this run"
+    return (
+        f"the test of the promise shows only ε of at least {lower(bound)}, and {number(stated)} is promised"
+    )
 
 
 def _rare_outputs(found: Verdict) -> str:

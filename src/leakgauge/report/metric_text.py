@@ -168,6 +168,16 @@ def exceeds_bound(verdict: Verdict, name: str) -> bool:
     return estimate is not None and estimate.low is not None and bound is not None and estimate.low > bound
 
 
+def is_above_promise(verdict: Verdict) -> bool:
+    """Whether the whole interval of the attacker's success is above what the promise allows on average.
+
+    The finding may still be "not violated": it is corrected for all comparisons, and tests epsilon.
+    """
+    name, allowed = leading_metric(verdict.metrics), verdict.bounds.get("accuracy")
+    low = None if name is None else verdict.metrics[name].low
+    return low is not None and allowed is not None and low > allowed
+
+
 def has_epsilon_bound(verdict: Verdict) -> bool:
     """Whether these trials allow a bound on epsilon at all."""
     epsilon = verdict.metrics.get("epsilon")

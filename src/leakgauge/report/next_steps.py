@@ -9,7 +9,7 @@ from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip, whole_sentences
 from leakgauge.report.judged_run import JudgedRun, is_finished
-from leakgauge.report.metric_text import UNIT_NAMES
+from leakgauge.report.metric_text import UNIT_NAMES, is_above_promise
 from leakgauge.report.number_format import percent
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
@@ -49,7 +49,7 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     steps = [
         *_stop(run, value),
         *_fixes(run),
-        *(_more_releases(run) if undecided else []),
+        *(_more_releases(run) if undecided or (not over and _rounds_above_promise(run)) else []),
         *([] if over else count_people),
         *_other_setting(run, leading),
         *_lower_risk(run, leading, value),
@@ -217,7 +217,9 @@ def _epsilon_that_keeps(limits: Mapping[str, Any], delta: float) -> str:
 
 def _more_releases(run: JudgedRun) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
-    needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None and n <= MOST_ROUNDS]
+    needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
+    needed += _rounds_above_promise(run)
+    needed = [n for n in needed if n <= MOST_ROUNDS]
     if not needed or promise.status == Finding.VIOLATED:
         return []
     if run.without_plan:
@@ -228,6 +230,14 @@ def _more_releases(run: JudgedRun) -> list[str]:
     if any("valid at any time" in bound.method for bound in bounds):
         again = "and run it again: it may be looked at any time"
     return [f"Simulate more releases: set rounds = {max(needed)} in the plan, {again}."]
+
+
+def _rounds_above_promise(run: JudgedRun) -> list[int]:
+    """Rounds that halve the interval of attackers whose success is above a promise not shown to be broken."""
+    if run.summary.promise.status != Finding.NOT_VIOLATED:
+        return []
+    tried = [found for found in run.verdicts if found.audit in run.summary.covers and not is_control(found)]
+    return [4 * found.rounds for found in tried if is_above_promise(found) and not is_finished(found)]
 
 
 def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, whole_sentences
-from leakgauge.report.answers import finding_words
+from leakgauge.report.answers import finding_words, not_sure_of_violation
 from leakgauge.report.decision import attacker_title
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
-from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
+from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound, is_above_promise
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.text_formats import table_cells
@@ -108,6 +108,11 @@ def _meaning_of_finding(verdict: Verdict) -> str:
     match verdict.finding:
         case Finding.VIOLATED:
             return _violation(verdict)
+        case Finding.NOT_VIOLATED if is_above_promise(verdict):
+            return (
+                f"This attack was right more often than the promise allows on average ({releases}), but not "
+                f"by enough to be sure: {not_sure_of_violation(verdict)}."
+            )
         case Finding.NOT_VIOLATED:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
         case Finding.UNTESTABLE if (why := why_untestable(verdict)) is not None:
