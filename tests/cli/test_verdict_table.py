@@ -6,6 +6,8 @@ import pytest
 
 from leakgauge.cli import verdict_table as shown
 from leakgauge.limits import Limits
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.sections import instrument
 from leakgauge.report.text_formats import table_cells
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.in_memory import judge
@@ -40,6 +42,14 @@ def test_insensitive_instrument_is_reported(verdict, capsys):
     blind = {"null": {"rate": 0.0, "low": 0.0, "high": 0.02}, "planted": {"epsilon": None}}
     print_table(verdict, replace(verdict, label="blind", instrument=blind))
     assert "smallest ε it could have detected: none at these rounds." in capsys.readouterr().out
+
+
+def test_smallest_leak_is_rounded_up_as_in_the_report(verdict, capsys):
+    planted = {"epsilon": 0.07912, "violating_epsilon": 1.2, "found": 0.8, "draws": 200}
+    found = replace(verdict, instrument={**verdict.instrument, "planted": planted})
+    print_table(found)
+    assert "smallest ε it could have detected: 0.0792." in capsys.readouterr().out
+    assert "0.0792" in instrument.section(JudgedRun([found], {})).html
 
 
 def test_untestable_promise_is_reported(verdict, capsys):

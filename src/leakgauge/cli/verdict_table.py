@@ -112,7 +112,7 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
 def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     """Return the least favourable instrument check."""
     from leakgauge.report.metric_text import has_epsilon_bound
-    from leakgauge.report.number_format import lower_percent, number, percent, upper_percent
+    from leakgauge.report.number_format import lower_percent, percent, upper, upper_percent
 
     nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
     planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
@@ -123,7 +123,7 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
         verdict for verdict in verdicts if verdict.instrument.get("planted") and has_epsilon_bound(verdict)
     ]
     seen = [verdict.instrument["planted"]["epsilon"] for verdict in able]
-    smallest = "none at these rounds" if None in seen else number(max(seen, default=None))
+    smallest = "none at these rounds" if None in seen else upper(max(seen, default=None))
     if not able:
         smallest = "none, without a bound on ε"
     elif len(able) < len(planted):
