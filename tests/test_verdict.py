@@ -487,3 +487,19 @@ def test_what_tells_the_target_beside_the_answers_is_never_within_a_limit(reveal
     within = Risk(status=RiskStatus.WITHIN, value=0.6, low=0.55, high=0.65)
     status = verdict.risk_without_game(found, within).status
     assert status is (RiskStatus.UNDECIDED if reveals else RiskStatus.WITHIN)
+
+
+def test_advice_on_reversed_scores_is_about_what_the_user_can_change():
+    rows = randomized_response(3.0, 400, rng(21))
+    turned = replace(rows, scores=-rows.scores)
+    ours = replace(SUBJECT, domain="queries", attack="split_likelihood")
+    for subject, coins_of, words in (
+        (SUBJECT, Coins.FAIR, "check the sign of the scores"),
+        (replace(ours, attack="mine:Attack"), Coins.FAIR, "check the sign of the scores"),
+        (ours, Coins.GIVEN, "who is called a member"),
+        (ours, Coins.FAIR, "with and without the target are not swapped"),
+    ):
+        given = replace(turned, coins=coins_of)
+        (note,) = judge_trials(given, guarantee=None, subject=subject, metrics=MetricsTable()).notes
+        assert words in note
+        assert ("sign of the scores" in note) is not ("swapped" in note)

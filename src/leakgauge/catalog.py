@@ -195,9 +195,15 @@ def attacks_package(domain: str) -> str:
     return f"{DOMAINS}.{domain}.attacks"
 
 
+def is_built_in(domain: str, attack: str) -> bool:
+    """Whether an attack is one of leakgauge's own, so that the sign of its scores is known to be right."""
+    declaring = find_domain(domain)
+    return declaring is not None and attack in module_names(declaring.attacks_package)
+
+
 def attack_term(domain: str, attack: str) -> Term:
     """Return the words for an attack: those that its domain declares, or the first line of its file."""
-    if (declaring := find_domain(domain)) is None or attack not in module_names(declaring.attacks_package):
+    if (declaring := find_domain(domain)) is None or not is_built_in(domain, attack):
         return Term(title=attack)
     declared = declaring.attack_terms.get(attack)
     return declared or Term(

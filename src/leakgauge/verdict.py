@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge import promise_tests
+from leakgauge import catalog, promise_tests
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Reading, Trials
@@ -33,9 +33,14 @@ from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
 _JUDGE = "_judge_again"  # no field of a verdict: a function that holds its trials
+_REVERSED = "members clearly score lower than others, so whoever reverses the scores identifies them; "
 REVERSED = (
-    "members clearly score lower than others, so whoever reverses the scores identifies them; a higher score "
-    "must mean more likely a member: check the sign of the scores, and who is called a member"
+    f"{_REVERSED}a higher score must mean more likely a member: check the sign of the scores, and who is "
+    "called a member"
+)
+REVERSED_RELEASE = (
+    f"{_REVERSED}the release does the opposite of what is stated: check that releases with and without the "
+    "target are not swapped, and that the noise and the rules are those of the release"
 )
 MEMBERSHIP_GIVEN = (
     "membership was given, not drawn at random, so members and non-members may differ even without the "
@@ -262,7 +267,7 @@ def judge_trials(
         studied=trials.reading.studied or None,
         spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
         draws=_over_draws(trials),
-        notes=_notes(trials),
+        notes=_notes(trials, subject),
     )
     return found if conformance is None else _with_conformance(found, conformance, error / 2 * tested)
 
@@ -376,7 +381,7 @@ def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> li
     ]
 
 
-def _notes(trials: Trials) -> list[str]:
+def _notes(trials: Trials, subject: VerdictSubject) -> list[str]:
     """Say why trials are no evidence of safety: nothing was answered, or the scores are equal or reversed."""
     notes = []
     if trials.spent and not any(column.any() for column in trials.spent.values()):
@@ -384,7 +389,8 @@ def _notes(trials: Trials) -> list[str]:
     if instrument_check.all_scores_equal(trials):
         notes.append("all scores are equal, so nobody is identified: this is not evidence of safety")
     if is_reversed(trials):
-        notes.append(REVERSED)
+        own = catalog.is_built_in(subject.domain, subject.attack) and trials.coins is not Coins.GIVEN
+        notes.append(REVERSED_RELEASE if own else REVERSED)
     return notes
 
 
