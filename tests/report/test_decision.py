@@ -422,3 +422,21 @@ def test_success_above_the_promise_says_what_the_test_of_epsilon_shows(make, mak
     metrics = {"accuracy": make_estimate(0.78, 0.75, 0.81), "epsilon": make_estimate(1.1, 0.95)}
     text = decision_of(judged(make(metrics=metrics))).promise.text
     assert "shows only ε of at least 0.950, and 1 is promised" in text
+
+
+@pytest.mark.parametrize(
+    ("low", "why"), [(0.62, "may be within it"), (0.66, "corrected for all comparisons")]
+)
+def test_success_above_an_exact_curve_does_not_speak_of_epsilon(make, make_estimate, low, why):
+    """Ten answers of Laplace noise with ε = 0.25 allow 64.8%, much less than ε = 2.5 alone would."""
+    metrics = {
+        "accuracy_own": make_estimate(0.71, 0.67, 0.75),
+        "accuracy": make_estimate(0.70, low, 0.76),
+        "epsilon": make_estimate(0.6, 0.42),
+    }
+    promised = {"epsilon": 2.5, "delta": 0.0, "relation": "add_remove", "unit": "record"}
+    verdict = make(metrics=metrics, promised=promised, bounds={"epsilon": 2.5, "accuracy": 0.648})
+    text = decision_of(judged(verdict)).promise.text
+    assert "than the 64.8% that the promise allows" in text
+    assert why in text
+    assert "ε of at least" not in text

@@ -14,6 +14,7 @@ from leakgauge.report.metric_text import (
     bound_end_text,
     interval_text,
     is_above_promise,
+    not_sure_of_violation,
     value_text,
 )
 from leakgauge.report.number_format import allowed_percent, count, lower, number, percent
@@ -444,19 +445,6 @@ def _above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[st
         f"{not_sure_of_violation(found)}."
     )
     return (text,) if is_finished(found) else (text, "More simulated releases may decide.")
-
-
-def not_sure_of_violation(found: Verdict) -> str:
-    """Why an attacker whose success is above the promise does not refute it."""
-    epsilon, stated = found.metrics.get("epsilon"), (found.promised or {}).get("epsilon")
-    bound = None if epsilon is None else epsilon.low
-    if bound is None or stated is None:
-        return "the test of the promise is stricter"
-    if bound > stated:
-        return "the test of the promise is corrected for all comparisons of this run"
-    return (
-        f"the test of the promise shows only ε of at least {lower(bound)}, and {number(stated)} is promised"
-    )
 
 
 def _rare_outputs(found: Verdict) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leakgauge import catalog
+from leakgauge.core.guarantee import Guarantee
 from leakgauge.promise_tests import CURVE_CHECKS
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
@@ -12,6 +13,7 @@ from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
 from leakgauge.risk import leading_metric
+from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import Verdict
 
 COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
@@ -44,6 +46,7 @@ _UNITS_IN_TABLES: Mapping[str, str] = {
     "client": "per client",
     "group": "together",
 }
+_SAME_ACCURACY = 1e-3  # up to which a promise allows no less than its epsilon alone
 LARGEST_LIMIT = 0.999  # a promise that allows a larger share does not limit it
 
 
@@ -176,6 +179,26 @@ def is_above_promise(verdict: Verdict) -> bool:
     name, allowed = leading_metric(verdict.metrics), verdict.bounds.get("accuracy")
     low = None if name is None else verdict.metrics[name].low
     return low is not None and allowed is not None and low > allowed
+
+
+def not_sure_of_violation(found: Verdict) -> str:
+    """Why an attacker whose success is above the promise does not refute it.
+
+    Epsilon alone is tested where nothing more is promised, and rates too where the exact curve is known.
+    """
+    stated, allowed = (found.promised or {}).get("epsilon"), found.bounds.get("accuracy")
+    if stated is None or allowed is None:
+        return "the test of the promise is stricter"
+    delta = (found.promised or {}).get("delta") or 0.0
+    by_epsilon = metric_bounds(Guarantee(epsilon=stated, delta=delta), [])["accuracy"]
+    only_epsilon = allowed >= by_epsilon - _SAME_ACCURACY
+    if any(exceeds_bound(found, name) for name in (("epsilon",) if only_epsilon else COMPARED_METRICS)):
+        return "the test of the promise is corrected for all comparisons of this run"
+    bound = found.metrics.get("epsilon")
+    if only_epsilon and bound is not None and bound.low is not None:
+        shown = f"only ε of at least {number_format.lower(bound.low)}"
+        return f"the test of the promise shows {shown}, and {number_format.number(stated)} is promised"
+    return "the numbers by which it is tested, such as accuracy with a calibrated threshold, may be within it"
 
 
 def has_epsilon_bound(verdict: Verdict) -> bool:

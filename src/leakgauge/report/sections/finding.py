@@ -5,10 +5,16 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, whole_sentences
-from leakgauge.report.answers import finding_words, not_sure_of_violation
+from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
-from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound, is_above_promise
+from leakgauge.report.metric_text import (
+    COMPARED_METRICS,
+    describe_metric,
+    exceeds_bound,
+    is_above_promise,
+    not_sure_of_violation,
+)
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.text_formats import table_cells
