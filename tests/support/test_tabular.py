@@ -136,6 +136,24 @@ def test_columns_of_decimal_commas_are_recognised(tmp_path, values, way_out):
         assert parquet == (way_out and "store them as numbers")
 
 
+@pytest.mark.parametrize(
+    ("values", "missing", "recognised"),
+    [
+        (["0,5", "1,5", "NA"], (), True),
+        (["0,5", "NA", "?"], (), False),
+        (["0,5", "NA", "?"], ("NA",), True),
+        (["1,2", "3,4", "1,2,3"], (), False),
+        (["1,234", "12,000", "NA"], (), False),
+    ],
+)
+def test_decimal_commas_are_recognised_beside_some_words(tmp_path, values, missing, recognised):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "".join(f"{value};1\n" for value in values))
+    with open_table_file(path, only_text=True) as (connection, _):
+        found = decimal_comma_way_out(connection, "a", path, missing, share=0.5)
+    assert (found is not None) == recognised
+
+
 def test_few_different_texts_may_be_codes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n" + "0,5;1\n1,5;0\n" * 50)

@@ -28,6 +28,7 @@ VALUE_NOT_NAME = re.compile(
 )  # in a first line
 _MOST_TITLE_LINES = 20
 _COMMA = r"[+-]?\d*,\d+|[+-]?\d+"  # numbers with decimal commas
+_LIST = r"[\d, ]+"  # also of codes
 _COMMA_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
 _FIRST = 100  # rows
 _MOST_CODES = 20  # different texts such as 1,2 that may be codes, not numbers
@@ -142,37 +143,67 @@ def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, 
     raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}{way_out}")
 
 
-def decimal_comma_way_out(connection: Connection, name: str, path: Path) -> str | None:
-    """What to do about a column of texts, where all are numbers with decimal commas; else nothing.
+def decimal_comma_way_out(
+    connection: Connection, name: str, path: Path, missing: Sequence[str] = (), share: float = 1.0
+) -> str | None:
+    """What to do about a column of texts, where this ``share`` are numbers with decimal commas; else nothing.
 
-    Groups of three digits after a comma may be thousands: those are no decimals unless other values say so.
+    The words of ``missing`` do not count. Groups of three digits after a comma may be thousands: those are no
+    decimals unless other values say so. Numbers beside lists such as 1,2,3 are lists, too.
     """
     column = '"' + name.replace('"', '""') + '"'
     texts = f"SELECT trim(CAST({column} AS VARCHAR)) AS it FROM given WHERE {column} IS NOT NULL"
-    for rows in (f"{texts} LIMIT {_FIRST}", texts):  # most columns of texts are known by their first rows
-        ((others, commas, thousands),) = connection.execute(
-            f"SELECT count(*) FILTER (it <> '' AND NOT regexp_full_match(it, '{_COMMA}')), "
-            "count(*) FILTER (contains(it, ',')), "
+    if missing:
+        texts += f" AND trim(CAST({column} AS VARCHAR)) NOT IN ({sql_texts(missing)})"
+    first = (f"{texts} LIMIT {_FIRST}",) if share == 1 else ()
+    for rows in (*first, texts):  # most columns of texts are known by their first rows
+        ((given, numbers, lists, commas, thousands),) = connection.execute(
+            f"SELECT count(*), count(*) FILTER (it = '' OR regexp_full_match(it, '{_COMMA}')), "
+            f"count(*) FILTER (regexp_full_match(it, '{_LIST}') AND NOT regexp_full_match(it, '{_COMMA}')), "
+            f"count(*) FILTER (regexp_full_match(it, '{_COMMA}') AND contains(it, ',')), "
             f"count(*) FILTER (regexp_full_match(it, '{_COMMA_THOUSANDS}')) FROM ({rows})"
         ).fetchall()
-        if others:
+        if lists or numbers < share * given:
             return None
     if commas <= thousands:
         return None
     return "store them as numbers" if path.name.lower().endswith(PARQUET) else 'write decimal = ","'
 
 
-def refuse_decimal_commas(connection: Connection, types: Mapping[str, str], path: Path) -> None:
-    """Refuse a table in which many different numbers would be read as texts, because of decimal commas."""
+def refuse_decimal_commas(
+    connection: Connection,
+    types: Mapping[str, str],
+    path: Path,
+    *,
+    missing: Sequence[str] = (),
+    share: float = 1.0,
+    codes_key: str | None = None,
+) -> None:
+    """Refuse a table in which many different numbers would be read as texts, because of decimal commas.
+
+    ``missing`` and ``share`` are those of :func:`decimal_comma_way_out`; ``codes_key`` is the key of the plan
+    that lists columns of codes.
+    """
     for name in (name for name, kind in types.items() if kind == "VARCHAR"):
-        if (way_out := decimal_comma_way_out(connection, name, path)) is None:
+        if (way_out := decimal_comma_way_out(connection, name, path, missing, share)) is None:
             continue
         column = '"' + name.replace('"', '""') + '"'
         ((n_values,),) = connection.execute(f"SELECT count(DISTINCT {column}) FROM given").fetchall()
         if n_values > _MOST_CODES:
+            codes = f'; if they are codes, write {codes_key} = ["{name}"]' if codes_key else ""
             raise BadInput(
-                f"data.source: the numbers of column {name!r} are written with decimal commas; {way_out}"
+                f"data.source: the numbers of column {name!r} are written with decimal commas; "
+                f"{way_out}{codes}"
             )
+
+
+def sql_texts(texts: Sequence[str]) -> str:
+    """Texts as literals of SQL, with commas between them.
+
+    >>> sql_texts(["NA", "don't know"])
+    "'NA', 'don''t know'"
+    """
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
 def find_delimiter(path: Path, where: str, encoding: Encoding = "utf-8") -> str:

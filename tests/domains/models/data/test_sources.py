@@ -153,6 +153,29 @@ def test_plan_names_missing_values(tmp_path):
     assert found.rows[:, 0].tolist() == pytest.approx([0, 1 / 3, 1, 0])
 
 
+def test_numbers_with_decimal_commas_stay_numbers_where_a_word_means_a_missing_value(tmp_path):
+    weights = [f"{20 + i},{i:02d}" for i in range(40)]
+    text = "w;age;label\n" + "".join(f"{w};{20 + i % 30};{i % 2}\n" for i, w in enumerate(weights))
+    write(tmp_path, text.replace("50,30", " NA"))
+    table = {"source": "rows.csv", "label": "label"}
+    commas, named = {"decimal": ","}, {"missing": ["NA"], "impute": True}
+    for more in ({}, named):
+        message = refusal(table | more, tmp_path)
+        assert "'w' are written with decimal commas; write decimal = \",\"; if they are codes" in message
+    assert "holds numbers in 39 rows and other texts in 1" in refusal(table | commas, tmp_path)
+    found = load_table(table | commas | named, tmp_path, 1)
+    assert found.names == ("w", "age")
+    kept = np.delete(np.arange(40), 30)  # 20 and 59.39 become 0 and 1
+    assert found.rows[kept, 0] == pytest.approx((kept * 1.01) / 39.39)
+
+
+def test_codes_with_commas_are_read_as_the_message_says(tmp_path):
+    text = "cell;age;label\n" + "".join(f"{i % 5},{i % 6};{20 + i};{i % 2}\n" for i in range(60))
+    table = {"source": "rows.csv", "label": "label"}
+    assert 'write categories = ["cell"]' in refusal(table, write(tmp_path, text))
+    assert load_table(table | {"categories": ["cell"]}, tmp_path, 1).names[0] == "cell=0,0"
+
+
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [

@@ -9,7 +9,13 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.plan_tables import LabelRule, ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
-from leakgauge.support.tabular import Connection, TextFormat, open_table_file, refuse_decimal_commas
+from leakgauge.support.tabular import (
+    Connection,
+    TextFormat,
+    open_table_file,
+    refuse_decimal_commas,
+    sql_texts,
+)
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
@@ -33,16 +39,26 @@ def read_columns(
     with open_table_file(path, where, text=text) as (connection, types):
         require_columns({"drop": drop}, list(types), path.name, "data")
         features = {name: kind for name, kind in types.items() if name not in (*drop, *texts)}
-        refuse_decimal_commas(connection, features, path)
+        decimal = "." if text is None else text.decimal
+        if decimal == ".":
+            refuse_decimal_commas(
+                connection, features, path, missing=missing, share=NUMERIC_SHARE, codes_key="categories"
+            )
         return {
-            name: _column(connection, name, kind, path, name in texts, missing)
+            name: _column(connection, name, kind, path, name in texts, missing, decimal)
             for name, kind in types.items()
             if name not in drop
         }
 
 
 def _column(
-    connection: Connection, name: str, kind: str, path: Path, as_text: bool, missing: Sequence[str]
+    connection: Connection,
+    name: str,
+    kind: str,
+    path: Path,
+    as_text: bool,
+    missing: Sequence[str],
+    decimal: str,
 ) -> dataset.TableColumn:
     kind = kind.partition("(")[0]
     if kind in _NUMBERS and not as_text:
@@ -53,10 +69,12 @@ def _column(
         )
     texts = f"CAST({_quoted(name)} AS VARCHAR)"
     if missing:
-        quoted = ", ".join("'" + word.replace("'", "''") + "'" for word in missing)
-        texts = f"CASE WHEN trim({texts}) IN ({quoted}) THEN NULL ELSE {texts} END"
-    if not as_text and kind == "VARCHAR" and _are_numbers(connection, texts, name, path):
-        return _numbers(connection, texts)
+        texts = f"CASE WHEN trim({texts}) IN ({sql_texts(missing)}) THEN NULL ELSE {texts} END"
+    points = texts
+    if decimal == ",":  # a text with a point is no number
+        points = f"CASE WHEN contains({texts}, '.') THEN 'x' ELSE replace({texts}, ',', '.') END"
+    if not as_text and kind == "VARCHAR" and _are_numbers(connection, points, name, path):
+        return _numbers(connection, points)
     return dataset.categorical(
         text for (text,) in connection.execute(f"SELECT {texts} FROM given").fetchall()
     )
