@@ -8,15 +8,16 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
+from leakgauge.runner.cost_shares import CostShare, audit_shares, control_shares
 from leakgauge.runner.dry_run import (
     _JUDGING,
     _MARGIN,
     _REPORT,
+    _TRIAL,
     _AuditCost,
     _ControlCost,
     _extrapolate,
-    _kind,
-    _shares,
+    _starts,
     dry_run,
 )
 from leakgauge.runner.run import EngineOptions
@@ -97,16 +98,19 @@ def test_requests_take_their_time_however_busy_the_machine_is():
         judging_seconds=2.0,
         request_seconds=25.0,
         rounds=100,
-        memory=0,
-        work=Counter(),
+        block_memory=0,
+        study_work=Counter(),
+        round_work=Counter(request=100),
         control=_ControlCost(study_seconds=1.0, playing_seconds=3.0, request_seconds=5.0),
-        request_total=None,
         notes=(),
         further=0,
     )
     assert [audit.seconds(slowdown) for slowdown in (1.0, 2.0, 3.0)] == pytest.approx([28.0, 31.0, 39.0])
     assert audit.round_seconds(3.0) == pytest.approx(0.36)
     assert [audit.control.seconds(slowdown) for slowdown in (1.0, 2.0)] == [6.0, 8.0]
+    assert audit.seconds(1.0, CostShare(2.0, 4.0, 4.0)) == pytest.approx(2 * 1.0 + 4 * (25.0 + 2.0))
+    assert _starts([audit], [CostShare()], 300) == 1
+    assert _starts([audit], [CostShare(1.0, 10.0, 10.0)], 300) == 4  # another audit with ten times its rounds
 
 
 def test_clock_of_work_stands_still_while_others_use_the_processor(tmp_path, monkeypatch):
@@ -396,33 +400,95 @@ def test_every_audit_is_set_up_also_if_it_is_not_measured(plan, monkeypatch):
     given = plan(sweep='{ "challenger.targets" = [1, 5] }', challenger="{ promised = 1.0 }")
     cost = dry_run(given)
     assert (cost.measured, cost.trials) == (1, 100 * (1 + 5))
+    assert cost.memory > 100 * 5 * _TRIAL
     wrong = plan(sweep='{ "mechanism.epsilon" = [1.0, "much"] }')
     with pytest.raises(BadInput, match="much"):
         dry_run(wrong)
 
 
-def test_measured_audits_stand_for_those_of_their_kind():
-    def audits(*kinds):
-        tables = [
-            {
-                "name": f"audit-{number}",
-                "domain": "blackbox",
-                "rounds": 100,
-                "mechanism": {"name": "laplace", "epsilon": 1.0},
-                "challenger": {"pair": [0, 1]},
-                "attacks": [kind],
-            }
-            for number, kind in enumerate(kinds)
-        ]
-        return plan_of({"seed": 1, "audit": tables}).audits
+def noise_audits(*kinds, rounds=()):
+    """Audits with such attacks, and such numbers of rounds or 100."""
+    tables = [
+        {
+            "name": f"audit-{number}",
+            "domain": "blackbox",
+            "rounds": dict(enumerate(rounds)).get(number, 100),
+            "mechanism": {"name": "laplace", "epsilon": 1.0},
+            "challenger": {"pair": [0, 1]},
+            "attacks": kind.split(),
+        }
+        for number, kind in enumerate(kinds)
+    ]
+    return plan_of({"seed": 1, "audit": tables}).audits
 
-    a, b, c = "likelihood", "one_threshold", "two_threshold"
-    kinds = {name: _kind(audits(name)[0]) for name in (a, b, c)}
-    assert _shares(audits(a, b, a, a), [kinds[a], kinds[b]]) == [3.0, 1.0]
-    assert _shares(audits(a, a, b), [kinds[a], kinds[a], kinds[b]]) == [1.0, 1.0, 1.0]
-    assert _shares(audits(a, b, c, c), [kinds[a], kinds[b]]) == [2.0, 2.0]  # nothing is known of the last
-    three = ("blackbox", a, b, c)
-    assert _shares(audits(a, a), [three]) == [pytest.approx(2 / 3)]  # by the number of attackers
+
+A, B, C = "likelihood", "one_threshold", "two_threshold"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "measured", "studies", "rounds"),
+    [
+        ((A, B, A, A), (0, 1), [3, 1], [3, 1]),
+        ((A, A, B), (0, 1, 2), [1, 1, 1], [1, 1, 1]),
+        ((A, B, C, C), (0, 1), [2, 2], [2, 2]),  # nothing is known of the last
+        ((f"{A} {B} {C}", A, A), (0,), [1 + 2 / 3], [3]),  # attackers study, but share the rounds
+        ((A, f"{B} {C}"), (0,), [3], [2]),
+    ],
+)
+def test_measured_audits_stand_for_those_of_their_kind(kinds, measured, studies, rounds):
+    given = noise_audits(*kinds)
+    by_audit = [audit_shares(audit, [given[i] for i in measured]) for audit in given]
+    shares = [sum(one, CostShare(0, 0, 0, 0)) for one in zip(*by_audit, strict=True)]
+    assert [share.study for share in shares] == pytest.approx(studies)
+    assert [share.rounds for share in shares] == pytest.approx(rounds)
+
+
+def test_audits_that_are_not_measured_count_with_their_own_rounds():
+    first, more, other = noise_audits(A, A, f"{B} {C}", rounds=(100, 1_000, 50))
+    assert audit_shares(more, [first]) == [CostShare(1.0, 10.0, 10.0, 1.0)]
+    assert audit_shares(other, [first]) == [CostShare(2.0, 0.5, 1.0, 1.0)]
+    assert audit_shares(first, [first, more]) == [CostShare(), CostShare(0.0, 0.0, 0.0, 0.0)]
+    *pair, last = noise_audits(A, A, A, rounds=(100, 1_000, 1_000))
+    assert audit_shares(last, pair) == [CostShare(0.5, 5.0, 5.0, 0.5), CostShare(0.5, 0.5, 0.5, 0.5)]
+
+
+def test_attacks_of_an_audit_share_the_rounds_of_its_control():
+    first, other, same, shared = given = noise_audits(A, f"{B} {C}", A, A)
+    controls = [{"a"}, {"b", "c"}, {"d"}, {"a"}]
+    assert control_shares(given, controls, [first]) == [CostShare(1 + 2 + 1, 3.0, 4.0, 3.0)]
+    assert control_shares(given, controls, [first, other]) == [CostShare(2.0, 2.0, 2.0, 2.0), CostShare()]
+    assert control_shares(given, controls, [shared, other, same])[0] == CostShare()
+
+
+@pytest.mark.parametrize(
+    ("audits", "trainings"),
+    [
+        ([(40, 8, True), (400, 8, True)], 40 + 400 + 2 * 8 + 100 + 8),
+        ([(4_000, 8, True), (40, 8, True)], 4_000 + 40 + 2 * 8 + 100 + 8),
+        ([(40, 4, False), (40, 8, True)], 2 * 40 + 4 + 8 + 2 * 100 + 4 + 8),
+    ],
+)
+def test_trainings_of_an_audit_that_is_not_measured_follow_its_rounds(monkeypatch, audits, trainings):
+    """Rounds, shadows and controls; audits that differ in their rounds share a control.
+
+    They share the shadows of the study, too, which is not known of audits that are not measured.
+    """
+    monkeypatch.setattr("leakgauge.runner.dry_run._PATIENCE", -1.0)
+    tables = [
+        {
+            "name": f"audit-{number}",
+            "domain": "models",
+            "rounds": rounds,
+            "data": {"rows": 240, "features": 8},
+            "challenger": {"members": 12, "targets": 1, "epochs": 2, "batch": 12, "hidden": []},
+            "mechanism": {"name": "dp_sgd", "sigma": 1.0, "relation": "replace_one"},
+            "attacks": ["loss_threshold"] * both + [{"name": "shadow", "shadows": shadows}],
+        }
+        for number, (rounds, shadows, both) in enumerate(audits)
+    ]
+    cost = dry_run(plan_of({"seed": 3, "audit": tables}))
+    assert cost.measured == 1
+    assert cost.work == {"training": trainings}
 
 
 def test_dry_run_loads_no_library_for_learning_or_drawing():

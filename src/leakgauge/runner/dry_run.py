@@ -14,6 +14,14 @@ from leakgauge.catalog import PreparedAudit, announces_cost, audit_error_context
 from leakgauge.core.game import Challenger, KnowledgeBySplit, NoControl, RequestLimits, Trials
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.block_store import RoundBlock, split_rounds
+from leakgauge.runner.cost_shares import (
+    NO_SHARE,
+    WHOLE_SHARE,
+    CostShare,
+    audit_kind,
+    audit_shares,
+    control_shares,
+)
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
 from leakgauge.runner.positive_control import (
@@ -90,12 +98,15 @@ class _ControlCost:
     study_seconds: float = 0.0
     playing_seconds: float = 0.0
     request_seconds: float = 0.0  # that requests take at least
-    work: Counter[str] = field(default_factory=Counter)
+    study_work: Counter[str] = field(default_factory=Counter)
+    round_work: Counter[str] = field(default_factory=Counter)
     obstacles: tuple[str, ...] = ()
 
-    def seconds(self, slowdown: float = 1.0) -> float:
-        """The time where all but requests takes so many times as long."""
-        return slowdown * self.study_seconds + max(slowdown * self.playing_seconds, self.request_seconds)
+    def seconds(self, slowdown: float = 1.0, share: CostShare = WHOLE_SHARE) -> float:
+        """The time of such a share, where all but requests takes so many times as long."""
+        playing = slowdown * share.rounds * self.playing_seconds
+        requests = share.attacker_rounds * self.request_seconds
+        return slowdown * share.study * self.study_seconds + max(playing, requests)
 
 
 @dataclass(frozen=True)
@@ -107,21 +118,25 @@ class _AuditCost:
     judging_seconds: float
     request_seconds: float  # that requests take at least
     rounds: int
-    memory: int
-    work: Counter[str]
+    block_memory: float  # bytes of blocks that are played at once
+    study_work: Counter[str]
+    round_work: Counter[str]
     control: _ControlCost
-    request_total: int | None
     notes: tuple[str, ...]
     further: int  # requests that the auditor adds, at most
 
-    def seconds(self, slowdown: float = 1.0) -> float:
-        """The time without controls, where all but requests takes so many times as long."""
-        return slowdown * self.study_seconds + self.rounds * self.round_seconds(slowdown)
+    def seconds(self, slowdown: float = 1.0, share: CostShare = WHOLE_SHARE) -> float:
+        """The time of such a share without controls, where all but requests takes so many times as long."""
+        return slowdown * share.study * self.study_seconds + self._seconds_of_rounds(slowdown, share)
 
     def round_seconds(self, slowdown: float = 1.0) -> float:
         """The time of one more round."""
-        playing = max(slowdown * self.playing_seconds, self.request_seconds)
-        return (playing + slowdown * self.judging_seconds) / self.rounds
+        return self._seconds_of_rounds(slowdown, WHOLE_SHARE) / self.rounds
+
+    def _seconds_of_rounds(self, slowdown: float, share: CostShare) -> float:
+        playing = slowdown * share.rounds * self.playing_seconds
+        requests = share.attacker_rounds * self.request_seconds
+        return max(playing, requests) + slowdown * share.attacker_rounds * self.judging_seconds
 
 
 @dataclass(frozen=True)
@@ -134,6 +149,7 @@ class _AuditFacts:
     repeatable: bool
     setup_seconds: float
     controls: frozenset[str]
+    request_total: int | None
 
 
 @single_threaded()  # as a run plays
@@ -157,7 +173,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
                 controls = AuditControls.of(audit, plan, prepared)
                 facts.append(_facts(audit, prepared, controls, seconds))
                 seconds = work_clock() - start
-                known = _kind(audit) in map(_kind, measured)
+                known = audit_kind(audit) in map(audit_kind, measured)
                 new = not known and seconds <= min(_PATIENCE, _share_limit(costs, len(plan.audits)))
                 if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
                     measured.append(audit)
@@ -165,22 +181,23 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
                     played |= set(controls.keys.values())
             advance(audit.name, 1)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
-    shares = _shares(plan.audits, [_kind(audit) for audit in measured])
-    control_shares = _control_shares(plan.audits, facts, measured)
+    by_audit = [audit_shares(audit, measured) for audit in plan.audits]
+    shares = [sum(one, NO_SHARE) for one in zip(*by_audit, strict=True)]
+    of_controls = control_shares(plan.audits, [fact.controls for fact in facts], measured)
     slowdown = slowdown_by_others(perf_counter() - clock_start, work_clock() - start)
     setup_seconds = _setup_seconds(facts)
 
     def seconds_if(slowdown: float) -> float:
-        playing = _total(shares, [cost.seconds(slowdown) for cost in costs])
+        playing = sum(cost.seconds(slowdown, share) for cost, share in zip(costs, shares, strict=True))
         return slowdown * (_REPORT + setup_seconds) + playing + control_seconds_if(slowdown)
 
     def control_seconds_if(slowdown: float) -> float:
-        return _total(control_shares, [cost.control.seconds(slowdown) for cost in costs])
+        return sum(cost.control.seconds(slowdown, share) for cost, share in zip(costs, of_controls))
 
-    control_work = _sum([cost.control.work for cost in costs], control_shares)
-    work = Counter(_sum([cost.work for cost in costs], shares)) + Counter(control_work)
-
-    totals = [cost.request_total for cost in costs if cost.request_total is not None]
+    control_costs = [cost.control for cost in costs]
+    control_work = _sum_of_work(control_costs, of_controls)
+    work = _sum_of_work(costs, shares) + control_work
+    totals = [fact.request_total for fact in facts if fact.request_total is not None]
     return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
@@ -189,18 +206,24 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         trials=sum(fact.trials for fact in facts),
         seconds=seconds_if(slowdown),
         seconds_range=time_range(seconds_if(1.0), seconds_if(slowdown)),
-        memory=max(cost.memory for cost in costs),
+        memory=max(_memory(costs, one, fact) for one, fact in zip(by_audit, facts)),
         measured=len(costs),
         work=dict(sorted(work.items())),
-        control_rounds=round(_total(control_shares, [cost.control.rounds for cost in costs])),
+        control_rounds=round(
+            _total([share.rounds for share in of_controls], [one.rounds for one in control_costs])
+        ),
         control_seconds=control_seconds_if(slowdown),
-        control_work=control_work,
-        control_obstacles=tuple(dict.fromkeys(text for cost in costs for text in cost.control.obstacles)),
+        control_work=dict(sorted(control_work.items())),
+        control_obstacles=tuple(dict.fromkeys(text for one in control_costs for text in one.obstacles)),
         request_total=min(totals, default=None),
-        starts=max(map(_starts, costs)),
+        starts=max(_starts(costs, one, fact.request_total) for one, fact in zip(by_audit, facts)),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
-        further_requests=round(_total(shares, [cost.further for cost in costs])),
-        round_seconds=_total(shares, [cost.round_seconds(slowdown) for cost in costs]),
+        further_requests=round(
+            _total([share.attacker_rounds for share in shares], [cost.further for cost in costs])
+        ),
+        round_seconds=_total(
+            [share.audits for share in shares], [cost.round_seconds(slowdown) for cost in costs]
+        ),
         splits=tuple(fact.splits for fact in facts),
         n_targets=tuple(fact.n_targets for fact in facts),
         repeatable=tuple(fact.repeatable for fact in facts),
@@ -282,57 +305,35 @@ def _mean_seconds(costs: Sequence[_AuditCost]) -> float:
     return sum(cost.seconds() + cost.control.seconds() for cost in costs) / max(len(costs), 1)
 
 
-def _starts(cost: _AuditCost) -> int:
+def _memory(costs: Sequence[_AuditCost], shares: Sequence[CostShare], fact: _AuditFacts) -> int:
+    """The bytes of the blocks and trials of an audit."""
+    blocks = max(cost.block_memory for cost, share in zip(costs, shares, strict=True) if share.audits)
+    return int(blocks + _TRIAL * fact.trials)
+
+
+def _starts(costs: Sequence[_AuditCost], shares: Sequence[CostShare], request_total: int | None) -> int:
     """How many times the total of an audit holds all its requests."""
-    if cost.request_total is None:
+    if request_total is None:
         return 1
-    return max(1, -(-(cost.work + cost.control.work)[REQUEST] // cost.request_total))
-
-
-def _kind(audit: Audit) -> tuple[str, ...]:
-    """Audits of the same kind, such as the points of a sweep, are assumed to cost the same."""
-    return audit.domain, *(contender.label for contender in audit.contenders)
-
-
-def _shares(audits: Sequence[Audit], measured: Sequence[tuple[str, ...]]) -> list[float]:
-    """For how many audits each measured one stands: those of its kind, and its part of kinds not measured.
-
-    Audits of these count by their attackers.
-    """
-    all_kinds, known = Counter(map(_kind, audits)), Counter(measured)
-    others = sum(n * (len(kind) - 1) for kind, n in all_kinds.items() if kind not in known)
-    n_attackers = sum(len(kind) - 1 for kind in measured)
-    return [all_kinds[kind] / known[kind] + others / n_attackers for kind in measured]
-
-
-def _control_shares(
-    audits: Sequence[Audit], facts: Sequence[_AuditFacts], measured: Sequence[Audit]
-) -> list[float]:
-    """For how many audits the control of each measured one stands: a control that audits share counts once.
-
-    Controls of audits that were not measured take as long as those of their kind, or else as the others.
-    """
-    names = {audit.name for audit in measured}
-    order = sorted(range(len(audits)), key=lambda i: audits[i].name not in names)
-    played: set[str] = set()
-    new, known = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
-    for i in order:
-        n_new = len(facts[i].controls - played)
-        played |= facts[i].controls
-        new[_kind(audits[i])] += n_new
-        known[_kind(audits[i])] += n_new if audits[i].name in names else 0
-    others = sum(n for kind, n in new.items() if not known[kind])
-    n_known = max(sum(known.values()), 1)
-    return [new[kind] / max(known[kind], 1) + others / n_known for kind in map(_kind, measured)]
+    # a control takes as many rounds in every audit
+    of_controls = [CostShare(one.study, one.audits, one.study, one.audits) for one in shares]
+    control_work = _sum_of_work([cost.control for cost in costs], of_controls)
+    return max(1, -(-(_sum_of_work(costs, shares) + control_work)[REQUEST] // request_total))
 
 
 def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
     return sum(share * number for share, number in zip(shares, numbers, strict=True))
 
 
-def _sum(counts: Sequence[Counter[str]], shares: Sequence[float]) -> dict[str, int]:
-    names = sorted({what for count in counts for what in count})
-    return {what: round(_total(shares, [count[what] for count in counts])) for what in names}
+def _sum_of_work(costs: Sequence[_AuditCost | _ControlCost], shares: Sequence[CostShare]) -> Counter[str]:
+    """The work of all audits; attackers share the releases of a round, but not its requests."""
+    total = dict[str, float]()
+    for cost, share in zip(costs, shares, strict=True):
+        for what in cost.study_work | cost.round_work:
+            rounds = share.attacker_rounds if what in (REQUEST, SESSION) else share.rounds
+            work = share.study * cost.study_work[what] + rounds * cost.round_work[what]
+            total[what] = total.get(what, 0.0) + work
+    return Counter({what: round(n) for what, n in total.items()})
 
 
 def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
@@ -354,6 +355,7 @@ def _facts(audit: Audit, prepared: PreparedAudit, controls: AuditControls, secon
         repeatable=challenger.most_rounds is None,
         setup_seconds=seconds,
         controls=frozenset(controls.keys.values()),
+        request_total=None if challenger.request_limits is None else challenger.request_limits.total,
     )
 
 
@@ -384,7 +386,7 @@ def _audit_cost(
     at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(_TRACED, block))], block)
     busy = min(workers, n_blocks)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
-    work = study_work + _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
+    work = _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
     requests, sessions = (0, 0) if limits is None else limits.beyond(block)
     further = requests * n_blocks * len(audit.contenders)
     if further:
@@ -397,12 +399,12 @@ def _audit_cost(
         study_seconds=study_seconds,
         playing_seconds=n_blocks * per_block / busy,
         judging_seconds=_JUDGING * trials + _COMPARING * transcript * audit.rounds,
-        request_seconds=_seconds_of_requests(work, limits),
+        request_seconds=_seconds_of_requests(study_work + work, limits),
         rounds=audit.rounds,
-        memory=int(at_once * busy + _TRIAL * trials),
-        work=work,
+        block_memory=at_once * busy,
+        study_work=study_work,
+        round_work=work,
         control=control,
-        request_total=None if limits is None else limits.total,
         notes=tuple(prepared.challenger.notes),
         further=further,
     )
@@ -432,14 +434,14 @@ def _control_cost(audit: Audit, plan: Plan, controls: AuditControls) -> _Control
         )
     said = tuple(f"{label}: {reason}" for label, reason in obstacles.items())
     if not adversaries:
-        return _ControlCost(study_seconds=study_seconds, work=study_work, obstacles=said)
+        return _ControlCost(study_seconds=study_seconds, study_work=study_work, obstacles=said)
     rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
     few_seconds, few_work = _seconds_and_work(play, _CONTROL_FEW)
     some_seconds, some_work = _seconds_and_work(play, _CONTROL_SOME)
-    work = study_work + _work_of_rounds([(_CONTROL_FEW, few_work), (_CONTROL_SOME, some_work)], rounds, 1)
+    work = _work_of_rounds([(_CONTROL_FEW, few_work), (_CONTROL_SOME, some_work)], rounds, 1)
     playing = _extrapolate([(_CONTROL_FEW, few_seconds), (_CONTROL_SOME, some_seconds)], rounds)
-    request_seconds = _seconds_of_requests(work, control.request_limits)
-    return _ControlCost(rounds, study_seconds, playing, request_seconds, work, said)
+    request_seconds = _seconds_of_requests(study_work + work, control.request_limits)
+    return _ControlCost(rounds, study_seconds, playing, request_seconds, study_work, work, said)
 
 
 def _work_of_rounds(points: list[tuple[int, Counter[str]]], rounds: int, n_blocks: int) -> Counter[str]:
