@@ -1,6 +1,7 @@
 """Random groups from several splits of the people into pool and reference."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -253,6 +254,20 @@ def test_who_is_left_over_does_not_decide_the_exposure(name):
     assert exposed(108, 1) > large + 0.1
     if name == "auxiliary":
         assert abs(small - strangers_auc(208, 12)) < 0.03
+
+
+@pytest.mark.parametrize(("relation", "pool"), [("add_remove", 12), ("replace_one", 15)])
+def test_groups_of_strangers_may_be_as_large_as_a_pool_or_larger(relation, pool):
+    """Groups of 15 with 5 targets; in the larger pools, all who are not in the reference."""
+    small = game(town(), RAW, group_size=15, targets=5, reference=60 - pool, splits=2, relation=relation)
+    wider = [np.union1d(one, small.people.targets) for one in small.people.pools]
+    people = replace(small.people, pool=wider[0], further=((wider[1], small.people.references[1]),))
+    assert (small.people.pool.size, people.pool.size) == (pool, pool + 5)
+    found, expected = (
+        expose(one, ("auxiliary",)).against[0] for one in (small, replace(small, people=people))
+    )
+    np.testing.assert_array_equal(found.accuracy, expected.accuracy)
+    np.testing.assert_array_equal(found.auc, expected.auc)
 
 
 def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():

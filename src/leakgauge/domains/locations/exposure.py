@@ -277,7 +277,8 @@ def _over_splits(
             continue
         drawn = groups
         if n > 1:
-            drawn = replace(groups, n_people=one.traces.n_people - 1, repeated=True)
+            n_in, n_more = challenger.group_size - 1, groups.n_out - groups.n_in
+            drawn = GroupDraws(one.traces.n_people - 1, n_in, n_in + n_more, repeated=True)
             crowd = CrowdCells.of_everyone(one.traces, one.people.reference)
         solve = (
             _auxiliary(one, chain, drawn)
