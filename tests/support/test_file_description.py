@@ -5,6 +5,7 @@ import pytest
 from leakgauge import draft
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import describe_file, name_parts
+from leakgauge.support.tabular import refuse_title
 
 
 def test_columns_have_types_ranges_distinct_values_and_gaps(tmp_path):
@@ -189,6 +190,14 @@ def test_a_title_above_the_names_is_recognised_with_the_line_of_the_names(tmp_pa
 
 def test_texts_with_other_delimiters_are_no_tables_below_a_title(tmp_path):
     assert described(tmp_path, "a,note\n1,x; y\n2,z; w\n").names == ["a", "note"]
+    lists = "genres\nAction|Comedy|Drama\nCrime|Drama|War\nComedy|War|Western\n"
+    assert described(tmp_path, lists).names == ["genres"]
+
+
+def test_a_first_line_with_most_names_empty_is_no_title(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",,label\nred,small,x\nblue,large,y\n")
+    refuse_title(path, str(path))
 
 
 def test_a_row_with_too_few_values_is_named_by_its_line_and_the_file_once(tmp_path):

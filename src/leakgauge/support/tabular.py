@@ -244,13 +244,19 @@ def refuse_title(path: Path, where: str, delimiter: str = ",", encoding: Encodin
 
 
 def _line_below_title(path: Path, delimiter: str, encoding: Encoding) -> int | None:
-    """The number of the line that seems to name the columns, where those above it seem to be a title."""
+    """The number of the line that seems to name the columns, where those above it seem to be a title.
+
+    A title begins in the first column. Below names there are numbers or dates: without any, lines with
+    another delimiter may be lists in one column, such as Action|Comedy.
+    """
     for one in (delimiter, *(other for other in DELIMITERS if other != delimiter)):
         first, *rows = first_rows(path, one, encoding, _MOST_TITLE_LINES) or [[]]
         n_named = sum(bool(value.strip()) for value in first)
         n_columns = next((len(row) for row in reversed(rows) if row), 0)
-        if n_columns == len(first) and 2 * n_named > n_columns > 1:
+        if n_columns == len(first) > 1 and (2 * n_named > n_columns or not first[0].strip()):
             return None  # the first line names the columns
+        if one != delimiter and not any(_is_value(value.strip()) for row in rows for value in row):
+            continue
         for line, (row, below) in enumerate(pairwise(rows), 2):
             names = [value.strip() for value in row if value.strip()]
             if 1 < n_columns == len(names) == len(below) > n_named and not any(map(_is_value, names)):
