@@ -457,8 +457,8 @@ def _notes(
             "overlap, so the range is no standard error."
         )
     apart = (
-        f"{others}: visits of others to a person's cells are taken as independent. Where many "
-        "people visit several of them, these numbers may be too high for such groups: compare with leakgauge "
+        f"{others}: visits of others to a person's cells are taken as independent. Where the "
+        "same people visit several of them, these numbers may be too high or too low: compare with leakgauge "
         "run."
     )
     if challenger.table.relation is Relation.REPLACE_ONE:
