@@ -51,6 +51,7 @@ def test_example_has_the_plan_of_the_page():
     assert here["limits"] == there["limits"]
 
 
+@pytest.mark.nightly
 def test_ten_minutes(tmp_path, capsys):
     """The plan of the page beside a project, with fewer rounds than a reader would take."""
     project = copy_example(tmp_path, PLAN.replace("rounds = 100", "rounds = 40"))

@@ -244,6 +244,7 @@ def test_report_of_a_python_call_does_not_speak_of_a_plan(tmp_path):
         html = result.save_report(tmp_path / f"{name}.html").read_text()
         text = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
         text = re.sub(r"<[^>]+>", " ", text).replace("or under [limits] in a plan", "")
+        text = text.replace("below [limits] in the plan or a policy file (in Python: ", "")
         assert re.findall(r"[^.]*\bplan\b[^.]*|--fresh|--seed", text) == [], name
 
 

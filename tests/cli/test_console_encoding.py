@@ -103,6 +103,7 @@ def write_short_report(folder, _, **__):
     return folder / "report.html"
 
 
+@pytest.mark.nightly
 def test_every_command_says_in_any_encoding_what_it_says_in_utf_8(console, folder, monkeypatch):
     monkeypatch.setattr(api, "write_report", write_short_report)  # pages take seconds
     monkeypatch.setattr("leakgauge.report.sections.exposure.write_exposure_page", lambda *_: None)

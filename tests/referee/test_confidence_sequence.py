@@ -100,7 +100,7 @@ def test_thresholds_come_from_earlier_blocks_only():
     assert (says[~later] == same[~later]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fitted_thresholds_keep_coverage_at_every_look():
     """The best threshold is right with a chance of .69; nobody is told a smaller upper bound, at any look."""
     rng, truth = np.random.default_rng(10), float(ndtr(0.5))

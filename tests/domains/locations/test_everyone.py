@@ -393,6 +393,7 @@ def test_people_outside_the_box_are_not_said_to_be_counted(tmp_path):
     assert note(box=[0, 0, 1, 1]).endswith("Nobody else of the file is in it.")
 
 
+@pytest.mark.nightly
 def test_exposure_has_no_notes_about_simulated_releases_and_one_word_for_draws(tmp_path):
     city, table = {**CITY, "users": 300, "sites": 9, "epochs": 24}, {"group_size": "everyone", "targets": 4}
     challenger = build(data=city, challenger=table, mechanism=LAPLACE, folder=tmp_path, seed=1)

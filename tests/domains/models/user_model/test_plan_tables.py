@@ -38,6 +38,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_shadows_beat_loss_threshold(folder):
     attacks = '"loss_threshold", { name = "lira", shadows = 64 }'
     path = write_plan(folder, DATA, f'model = "mine:model", {RECIPE}', attacks)

@@ -12,6 +12,7 @@ N_AUDITS = 60  # of correct services, at confidence 0.999
 
 
 AT_NIGHT = {
+    "FailsWithTarget",
     "SlowWithTarget",
     "RefusesSmallCounts",
     "CachesByTrueAnswer",
