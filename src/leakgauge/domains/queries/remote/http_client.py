@@ -278,6 +278,7 @@ class HttpClient:
         self._former: list[httpx.Client] = []  # whose last requests may be under way
         self._keeps_connections, self._lock = True, Lock()
         self._n_lasting_faults = 0  # questions that the service failed to answer in all tries
+        self._has_recovered = False  # whether a question was answered after a fault
         self._has_replied = False  # whatever it was: then somebody listens at the address
         self.secret: str | None = None  # the token, once it is known
 
@@ -310,7 +311,8 @@ class HttpClient:
         """Send a request; retry if the service did nothing, or if that is unclear and ``repeatable`` is set.
 
         ``interpret`` converts a reply. A reply that stays unclear is lost; a fault that stays one is raised.
-        A service that failed in all tries of some questions is not busy: then one more try is enough.
+        A service that failed in all tries of some questions, and never answered after a fault, is not busy:
+        then one more try is enough.
         Where no reply ever came, nobody may listen at the address: the run stops instead of waiting on.
         """
         problem: Exception | None = None
@@ -319,13 +321,15 @@ class HttpClient:
                 pause(self._stop, min(FIRST_PAUSE * 2 ** (i - 1), LONGEST_PAUSE))
             self.meter.take(self._stop)
             try:
-                return interpret(self._exchange(url, call))
+                result = interpret(self._exchange(url, call))
+                self._has_recovered |= isinstance(problem, FaultReply)
+                return result
             except RetryLater as error:
                 problem = error
                 self._pause_all(error.after, call)
             except UnclearReply as error:
                 problem = error
-                lasts = isinstance(error, FaultReply) and self._n_lasting_faults >= _LASTING
+                lasts = isinstance(error, FaultReply) and self._faults_last
                 if not repeatable or (lasts and i > 0):
                     break
             except BadInput as error:
@@ -337,6 +341,11 @@ class HttpClient:
         if isinstance(problem, NoConnection) and not self._has_replied:
             raise IncompleteRun(f"{call.name}: {problem}; check that the service is running there")
         raise ReleaseLost(f"{call.name}: {problem}") from None
+
+    @property
+    def _faults_last(self) -> bool:
+        """Whether it is of no use to repeat a question that the service failed to answer."""
+        return self._n_lasting_faults >= _LASTING and not self._has_recovered
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
