@@ -36,6 +36,18 @@ def test_two_columns_suffice(read):
     )
 
 
+@pytest.mark.parametrize("name", ["is_member", "Is_Train", "train", "in"])
+def test_members_may_have_other_names(read, name):
+    assert read(f"{name},score\n1,0.5\n0,0.25\n").members == [True, False]
+    with pytest.raises(BadInput, match=r"values repeat|did you mean 'member'"):
+        read(f"member,score,{name}\n1,0.5,1\n0,0.25,0\n1,2,1\n")
+
+
+def test_a_column_that_numbers_the_rows_is_left_out(read):
+    found = read("id,member,score,name\n17,1,0.5,Ada\n4,0,0.25,Alan\n")
+    assert found == ScoreColumns(members=[True, False], scores=[0.5, 0.25], rounds=None, targets=None)
+
+
 def test_columns_may_have_any_order_and_case(read):
     found = read("\ufeffTarget, Score ,ROUND,Member\r\nann,1,7,TRUE\r\n\r\nbob,2,7,false\r\n")
     assert found == ScoreColumns(
@@ -53,7 +65,10 @@ def test_columns_may_have_any_order_and_case(read):
         ("score,round\n1,1\n", "line 1: column 'member' missing"),
         ("round,target\n1,1\n", "line 1: columns 'member' and 'score' missing; write member,score"),
         ("member,score,rounds\n1,1,1\n", "column 3: no column is called 'rounds'; did you mean 'round'?"),
-        ("member,score,name\n1,1,Ada\n", "column 3: no column is called 'name'; known: member, score"),
+        (
+            "member,score,name\n1,1,Ada\n0,2,Alan\n0,1,Ada\n",
+            "column 3 ('name'): values repeat, so rows may depend on each other; rename it to round if",
+        ),
         ("member,score,\n1,1,\n", "line 1: column 3 has no name"),
         ("member,score,score\n1,1,1\n", "line 1: two columns are called 'score'; remove one"),
         ("Ada,0.5\nAlan,0.25\n", "line 1: names none of the columns; write member,score"),

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from leakgauge.support.tabular import refuse_title
 from leakgauge.support.text_encoding import refuse_other_encoding
 
 SCORE_COLUMNS = ("member", "score", "round", "target")
+_OTHER_NAMES = {"is_member": "member", "is_train": "member", "train": "member", "in": "member"}
 _TOO_LARGE, _MOST_DIGITS = 2**63, 19  # of the numbers of rounds and targets
 _INEXACT = 2.0**53  # from here on floating-point numbers do not hold every whole number
 _OTHER_DELIMITERS = ";\t|"
@@ -134,7 +136,9 @@ class ScoreColumns:
 def read_scores(path: Path) -> ScoreColumns:
     """Read a file with a header line: member (0/1, true/false), score, and optionally round and target.
 
-    Columns are divided by commas, or by semicolons, tabs or bars; then scores may have decimal commas.
+    Columns are divided by commas, or by semicolons, tabs or bars; then scores may have decimal commas. A
+    column of another name is left out if it numbers the rows: every value is different. Where values repeat,
+    rows may depend on each other, and then intervals are only right if the column is called round or target.
     """
     if path.is_file():
         refuse_other_encoding(path, "scores")
@@ -161,7 +165,7 @@ def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
     header = _read_header(next(lines, []), where)
     columns: dict[str, list[Any]] = {name: [] for name in header}
     decimal_mark = _DecimalMark()
-    readers: dict[str, Callable[[str], Any]] = {
+    readers: dict[str, Callable[[str], Any]] = dict.fromkeys(header, str) | {
         "member": _parse_member,
         "score": _parse_score if delimiter == "," else decimal_mark.parse_score,
         "round": _parse_name,
@@ -182,6 +186,13 @@ def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
                 raise BadInput(f"{where}, line {lines.line_num}, column {name}: {error}") from None
     if not columns["member"]:
         raise BadInput(f"{where}: no trial below the header; write one line per trial, such as 1,0.73")
+    for number, name in enumerate(header, 1):
+        if name not in SCORE_COLUMNS and len(set(columns[name])) < len(columns[name]):
+            raise BadInput(
+                f"{where}, column {number} ({name!r}): values repeat, so rows may depend on each other; "
+                "rename it to round if rows with the same value come from one release, or to target if they "
+                "are about the same person or record; otherwise remove it"
+            )
     if decimal_mark.unclear:
         raise BadInput(
             f"{where}, column score: commas may divide thousands or be decimal commas; write decimal points"
@@ -197,6 +208,7 @@ def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
 def _read_header(cells: list[str], where: str) -> list[str]:
     """The names of the columns; a line that names none of them is data, and is not shown."""
     header = [name.strip().lower() for name in cells]
+    header = [name if _OTHER_NAMES.get(name, name) in header else _OTHER_NAMES[name] for name in header]
     example = "write member,score and, where they are known, round,target"
     if not any(header):
         raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
@@ -213,9 +225,10 @@ def _read_header(cells: list[str], where: str) -> list[str]:
     for number, name in enumerate(header, 1):
         if not name:
             raise BadInput(f"{where}, line 1: column {number} has no name; {example}, and nothing else")
-        require_known(
-            name, list(SCORE_COLUMNS), f"{where}, line 1: remove or rename column {number}: no column"
-        )
+        if name not in SCORE_COLUMNS and get_close_matches(name, SCORE_COLUMNS, n=1):
+            require_known(
+                name, list(SCORE_COLUMNS), f"{where}, line 1: remove or rename column {number}: no column"
+            )
         if header.count(name) > 1:
             raise BadInput(f"{where}, line 1: two columns are called {name!r}; remove one")
     return header
