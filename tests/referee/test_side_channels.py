@@ -7,7 +7,13 @@ from scipy import stats
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 from leakgauge.referee.one_run_delta import fixed_count_p_value
-from leakgauge.referee.side_channels import bet_against_promise, low_order_bits, promise_p_value, told_by
+from leakgauge.referee.side_channels import (
+    bet_against_promise,
+    low_order_bits,
+    promise_p_value,
+    told_by,
+    told_where_seen,
+)
 
 
 def seldom(p_values, n):
@@ -53,6 +59,34 @@ def test_a_slow_answer_is_found_whichever_world_it_belongs_to():
     for slow in (members, ~members):
         latency = rng.exponential(0.01, 300) + 0.05 * slow
         assert told_by(latency, members, 1.0, 1e-6).p_value < 1e-4
+
+
+@pytest.mark.parametrize("failing", [0.9, 0.5, 0.02])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_which_rounds_have_a_number_is_no_signal_where_only_numbers_count(failing, epsilon):
+    """The service gets slower in the course of the rounds, and fails only with the target."""
+    rng, p_values = np.random.default_rng([51, int(100 * failing), int(epsilon)]), []
+    for _ in range(300):
+        members = rng.random(200) < 0.5
+        told = rng.random(200) < np.exp(epsilon) / (1 + np.exp(epsilon))
+        latency = rng.exponential(size=200) + np.arange(200) / 50 + 9 * (told == members) * (epsilon > 0)
+        latency[members & (rng.random(200) < failing)] = np.nan
+        p_values.append(told_where_seen(latency, members, epsilon, 0.0).p_value)
+    assert seldom(p_values, 300)
+    if failing > 0.5:
+        assert told_by(latency, members, epsilon, 0.0).p_value < 1e-6
+
+
+@pytest.mark.parametrize("failing", [0.5, 0.02, 0.0])
+def test_a_slow_answer_is_found_where_numbers_are_missing(failing):
+    rng = np.random.default_rng([52, int(100 * failing)])
+    found = []
+    for _ in range(50):
+        members = rng.random(300) < 0.5
+        latency = rng.exponential(0.01, 300) + 0.05 * members
+        latency[members & (rng.random(300) < failing)] = np.nan
+        found.append(told_where_seen(latency, members, 1.0, 1e-6).p_value)
+    assert np.mean(np.array(found) < 1e-3) >= 0.95
 
 
 def test_low_bits_of_floating_point_noise_are_found_and_those_of_a_grid_are_not():

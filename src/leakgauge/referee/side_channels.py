@@ -50,6 +50,50 @@ def told_by(
     return _counted(columns, bits, epsilon, delta, name, finding)
 
 
+def told_where_seen(
+    signal: npt.ArrayLike,
+    members: npt.ArrayLike,
+    epsilon: float,
+    delta: float,
+    *,
+    name: str = "told_where_seen",
+    finding: str = "something beside the answers reveals whether the target is in the data",
+) -> NoiseTest:
+    """Test the same of one number for each round, where a missing number (NaN) is no signal.
+
+    Which rounds have a number may depend on membership, so that most of them may be of one kind. Therefore
+    pairs of neighbouring rounds are counted, one with the target and one without it. As many rounds of each
+    kind make the number of right guesses vary less than independent coins do, so the p-value stays valid.
+    """
+    values, bits = np.asarray(signal, dtype=np.float64), np.asarray(members, dtype=bool)
+    seen = np.isfinite(values)
+    if values.shape != bits.shape or seen.all():
+        return told_by(values, bits, epsilon, delta, name=name, finding=finding)
+    kept = neighbour_pairs(bits, seen)
+    columns, bits = _checked(values[kept], bits[kept])
+    by_pairs = np.arange(kept.size) // 2 % 2 == 0
+    return _counted(columns, bits, epsilon, delta, name, finding, choose=by_pairs)
+
+
+def neighbour_pairs(members: Bits, among: Bits) -> npt.NDArray[np.intp]:
+    """Pairs of these rounds, one of each kind, as close to each other as they come; each in one at most.
+
+    Their distance matters where a service gets slower or faster in the course of the rounds.
+
+    >>> members = np.array([True, True, False, True, False, False, True])
+    >>> neighbour_pairs(members, np.arange(7) != 4).tolist()
+    [1, 2, 3, 5]
+    """
+    pairs: list[int] = []
+    waiting: list[int] = []  # rounds of one kind, of which the last is the next neighbour
+    for number in np.flatnonzero(among).tolist():
+        if waiting and members[waiting[-1]] != members[number]:
+            pairs += [waiting.pop(), number]
+        else:
+            waiting.append(number)
+    return np.array(pairs, dtype=np.intp)
+
+
 def low_order_bits(
     answers: npt.ArrayLike,
     members: npt.ArrayLike,
@@ -192,8 +236,10 @@ def _counted(
     delta: float,
     name: str,
     finding: str,
+    choose: Bits | None = None,
 ) -> NoiseTest:
-    choose = np.arange(members.size) % 2 == 0
+    """Fix a rule on the rounds ``choose``, by default every second one, and count it on the others."""
+    choose = np.arange(members.size) % 2 == 0 if choose is None else choose
     count = ~choose
     rule = _best_rule(columns[choose], members[choose], epsilon)
     made, guess = rule.guesses(columns[count])

@@ -640,6 +640,43 @@ def test_times_that_tell_the_target_are_reported():
         assert any(test.name.startswith("response_times") for test in tests) is not two_copies
 
 
+@pytest.mark.parametrize("failed", ["all questions", "a slow question", "the first try"])
+def test_a_missing_time_is_an_error_and_no_time(failed):
+    """Questions that fail only with the target have no time, or only that of a later try."""
+    parts, rng = transcripts(rounds=400, block=100), np.random.default_rng(2)
+    for part in parts:
+        part["faults"] = np.zeros(part["answers"].shape, dtype=np.uint8)
+        part["seconds"] = rng.exponential(0.01, part["answers"].shape).astype(np.float32)
+        part["seconds"][:, 0] += 1.0
+        fails = part["members"] & (rng.random((len(part["members"]), 1)) < 0.9)
+        fails = fails & (np.arange(10) < (10 if failed == "all questions" else 1))
+        part["faults"][fails] = 1
+        if failed == "the first try":
+            part["seconds"][fails] = 0.001
+            continue
+        part["answers"][fails], part["seconds"][fails] = np.nan, np.nan
+        part["outcomes"][fails], part["independent"][fails] = Outcome.ERROR, False
+    decided = decide_conformance(compared(parts), 0.001)
+    said = (*decided.violations, *decided.departures)
+    assert any(text.startswith("Errors of the service tell") for text in said)
+    assert not any(text.startswith("Response times tell") for text in said)
+    assert any(row["name"] == "response_times" for row in decided.rows)  # they were compared
+
+
+@pytest.mark.parametrize("failing", [0.02, 0.4])
+def test_times_that_tell_the_target_are_reported_beside_errors(failing):
+    parts, rng = transcripts(rounds=300, block=100), np.random.default_rng(3)
+    for part in parts:
+        fails = rng.random(part["answers"].shape) < failing * (np.arange(10) < 4)
+        slow = np.where(part["members"], 0.05, 0.01) + rng.exponential(0.005, part["answers"].shape)
+        part["faults"] = fails.astype(np.uint8)
+        part["seconds"] = np.where(fails, np.nan, slow).astype(np.float32)
+        part["answers"][fails], part["outcomes"][fails] = np.nan, Outcome.ERROR
+        part["independent"] &= ~fails
+    decided = decide_conformance(compared(parts), 0.001)
+    assert any(text.startswith("Response times tell") for text in (*decided.violations, *decided.departures))
+
+
 def test_nothing_answered_says_what_to_do():
     parts = transcripts(rounds=20, block=20)
     for part in parts:

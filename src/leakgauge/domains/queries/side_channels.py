@@ -14,12 +14,13 @@ from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.noise_tests import NoiseTest
-from leakgauge.referee.side_channels import low_order_bits, told_by
+from leakgauge.referee.side_channels import low_order_bits, neighbour_pairs, told_by, told_where_seen
 
 FEWEST_ROUNDS = 20  # fewer are not tested
 MOST_TARGETS = 3  # whose channels are tested
 MOST_ANSWERS = 30  # of a round whose last bits are tested
 RESPONSE_TIMES = "response_times"
+_ROUNDS_KEPT = 0.8  # of the rounds with one answered question: so many must have all that are compared
 NOTICEABLE_TIME = log(3)  # epsilon of times that tell the bit in 75 % of rounds; less is not reported
 
 
@@ -31,6 +32,11 @@ class _Channel:
     subject: str  # of a sentence
     signal: Reals
     allowed: float | None  # epsilon up to which it is taken to be as stated; nothing: it may tell something
+    only_where_seen: bool = False  # whether rounds without a number are left out, and are no signal
+
+    def test(self, members: Bits, epsilon: float, delta: float, *, name: str, finding: str) -> NoiseTest:
+        told = told_where_seen if self.only_where_seen else told_by
+        return told(self.signal, members, epsilon, delta, name=name, finding=finding)
 
 
 def side_channel_tests(
@@ -50,13 +56,12 @@ def side_channel_tests(
     for target in range(min(n_targets, MOST_TARGETS)):
         members, asked = answers.members[:, target], answers.selected[:, :, target]
         asked = asked & answers.asked_of_all
-        for channel in _channels(answers, asked, rules):
+        for channel in _channels(answers, members, asked, rules):
             if two_copies and channel.name == RESPONSE_TIMES:
                 continue
             if guarantee is not None:
                 tests.append(
-                    told_by(
-                        channel.signal,
+                    channel.test(
                         members,
                         guarantee.epsilon,
                         guarantee.delta,
@@ -67,8 +72,7 @@ def side_channel_tests(
                 )
             if channel.allowed is None:
                 continue
-            test = told_by(
-                channel.signal,
+            test = channel.test(
                 members,
                 channel.allowed,
                 0.0,
@@ -80,11 +84,12 @@ def side_channel_tests(
     return tests
 
 
-def _channels(answers: AnswerTable, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:
+def _channels(answers: AnswerTable, members: Bits, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:
     """The channels that carry anything: one that is the same in all rounds tells nothing."""
+    times = _mean_seconds(answers, members, asked)
     counted = [
         _Channel("errors", "errors of the service tell", _per_round(answers.faults, asked), 0.0),
-        _Channel(RESPONSE_TIMES, "response times tell", _mean_seconds(answers, asked), NOTICEABLE_TIME),
+        _Channel(RESPONSE_TIMES, "response times tell", times, NOTICEABLE_TIME, only_where_seen=True),
     ]
     if rules.accountant != "per_row":  # whose refusals depend on who is in the table, by its definition
         refused = answers.outcomes == Outcome.REFUSED
@@ -100,11 +105,32 @@ def _per_round(counts: npt.NDArray[Any], asked: Bits) -> Reals:
     return np.where(asked, counts, 0).sum(axis=1).astype(np.float64)
 
 
-def _mean_seconds(answers: AnswerTable, asked: Bits) -> Reals:
-    seconds = np.where(asked, answers.seconds, np.nan)
-    known = np.isfinite(seconds)
-    total = np.where(known, seconds, 0.0).sum(axis=1)
-    return np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
+def _mean_seconds(answers: AnswerTable, members: Bits, asked: Bits) -> Reals:
+    """The mean time of the same questions in all rounds that answered them; NaN in all other rounds.
+
+    A question that was refused or failed, also one that was answered in a later try, has no time: its
+    refusal and its error are channels of their own. So that the time of a round does not depend on which
+    questions it answered, questions that few rounds answered are left out, then rounds without one of the
+    others. Nothing is compared where too few rounds are left.
+    """
+    answered = asked & (answers.outcomes == Outcome.ANSWERED) & (answers.faults == 0)
+    seconds = np.where(answered, answers.seconds, np.nan)
+    seconds = np.take_along_axis(seconds, np.argsort(~asked, axis=1, kind="stable"), axis=1)
+    answered = np.isfinite(seconds)  # the first question about the target, the second, ...
+    order = np.argsort(-_fewest_of_a_kind(answered, members), kind="stable")
+    complete = np.logical_and.accumulate(answered[:, order], axis=1)
+    n_rounds = _fewest_of_a_kind(complete, members)
+    n_compared = int(np.count_nonzero(n_rounds >= _ROUNDS_KEPT * n_rounds[0]))
+    seen = complete[:, n_compared - 1]
+    if not seen.all() and neighbour_pairs(members, seen).size < FEWEST_ROUNDS:
+        return np.full(len(members), np.nan)
+    return np.where(seen, seconds[:, order[:n_compared]].mean(axis=1), np.nan)
+
+
+def _fewest_of_a_kind(found: Bits, members: Bits) -> npt.NDArray[np.int64]:
+    """In how many rounds each column is true: with the target or without it, whichever are fewer."""
+    with_target, without = (found[members == world].sum(axis=0) for world in (True, False))
+    return np.minimum(with_target, without)
 
 
 def _low_bits(answers: AnswerTable, members: Bits, asked: Bits, rules: OracleRules) -> list[NoiseTest]:
