@@ -91,15 +91,17 @@ def test_a_slow_answer_is_found_where_numbers_are_missing(failing):
 
 def test_low_bits_of_floating_point_noise_are_found_and_those_of_a_grid_are_not():
     """One answer with epsilon 0.86: the distribution allows 67.5 %, the promise 70 %, the bits more."""
-    rng, found, accused = np.random.default_rng(45), [], []
+    rng, found, accused, rounded = np.random.default_rng(45), [], [], []
     for _ in range(60):
         members = rng.random(1_000) < 0.5
         values = members[:, None].astype(float)
         raw = values + rng.laplace(scale=1 / 0.86, size=(1_000, 1))
         found.append(low_order_bits(raw, members, 0.86, 0.0).p_value)
+        rounded.append(low_order_bits(np.round(raw * 1024) / 1024, members, 0.86, 0.0).p_value)
         accused.append(low_order_bits(Laplace(epsilon=0.86).sample(values, rng), members, 0.86, 0.0).p_value)
     assert np.mean(np.array(found) < 0.025 / 6) >= 0.95
     assert seldom(accused, 60)
+    assert seldom(rounded, 60)
 
 
 def test_low_bits_are_found_where_noise_is_a_multiple_of_a_power_of_two_in_one_world():
@@ -113,9 +115,13 @@ def test_low_bits_are_found_where_noise_is_a_multiple_of_a_power_of_two_in_one_w
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("little noise", "by their size"), ("low bits", "the last bits")]
+    ("kind", "name", "words"),
+    [
+        ("little noise", "answer_sizes", "by their size"),
+        ("low bits", "low_order_bits", "the last bits"),
+    ],
 )
-def test_what_reveals_the_target_is_named(kind, words):
+def test_what_reveals_the_target_is_named(kind, name, words):
     rng = np.random.default_rng(50)
     members = rng.random(1_000) < 0.5
     if kind == "little noise":
@@ -124,6 +130,7 @@ def test_what_reveals_the_target_is_named(kind, words):
         answers, members = noisy_bits(rng, 1_000, 1, kind)
     found = low_order_bits(answers, members, 0.86, 0.0)
     assert found.p_value < 0.001
+    assert found.name == name
     assert words in found.finding
 
 

@@ -8,6 +8,7 @@ from leakgauge.domains.queries.side_channels import RESPONSE_TIMES
 from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.referee.reused_noise import REUSED
+from leakgauge.referee.side_channels import ANSWER_SIZES, LOW_ORDER_BITS
 from leakgauge.report.decision import leading_verdict
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.next_steps import STATE_A_LIMIT, decision_line, next_steps
@@ -286,6 +287,9 @@ def test_faults_that_answers_show_come_with_what_to_fix(make, make_estimate):
     assert "by the question, not by answers or records" in found[1]
     assert "fail alike with and without the target" in found[2]
     assert not any("refuse alike" in step for step in steps(of_queries(make, small, tests[2:])))
-    known = {REPEATED_FOR_DATA, REUSED, RESPONSE_TIMES, "errors", "refusals"}
+    low_bits = steps(of_queries(make, small, [(LOW_ORDER_BITS, True)]))
+    assert "round every answer, after its noise was added, to a fixed grid" in low_bits[1]
+    assert "noise of the stated scale" in steps(of_queries(make, small, [(ANSWER_SIZES, True)]))[1]
+    known = {REPEATED_FOR_DATA, REUSED, RESPONSE_TIMES, LOW_ORDER_BITS, ANSWER_SIZES, "errors", "refusals"}
     advice = catalog.find_domain("queries").conformance_advice
     assert {name.removesuffix("_beyond_promise") for name in advice} == known

@@ -23,6 +23,7 @@ _QUANTILES = np.linspace(0, 0.95, 20)  # of the sizes of scores: a guess needs a
 _STAKES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of what a round can lose
 _PRIOR = 1.0  # rounds of each world that every table starts with
 _NAMED = 0.05  # a p-value from which on down what reveals the target is looked for
+LOW_ORDER_BITS, ANSWER_SIZES = "low_order_bits", "answer_sizes"  # what a test that rejects is called
 _BITS_REVEAL = "the last bits of the answers reveal whether the target is in the data"
 _SIZES_REVEAL = (
     "single answers reveal by their size, not by their last bits, whether the target is in the data, more "
@@ -110,8 +111,8 @@ def low_order_bits(
     rounds x questions; each must keep (epsilon, delta) by itself and have its own noise, as
     ``bet_against_promise`` says. Guesses from the first question alone are counted exactly; the smaller
     of the two p-values counts twice. Where answers of a round are equal, which fresh noise makes improbable,
-    only the first question is used. Too little noise is found by the sizes of answers too: the finding names
-    them where they alone say more than the last bits alone.
+    only the first question is used. Too little noise is found by the sizes of answers too: name and finding
+    are about them where they alone say more than the last bits alone.
     """
     table, bits = _checked(answers, members)
     if (np.diff(np.sort(table, axis=1), axis=1) == 0).any():
@@ -124,10 +125,11 @@ def low_order_bits(
     by_bits, by_size = (
         _p_value_of_scores([one], bits, epsilon, delta)[0] if p_value <= _NAMED else 1.0 for one in scores[:2]
     )
+    sizes_reveal = by_size < min(by_bits, _NAMED)
     return NoiseTest(
-        name="low_order_bits",
+        name=ANSWER_SIZES if sizes_reveal else LOW_ORDER_BITS,
         p_value=p_value,
-        finding=_SIZES_REVEAL if by_size < min(by_bits, _NAMED) else _BITS_REVEAL,
+        finding=_SIZES_REVEAL if sizes_reveal else _BITS_REVEAL,
         violates=True,
         n=n,
         reveals=True,

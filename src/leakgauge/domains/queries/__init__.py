@@ -5,6 +5,14 @@ from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term, Tunabl
 _CACHE = "Key the cache of the service by the question, not by answers or records."
 _ERRORS = "Let the service fail alike with and without the target: its errors now tell who is in the table."
 _REFUSALS = "Let the service refuse alike with and without the target, by the question or by a noisy answer."
+_LOW_BITS = (
+    "Draw the noise of the service from a discrete distribution, or round every answer, after its noise was "
+    "added, to a fixed grid such as multiples of 1/1024: the last bits of its answers now reveal the target."
+)
+_SIZES = (
+    "Let the service add noise of the stated scale to every answer: single answers now reveal more than the "
+    "stated ε of one answer allows."
+)
 _TIMES = "Let the service answer equally fast with and without the target, such as after a fixed time."
 
 DOMAIN = Domain(
@@ -21,6 +29,8 @@ DOMAIN = Domain(
         **dict.fromkeys(("errors", "errors_beyond_promise"), _ERRORS),
         **dict.fromkeys(("refusals", "refusals_beyond_promise"), _REFUSALS),
         **dict.fromkeys(("response_times", "response_times_beyond_promise"), _TIMES),
+        "low_order_bits": _LOW_BITS,
+        "answer_sizes": _SIZES,
     },
     drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
