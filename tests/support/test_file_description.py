@@ -115,6 +115,8 @@ def described(tmp_path, text, encoding="utf-8"):
         ("a\tb\n1,234\tx\n0,345\ty\n", ",", "real"),
         ('a,b\n"48,15",x\n"47,1",y\n', ",", "real"),
         ("a;b\n48,15;x\nfive;y\n", ".", "text"),
+        ("a;b;c\n48,15;x;0,5\n47,1;n/a;NA\n", ",", "real"),
+        ("c;a\n0,5;2\n-;3\n", ",", "whole"),  # a word that means a missing value
         ("a;b\n48.15;1,2 and 3\n47.1;4\n", ".", "real"),
     ],
 )

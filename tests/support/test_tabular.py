@@ -11,7 +11,8 @@ from leakgauge.support.tabular import (
     decimal_comma_way_out,
     open_database,
     open_table_file,
-    refuse_decimal_commas,
+    refuse_numbers_as_texts,
+    refuse_other_decimal_marks,
 )
 
 
@@ -158,4 +159,78 @@ def test_few_different_texts_may_be_codes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n" + "0,5;1\n1,5;0\n" * 50)
     with open_table_file(path) as (connection, types):
-        refuse_decimal_commas(connection, types, path)
+        refuse_other_decimal_marks(connection, types, path, TextFormat())
+        refuse_numbers_as_texts(connection, types, path, TextFormat())
+
+
+POINTS = [f"{i}.{i % 7}" for i in range(40)]
+COMMAS = [f"{i},{i % 7}" for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("values", "decimal", "problem"),
+    [
+        (POINTS, ",", 'with decimal points, and the plan says decimal = ","; leave decimal out'),
+        ([*POINTS[:30], *["NA"] * 10], ",", "with decimal points"),
+        ([*(f"{i}.5e-3" for i in range(30)), "7"], ",", "with decimal points"),
+        (COMMAS, ".", 'with decimal commas; write decimal = ","'),
+        ([*COMMAS[:30], *["n/a", "-", "?"] * 3], ".", "with decimal commas"),
+        ([f"1.{i:03d},50" for i in range(40)], ",", "have marks between thousands; delete these marks"),
+        ([f"1,{i:03d}.50" for i in range(40)], ".", "have marks between thousands; delete these marks"),
+        ([f"1 {i:03d},50" for i in range(40)], ",", "have marks between thousands; delete these marks"),
+        ([f"{i % 24}.{i + 10}" for i in range(40)], ",", None),  # times of day
+        ([f"{i % 28 + 1}.{i % 12 + 1}" for i in range(40)], ",", None),  # days
+        ([f"{i}.{i:03d}" for i in range(1, 40)], ",", None),  # may be thousands
+        ([f"1.{i}.0" for i in range(40)], ",", None),  # versions
+        ([f"name {i}" for i in range(40)], ",", None),
+        ([*POINTS[:10], *(f"name {i}" for i in range(30))], ",", None),
+    ],
+)
+def test_numbers_with_other_marks_than_the_plan_says_are_refused(tmp_path, values, decimal, problem):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "".join(f"{value};1\n" for value in values))
+    text = TextFormat(decimal=decimal)
+    with open_table_file(path, text=text) as (connection, types):
+        if problem is None:
+            refuse_other_decimal_marks(connection, types, path, text)
+            return
+        with pytest.raises(BadInput) as told:
+            refuse_other_decimal_marks(connection, types, path, text, codes_key="categories")
+    assert str(told.value).startswith("data.source: the numbers of column 'a' ")
+    assert problem in str(told.value)
+    assert str(told.value).endswith('; if they are codes, write categories = ["a"]')
+
+
+@pytest.mark.parametrize(
+    ("values", "decimal", "numbers"),
+    [
+        ([*COMMAS, "NA", "n/a"], ",", 40),
+        ([*POINTS, "NA", "n/a"], ".", 40),
+        ([*POINTS, "<0.1"], ".", 40),
+        ([*range(40), "-", "?"], ".", 40),
+        ([*range(40), "12a"], ".", None),  # house numbers
+        ([*range(40), "NA", "12a"], ".", None),
+        ([*POINTS[:10], *(f"name {i}" for i in range(30))], ".", None),
+    ],
+)
+def test_numbers_beside_words_are_refused_where_they_would_be_texts(tmp_path, values, decimal, numbers):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "".join(f"{value};1\n" for value in values))
+    text = TextFormat(decimal=decimal)
+    with open_table_file(path, text=text) as (connection, types):
+        if numbers is None:
+            refuse_numbers_as_texts(connection, types, path, text)
+            return
+        others = f"holds numbers in {numbers} rows and other texts in {len(values) - numbers}; leave"
+        with pytest.raises(BadInput, match=f"data.source: 'a' of t.csv {others}"):
+            refuse_numbers_as_texts(connection, types, path, text)
+
+
+def test_texts_of_stored_tables_are_refused_only_where_they_have_decimals(tmp_path):
+    path = tmp_path / "t.parquet"
+    with open_database() as connection:
+        connection.execute("CREATE TABLE given AS SELECT CAST(i AS VARCHAR) AS code FROM range(40) t(i)")
+        refuse_numbers_as_texts(connection, {"code": "VARCHAR"}, path)
+        connection.execute("CREATE OR REPLACE TABLE given AS SELECT i || '.5' AS pay FROM range(40) t(i)")
+        with pytest.raises(BadInput, match="'pay' are stored as texts; store them as numbers"):
+            refuse_numbers_as_texts(connection, {"pay": "VARCHAR"}, path)

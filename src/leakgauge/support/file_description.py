@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from leakgauge.core.errors import BadInput
 from leakgauge.support.tabular import (
     DELIMITED,
+    MISSING_WORDS,
     PARQUET,
     VALUE_NOT_NAME,
     Connection,
@@ -214,7 +215,7 @@ def _find_decimal(path: Path, delimiter: str, text: TextFormat) -> str | None:
     rows = first_rows(path, delimiter, text.encoding, _FEW + 1)[1:]
     decimals = thousands = points = False
     for values in zip(*rows, strict=False):
-        given = [value.strip() for value in values if value.strip()]
+        given = [value.strip() for value in values if value.strip().lower() not in ("", *MISSING_WORDS)]
         with_comma = [value for value in given if "," in value]
         if all(re.fullmatch(_THOUSANDS, value) for value in with_comma):
             points |= any(value.count(",") > 1 for value in with_comma)  # 1,234,567

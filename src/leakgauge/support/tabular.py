@@ -27,9 +27,19 @@ VALUE_NOT_NAME = re.compile(
     r"[+-]?\d+[.]\d+|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{2,4}.*"
 )  # in a first line
 _MOST_TITLE_LINES = 20
-_COMMA = r"[+-]?\d*,\d+|[+-]?\d+"  # numbers with decimal commas
+_WHOLE = r"[+-]?\d+([eE][+-]?\d+)?"
+_COMMA = r"[+-]?\d*,\d+([eE][+-]?\d+)?"
+_POINT = r"[+-]?(\d*[.]\d+|\d+[.])([eE][+-]?\d+)?"
 _LIST = r"[\d, ]+"  # also of codes
 _COMMA_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+_POINT_THOUSANDS = r"[+-]?[1-9]\d{0,2}([.]\d{3})+"
+_GROUPED = r"[+-]?[1-9]\d{0,2}(([.]\d{3})+,|(,\d{3})+[.]|([ \x{a0}\x{202f}'\x{2019}]\d{3})+[.,])\d+"
+_POINT_TIME = r"([01]?\d|2[0-3])[.][0-5]\d|(0?[1-9]|[12]\d|3[01])[.](0?[1-9]|1[0-2])"
+MISSING_WORDS = (
+    *("na", "n/a", "#n/a", "n.a.", "nan", "null", "\\n", "none", "nil", "missing", "unknown", "-", "--"),
+    *("?", ".", "*", "k.a.", "k. a.", "keine angabe", "nd", "s/d", "s.d."),
+)  # in lower case
+NUMERIC_SHARE = 0.5  # of the texts of a column; from there it was meant to hold numbers
 _FIRST = 100  # rows
 _MOST_CODES = 20  # different texts such as 1,2 that may be codes, not numbers
 
@@ -151,50 +161,148 @@ def decimal_comma_way_out(
     The words of ``missing`` do not count. Groups of three digits after a comma may be thousands: those are no
     decimals unless other values say so. Numbers beside lists such as 1,2,3 are lists, too.
     """
-    column = '"' + name.replace('"', '""') + '"'
-    texts = f"SELECT trim(CAST({column} AS VARCHAR)) AS it FROM given WHERE {column} IS NOT NULL"
-    if missing:
-        texts += f" AND trim(CAST({column} AS VARCHAR)) NOT IN ({sql_texts(missing)})"
-    first = (f"{texts} LIMIT {_FIRST}",) if share == 1 else ()
-    for rows in (*first, texts):  # most columns of texts are known by their first rows
-        ((given, numbers, lists, commas, thousands),) = connection.execute(
-            f"SELECT count(*), count(*) FILTER (it = '' OR regexp_full_match(it, '{_COMMA}')), "
-            f"count(*) FILTER (regexp_full_match(it, '{_LIST}') AND NOT regexp_full_match(it, '{_COMMA}')), "
-            f"count(*) FILTER (regexp_full_match(it, '{_COMMA}') AND contains(it, ',')), "
-            f"count(*) FILTER (regexp_full_match(it, '{_COMMA_THOUSANDS}')) FROM ({rows})"
-        ).fetchall()
-        if lists or numbers < share * given:
-            return None
-    if commas <= thousands:
+    if share == 1 and not _count_texts(connection, name, missing, limit=_FIRST).have_decimals(",", share):
+        return None  # most columns of texts are known by their first rows
+    if not _count_texts(connection, name, missing).have_decimals(",", share):
         return None
     return "store them as numbers" if path.name.lower().endswith(PARQUET) else 'write decimal = ","'
 
 
-def refuse_decimal_commas(
+@dataclass(frozen=True, kw_only=True)
+class _TextCounts:
+    """How many texts of a column are what."""
+
+    given: int
+    distinct: int
+    empty: int
+    missing: int  # words such as NA
+    lists: int  # such as 1,2,3
+    whole: int  # numbers without a mark
+    commas: int  # numbers with a decimal comma
+    comma_thousands: int  # those such as 1,234
+    points: int
+    point_thousands: int  # those such as 1.234
+    point_times: int  # those such as 14.30 and 31.12, which may be times of day and days
+    grouped: int  # numbers with one mark between thousands and another before decimals, such as 1.234,56
+
+    def numbers(self, decimal: str) -> int:
+        """How many are numbers with this mark before decimals, or without decimals."""
+        return self.whole + (self.commas if decimal == "," else self.points)
+
+    def have_decimals(self, decimal: str, share: float) -> bool:
+        """Whether this share are numbers, some of them with this mark before decimals."""
+        if self.lists or self.empty + self.numbers(decimal) < share * self.given:
+            return False
+        if decimal == ",":
+            return self.commas > self.comma_thousands
+        return self.points > max(self.point_thousands, self.point_times)
+
+    @property
+    def are_grouped(self) -> bool:
+        """Whether most are numbers, some of them with marks between thousands."""
+        numbers = self.whole + self.commas + self.points + self.grouped
+        return self.grouped > 0 and self.empty + numbers >= NUMERIC_SHARE * self.given
+
+
+def _count_texts(
+    connection: Connection, name: str, missing: Sequence[str], limit: int | None = None
+) -> _TextCounts:
+    column = '"' + name.replace('"', '""') + '"'
+    texts = f"SELECT trim(CAST({column} AS VARCHAR)) AS it FROM given WHERE {column} IS NOT NULL"
+    if missing:
+        texts += f" AND trim(CAST({column} AS VARCHAR)) NOT IN ({sql_texts(missing)})"
+    texts += "" if limit is None else f" LIMIT {limit}"
+    matched = {
+        "whole": _WHOLE,
+        "commas": _COMMA,
+        "comma_thousands": _COMMA_THOUSANDS,
+        "points": _POINT,
+        "point_thousands": _POINT_THOUSANDS,
+        "point_times": _POINT_TIME,
+        "grouped": _GROUPED,
+    }
+    counted = {
+        "given": "true",
+        "empty": "it = ''",
+        "missing": f"lower(it) IN ({sql_texts(MISSING_WORDS)})",
+        "lists": f"regexp_full_match(it, '{_LIST}') AND NOT regexp_full_match(it, '{_COMMA}|{_WHOLE}')",
+        **{what: f"regexp_full_match(it, {sql_texts([pattern])})" for what, pattern in matched.items()},
+    }
+    said = ", ".join(f"coalesce(sum(n) FILTER ({what}), 0)" for what in counted.values())
+    ((distinct, *counts),) = connection.execute(
+        f"SELECT count(*), {said} FROM (SELECT it, count(*) AS n FROM ({texts}) GROUP BY it)"
+    ).fetchall()
+    return _TextCounts(distinct=distinct, **{what: int(n) for what, n in zip(counted, counts, strict=True)})
+
+
+def refuse_other_decimal_marks(
     connection: Connection,
     types: Mapping[str, str],
     path: Path,
+    text: TextFormat | None = None,
     *,
     missing: Sequence[str] = (),
-    share: float = 1.0,
     codes_key: str | None = None,
 ) -> None:
-    """Refuse a table in which many different numbers would be read as texts, because of decimal commas.
+    """Refuse a table in which many different numbers would be read as texts, because of marks in them.
 
-    ``missing`` and ``share`` are those of :func:`decimal_comma_way_out`; ``codes_key`` is the key of the plan
-    that lists columns of codes.
+    Half of the texts of such a column are numbers. The words of ``missing`` do not count; ``codes_key`` is
+    the key of the plan that lists columns of codes.
     """
+    decimal = "." if text is None else text.decimal
     for name in (name for name, kind in types.items() if kind == "VARCHAR"):
-        if (way_out := decimal_comma_way_out(connection, name, path, missing, share)) is None:
+        counts = _count_texts(connection, name, missing)
+        if counts.distinct <= _MOST_CODES:
             continue
-        column = '"' + name.replace('"', '""') + '"'
-        ((n_values,),) = connection.execute(f"SELECT count(DISTINCT {column}) FROM given").fetchall()
-        if n_values > _MOST_CODES:
-            codes = f'; if they are codes, write {codes_key} = ["{name}"]' if codes_key else ""
-            raise BadInput(
-                f"data.source: the numbers of column {name!r} are written with decimal commas; "
-                f"{way_out}{codes}"
+        if counts.are_grouped:
+            problem = "have marks between thousands; delete these marks"
+        elif decimal == "." and counts.have_decimals(",", NUMERIC_SHARE):
+            is_stored = text is None or path.name.lower().endswith(PARQUET)
+            way_out = "store them as numbers" if is_stored else 'write decimal = ","'
+            problem = f"are written with decimal commas; {way_out}"
+        elif decimal == "," and counts.have_decimals(".", NUMERIC_SHARE):
+            problem = (
+                'are written with decimal points, and the plan says decimal = ","; leave decimal out, or '
+                "write commas here too if other columns have them"
             )
+        else:
+            continue
+        codes = f'; if they are codes, write {codes_key} = ["{name}"]' if codes_key else ""
+        raise BadInput(f"data.source: the numbers of column {name!r} {problem}{codes}")
+
+
+def refuse_numbers_as_texts(
+    connection: Connection,
+    types: Mapping[str, str],
+    path: Path,
+    text: TextFormat | None = None,
+    way_out: str = "leave the cells of these texts empty",
+) -> None:
+    """Refuse a table in which many different numbers would be read as texts.
+
+    That is because of marks in them (see :func:`refuse_other_decimal_marks`), or of words beside them.
+    Without decimals only words such as NA make a column one of numbers: others may be parts of names. In a
+    file that is no text file whole numbers may be stored as texts, because they are codes.
+    """
+    refuse_other_decimal_marks(connection, types, path, text)
+    is_stored = text is None or path.name.lower().endswith(PARQUET)
+    decimal = "." if text is None else text.decimal
+    for name in (name for name, kind in types.items() if kind == "VARCHAR"):
+        counts = _count_texts(connection, name, ())
+        numbers, filled = counts.numbers(decimal), counts.given - counts.empty
+        if counts.distinct <= _MOST_CODES or numbers < NUMERIC_SHARE * filled:
+            continue
+        has_decimals = counts.have_decimals(decimal, NUMERIC_SHARE)
+        if not has_decimals and (is_stored or filled - numbers != counts.missing):
+            continue
+        if numbers == filled:
+            raise BadInput(
+                f"data.source: the numbers of column {name!r} are stored as texts; store them as numbers"
+            )
+        raise BadInput(
+            f"data.source: {name!r} of {path.name} holds numbers in {numbers} rows and other texts in "
+            f"{filled - numbers}; {way_out}"
+        )
 
 
 def sql_texts(texts: Sequence[str]) -> str:

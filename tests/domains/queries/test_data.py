@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.data import load_records
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.sql.conditions import ColumnType
+from leakgauge.support.frame_source import hold_frame
 
 CSV = 'id,age,income,region,smoker,day\n7,30,1.5,north,true,2020-01-02\n9,40,,"it\'s",false,2021-03-04\n'
 
@@ -63,6 +66,33 @@ def test_a_file_with_decimal_commas_holds_the_same_records(tmp_path):
     texts = load_records({"source": "b.csv"}, tmp_path, 1)
     assert plain.columns["pay"].tolist() == commas.columns["pay"].tolist() == [10.5, 11.0]
     assert texts.digest != commas.digest
+
+
+@pytest.mark.parametrize(
+    ("mark", "word", "decimal", "problem"),
+    [
+        (",", "NA", ".", "'pay' are written with decimal commas; write decimal = \",\""),
+        (",", "n/a", ",", "'pay' of a.csv holds numbers in 40 rows and other texts in 1; leave the cells of"),
+        (".", "-", ".", "'pay' of a.csv holds numbers in 40 rows and other texts in 1; leave the cells of"),
+        (".", "7", ",", "'pay' are written with decimal points, and the plan says decimal = \",\""),
+    ],
+)
+def test_numbers_that_would_be_texts_are_refused(tmp_path, mark, word, decimal, problem):
+    rows = [f"{i};{i}{mark}{i % 7}\n" for i in range(40)]
+    (tmp_path / "a.csv").write_text("id;pay\n" + "".join(rows) + f"40;{word}\n")
+    with pytest.raises(BadInput) as told:
+        load_records({"source": "a.csv", "decimal": decimal}, tmp_path, 1)
+    assert problem in str(told.value)
+    (tmp_path / "a.csv").write_text("id;pay\n" + "".join(rows) + "40;\n")
+    pay = load_records({"source": "a.csv", "decimal": mark}, tmp_path, 1).columns["pay"]
+    assert pay[39] == 39.4
+    assert np.ma.is_masked(pay[40])
+
+
+def test_a_frame_with_numbers_as_texts_is_refused():
+    frame = {"id": list(range(40)), "pay": [f"{i},5" for i in range(40)]}
+    with hold_frame(frame, "frame") as source, pytest.raises(BadInput, match="decimal commas; store them as"):
+        load_records({"source": source}, Path(), 1)
 
 
 def test_numbers_of_four_bytes_in_parquet_are_those_of_a_text_file(tmp_path):

@@ -18,7 +18,7 @@ from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.frame_source import FrameSource, find_frame, open_frame
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import read_dataclass
-from leakgauge.support.tabular import Connection, TextFormat, open_table_file, refuse_decimal_commas
+from leakgauge.support.tabular import Connection, TextFormat, open_table_file, refuse_numbers_as_texts
 
 # Blocks of the data stream, independent of one another.
 TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
@@ -89,7 +89,7 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
     with open_table_file(path, text=table.text_format) as (connection, kinds):
-        refuse_decimal_commas(connection, kinds, path)
+        refuse_numbers_as_texts(connection, kinds, path, table.text_format)
         columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
         return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())
@@ -98,6 +98,7 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
 def read_frame(table: QueriesFileTable, frame: FrameSource) -> OracleRecords:
     """Read a data frame in memory, through the same database as a file."""
     with open_frame(frame) as (connection, kinds):
+        refuse_numbers_as_texts(connection, kinds, Path(frame.name))
         columns, types = _typed_columns(connection, kinds)
     return _as_records(table, columns, types, frame.name, frame.digest)
 

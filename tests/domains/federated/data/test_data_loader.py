@@ -103,6 +103,28 @@ def test_named_columns_are_features_in_their_order(tmp_path):
     assert load_rows(table, tmp_path, 1).features(BOTH).tolist() == [[-2, 7], [3, 8]]
 
 
+@pytest.mark.parametrize(
+    ("mark", "word", "decimal", "problem"),
+    [
+        (",", "NA", ".", "'x' are written with decimal commas; write decimal = \",\""),
+        (",", "n/a", ",", "'x' of rows.csv holds numbers in 40 rows and other texts in 1; fix or remove"),
+        (".", "?", ".", "'x' of rows.csv holds numbers in 40 rows and other texts in 1; fix or remove"),
+        (".", "7", ",", "'x' are written with decimal points, and the plan says decimal = \",\""),
+    ],
+)
+def test_numbers_that_would_be_left_out_as_texts_are_refused(tmp_path, mark, word, decimal, problem):
+    rows = [f"{i % 2};{i}{mark}{i % 7};{i}\n" for i in range(40)]
+    (tmp_path / "rows.csv").write_text("label;x;y\n" + "".join(rows) + f"0;{word};40\n")
+    table = {"source": "rows.csv", "decimal": decimal}
+    with pytest.raises(BadInput) as told:
+        load_rows(table, tmp_path, 1)
+    assert problem in str(told.value)
+    assert load_rows(table | {"features": ["y"]}, tmp_path, 1).features(BOTH)[:2].tolist() == [[0], [1]]
+    (tmp_path / "rows.csv").write_text("label;x;y\n" + "".join(rows))
+    found = load_rows({"source": "rows.csv", "decimal": mark}, tmp_path, 1)
+    assert found.features(BOTH)[:2].tolist() == [[0, 0], [pytest.approx(1.1), 1]]
+
+
 def test_parquet_file_holds_same(tmp_path):
     rows = "('cat', 1.5::DECIMAL(4, 2), -2::TINYINT), ('dog', 0.25, 3)"
     query = f"SELECT * FROM (VALUES {rows}) AS t(label, x, y)"

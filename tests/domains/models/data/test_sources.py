@@ -169,6 +169,19 @@ def test_numbers_with_decimal_commas_stay_numbers_where_a_word_means_a_missing_v
     assert found.rows[kept, 0] == pytest.approx((kept * 1.01) / 39.39)
 
 
+def test_numbers_with_decimal_points_are_refused_where_the_plan_says_commas(tmp_path):
+    text = "w;age;label\n" + "".join(f"{20 + i}.{i:02d};{20 + i % 30};{i % 2}\n" for i in range(40))
+    table = {"source": "rows.csv", "label": "label", "decimal": ","}
+    for one in (text, text.replace("50.30", "NA")):
+        message = refusal(table, write(tmp_path, one))
+        assert (
+            "'w' are written with decimal points, and the plan says decimal = \",\"; leave decimal out"
+            in message
+        )
+    assert load_table(table | {"decimal": "."}, write(tmp_path, text), 1).names == ("w", "age")
+    assert len(load_table(table | {"categories": ["w"]}, tmp_path, 1).names) == 41
+
+
 def test_codes_with_commas_are_read_as_the_message_says(tmp_path):
     text = "cell;age;label\n" + "".join(f"{i % 5},{i % 6};{20 + i};{i % 2}\n" for i in range(60))
     table = {"source": "rows.csv", "label": "label"}

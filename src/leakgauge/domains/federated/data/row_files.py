@@ -20,13 +20,14 @@ from leakgauge.support.tabular import (
     Connection,
     decimal_comma_way_out,
     open_table_file,
-    refuse_decimal_commas,
+    refuse_numbers_as_texts,
 )
 
 DEFAULT_ROWS_KEY, DEFAULT_TRAIN_KEY = "embedding", "is_train"
 ID_COLUMN = "id"  # numbers the rows; not a feature unless a plan names it
 _INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBER_TYPES = (*_INTEGER_TYPES, *(f"U{name}" for name in _INTEGER_TYPES), "FLOAT", "DOUBLE", "DECIMAL")
+_WORDS_WAY_OUT = "fix or remove those rows, or list the columns to use: features = [...]"
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -83,8 +84,8 @@ def _open_npz(content: BinaryIO) -> NpzFile:
 def read_tabular(path: Path, table: FederatedFileTable) -> FileRows:
     """Read a table file: a column of images or lists with whole rows, or numeric columns as features."""
     with open_table_file(path, others=(".npz",), text=table.text_format) as (connection, types):
-        if not table.columns:
-            refuse_decimal_commas(connection, types, path)  # else these columns are left out
+        if not table.columns and not table.keys.rows:  # else these columns are left out
+            refuse_numbers_as_texts(connection, types, path, table.text_format, _WORDS_WAY_OUT)
         return _read_connection(connection, types, path, table)
 
 

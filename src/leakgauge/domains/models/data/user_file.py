@@ -10,17 +10,17 @@ from leakgauge.domains.models.data import dataset, preprocessing
 from leakgauge.domains.models.plan_tables import LabelRule, ModelsFileDataTable
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import (
+    NUMERIC_SHARE,
     Connection,
     TextFormat,
     open_table_file,
-    refuse_decimal_commas,
+    refuse_other_decimal_marks,
     sql_texts,
 )
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
 _TEXTS = ("VARCHAR", "BOOLEAN", "ENUM")
-NUMERIC_SHARE = 0.5  # of the texts of a column; from there it was meant to hold numbers
 
 
 def read_columns(
@@ -39,13 +39,10 @@ def read_columns(
     with open_table_file(path, where, text=text) as (connection, types):
         require_columns({"drop": drop}, list(types), path.name, "data")
         features = {name: kind for name, kind in types.items() if name not in (*drop, *texts)}
-        decimal = "." if text is None else text.decimal
-        if decimal == ".":
-            refuse_decimal_commas(
-                connection, features, path, missing=missing, share=NUMERIC_SHARE, codes_key="categories"
-            )
+        text = text or TextFormat()
+        refuse_other_decimal_marks(connection, features, path, text, missing=missing, codes_key="categories")
         return {
-            name: _column(connection, name, kind, path, name in texts, missing, decimal)
+            name: _column(connection, name, kind, path, name in texts, missing, text.decimal)
             for name, kind in types.items()
             if name not in drop
         }

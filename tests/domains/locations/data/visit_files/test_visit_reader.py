@@ -196,6 +196,21 @@ def test_decimal_commas_are_named_where_coordinates_are_bad_for_them(tmp_path):
     assert refused(tmp_path).endswith("; columns, time_unit, time_format or clock may be wrong")
 
 
+def test_coordinates_with_either_mark_are_read_rightly_or_refused(tmp_path):
+    points = [f"ann;2013-11-01 00:30:00;0.{i};0.{i}" for i in range(1, 6)]
+    commas = [row.replace(".", ",") for row in points]
+    for rows, words in (
+        ([*points, *commas], 0),
+        (points, 0),
+        ([*commas, "ann;2013-11-01 00:30:00;NA;n/a"], 1),
+    ):
+        written(tmp_path, "v.csv", HEADER.replace(",", ";"), *rows)
+        found = loaded(tmp_path, source="v.csv", decimal=",", bad_share=0.5, **SQUARE).tally
+        assert (found.kept, found.bad) == (len(rows) - words, words)
+    message = refused(tmp_path)
+    assert message.endswith('; coordinates are written with decimal commas: write decimal = ","')
+
+
 def test_line_numbers_include_quoted_line_breaks(tmp_path):
     written(
         tmp_path, "v.csv", HEADER + ",note", f'{GOOD[0]},"two\nlines"', "ann,never,0.5,0.5,", f"{GOOD[1]},"
