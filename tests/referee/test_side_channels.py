@@ -77,6 +77,23 @@ def test_which_rounds_have_a_number_is_no_signal_where_only_numbers_count(failin
         assert told_by(latency, members, epsilon, 0.0).p_value < 1e-6
 
 
+@pytest.mark.parametrize("course", ["slower and slower", "every second round", "slow for a while"])
+def test_numbers_that_depend_on_the_round_only_are_seldom_accused(course):
+    """The service fails only with the target, and most often in the last rounds."""
+    rng, p_values, rounds = np.random.default_rng([53, len(course)]), [], np.arange(200)
+    seconds = {
+        "slower and slower": rounds / 3,
+        "every second round": rounds % 2,
+        "slow for a while": rounds // 50,
+    }
+    for _ in range(600):
+        members = rng.random(200) < 0.5
+        latency = seconds[course] + rng.normal(scale=0.3, size=200)
+        latency[members & (rng.random(200) < np.where(rounds < 100, 0.1, 0.8))] = np.nan
+        p_values.append(told_where_seen(latency, members, 0.0, 0.0).p_value)
+    assert seldom(p_values, 600)
+
+
 @pytest.mark.parametrize("failing", [0.5, 0.02, 0.0])
 def test_a_slow_answer_is_found_where_numbers_are_missing(failing):
     rng = np.random.default_rng([52, int(100 * failing)])

@@ -14,7 +14,7 @@ from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.noise_tests import NoiseTest
-from leakgauge.referee.side_channels import low_order_bits, neighbour_pairs, told_by, told_where_seen
+from leakgauge.referee.side_channels import balanced_rounds, low_order_bits, told_by, told_where_seen
 
 FEWEST_ROUNDS = 20  # fewer are not tested
 MOST_TARGETS = 3  # whose channels are tested
@@ -122,7 +122,7 @@ def _mean_seconds(answers: AnswerTable, members: Bits, asked: Bits) -> Reals:
     n_rounds = _fewest_of_a_kind(complete, members)
     n_compared = int(np.count_nonzero(n_rounds >= _ROUNDS_KEPT * n_rounds[0]))
     seen = complete[:, n_compared - 1]
-    if not seen.all() and neighbour_pairs(members, seen).size < FEWEST_ROUNDS:
+    if not seen.all() and balanced_rounds(members, seen).size < FEWEST_ROUNDS:
         return np.full(len(members), np.nan)
     return np.where(seen, seconds[:, order[:n_compared]].mean(axis=1), np.nan)
 
