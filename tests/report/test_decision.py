@@ -425,6 +425,58 @@ def test_success_above_the_promise_says_what_the_test_of_epsilon_shows(make, mak
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "low", "said"),
+    [
+        ("accuracy", 0.745, 0.72, "was right more often than the 73.1% that the promise allows (74.5%)"),
+        ("accuracy_own", 0.745, None, "was right more often than the 73.1% that the promise allows (74.5%)"),
+        ("auc", 0.745, 0.72, "reached a larger AUC than the 0.731 that the promise allows (0.745)"),
+        ("epsilon", 1.2, 0.9, "points to a larger ε than the 1 that is promised (1.20)"),
+    ],
+)
+def test_a_value_above_the_promise_within_its_interval_is_left_to_chance(
+    make, make_estimate, name, value, low, said
+):
+    usual = make()
+    assert "No attack tried did better" in decision_of(judged(usual)).promise.text
+    above = replace(usual, metrics={**usual.metrics, name: make_estimate(value, low, value + 0.03)})
+    answer = decision_of(judged(usual, replace(above, label="best"))).promise
+    assert f"The best attack, best, {said}, but by no more than chance may explain." in answer.text
+    assert "No attack tried did better" not in answer.text
+    assert (answer.tone, answer.words) == ("good", "Promise not violated")
+    assert meaning_of(above).endswith("but by no more than chance may explain.")
+    assert "stayed within the promise" in meaning_of(usual)
+
+
+def test_a_value_that_is_written_like_the_bound_is_not_above_it(make, make_estimate):
+    metrics = {"accuracy": make_estimate(0.73112, 0.72, 0.74)}
+    assert "No attack tried did better" in decision_of(judged(make(metrics=metrics))).promise.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "low", "said"),
+    [
+        (
+            "auc",
+            0.78,
+            0.74,
+            "reached a larger AUC than the 0.731 that the promise allows (0.780), but not by",
+        ),
+        ("epsilon", 1.4, 1.1, "points to a larger ε than the 1 that is promised (1.40), but not by enough"),
+    ],
+)
+def test_an_interval_above_the_promise_is_said_of_auc_and_epsilon_too(
+    make, make_estimate, name, value, low, said
+):
+    """A finding may be corrected for many comparisons, and the interval is not."""
+    usual = make()
+    above = replace(usual, metrics={**usual.metrics, name: make_estimate(value, low, 2.0)})
+    answer = decision_of(judged(above)).promise
+    assert said in answer.text
+    assert (answer.tone, answer.words) == ("warn", "Promise not violated so far")
+    assert "but not by enough to be sure" in meaning_of(above)
+
+
+@pytest.mark.parametrize(
     ("low", "why"), [(0.62, "may be within it"), (0.66, "corrected for all comparisons")]
 )
 def test_success_above_an_exact_curve_does_not_speak_of_epsilon(make, make_estimate, low, why):

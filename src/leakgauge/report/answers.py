@@ -11,9 +11,10 @@ from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.judged_run import is_finished
 from leakgauge.report.metric_text import (
     UNIT_NAMES,
+    above_promise_words,
     bound_end_text,
     interval_text,
-    is_above_promise,
+    metric_above_promise,
     not_sure_of_violation,
     value_text,
 )
@@ -109,10 +110,6 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             )
             return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.NOT_VIOLATED:
-            text = (
-                "No attack tried did better than the promise allows. A stronger attack might: an audit can "
-                "refute a promise, not prove it."
-            )
             above = _above_promise(summary, verdicts)
             words = "Promise not violated so far" if above else "Promise not violated"
             if promise.strength is PromiseStrength.TOO_WEAK:
@@ -120,7 +117,7 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             elif promise.strength is PromiseStrength.WEAK:
                 words = "Promise not violated, but weak"
             tone = _weak_tone(promise, at_best="warn" if above else "good")
-            return Answer(tone, words, (*(above or (text,)), *worth))
+            return Answer(tone, words, (*(above or (_not_above_promise(summary, verdicts),)), *worth))
     text = "Nothing was promised, so nothing could be violated."
     return Answer("neutral", "No promise stated", (text,))
 
@@ -430,21 +427,52 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
 
 
 def _above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Why a promise is not called violated though some attacker was right more often than it allows."""
-    above = [
-        verdict
-        for verdict in verdicts
-        if verdict.audit in summary.covers and not is_control(verdict) and is_above_promise(verdict)
-    ]
-    if not above:
+    """Why a promise is not called violated though some attacker was clearly above what it allows."""
+    above = _best_above_promise(summary, verdicts, whole_interval=True)
+    if above is None:
         return ()
-    found = max(above, key=lambda one: one.metrics[leading_metric(one.metrics) or ""].low or 0.0)
+    found, metric = above
     text = (
-        f"The attack {_named(found, verdicts)} was right more often than the "
-        f"{allowed_percent(found.bounds['accuracy'])} that the promise allows, but not by enough to be sure: "
-        f"{not_sure_of_violation(found)}."
+        f"The attack {_named(found, verdicts)} {above_promise_words(found, metric)}, but not by enough to be "
+        f"sure: {not_sure_of_violation(found)}."
     )
     return (text,) if is_finished(found) else (text, "More simulated releases may decide.")
+
+
+def _not_above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
+    """That no attacker did better than the promise allows, or only by what chance may explain."""
+    above = _best_above_promise(summary, verdicts, whole_interval=False)
+    if above is None:
+        return (
+            "No attack tried did better than the promise allows. A stronger attack might: an audit can "
+            "refute a promise, not prove it."
+        )
+    found, metric = above
+    return (
+        f"The best attack, {_named(found, verdicts)}, {above_promise_words(found, metric)}, but by no more "
+        "than chance may explain. A stronger attack might show more: an audit can refute a promise, not "
+        "prove it."
+    )
+
+
+def _best_above_promise(
+    summary: RunSummary, verdicts: Sequence[Verdict], *, whole_interval: bool
+) -> tuple[Verdict, str] | None:
+    """The attacker that is above the promise, and by which number; of several the one that is right most."""
+    above = [
+        (verdict, metric)
+        for verdict in verdicts
+        if verdict.audit in summary.covers and not is_control(verdict)
+        if (metric := metric_above_promise(verdict, whole_interval=whole_interval)) is not None
+    ]
+
+    def by_accuracy(entry: tuple[Verdict, str]) -> tuple[bool, float]:
+        leading = leading_metric(entry[0].metrics)
+        estimate = None if leading is None else entry[0].metrics[leading]
+        end = None if estimate is None else estimate.low if whole_interval else estimate.value
+        return entry[1] == leading, end or 0.0
+
+    return max(above, key=by_accuracy, default=None)
 
 
 def _rare_outputs(found: Verdict) -> str:

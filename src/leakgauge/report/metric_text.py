@@ -12,7 +12,7 @@ from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
-from leakgauge.risk import leading_metric
+from leakgauge.risk import LEADING_METRICS, leading_metric
 from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import Verdict
 
@@ -171,14 +171,45 @@ def exceeds_bound(verdict: Verdict, name: str) -> bool:
     return estimate is not None and estimate.low is not None and bound is not None and estimate.low > bound
 
 
-def is_above_promise(verdict: Verdict) -> bool:
-    """Whether the whole interval of the attacker's success is above what the promise allows on average.
+def metric_above_promise(verdict: Verdict, *, whole_interval: bool = False) -> str | None:
+    """The first number of an attacker that is above what the promise allows: accuracy, AUC or epsilon.
 
-    The finding may still be "not violated": it is corrected for all comparisons, and tests epsilon.
+    Either its whole interval is above, or its value, as it is written. The finding may still be "not
+    violated": it is corrected for all comparisons, and chance may explain a value.
     """
-    name, allowed = leading_metric(verdict.metrics), verdict.bounds.get("accuracy")
-    low = None if name is None else verdict.metrics[name].low
-    return low is not None and allowed is not None and low > allowed
+    for name in (leading_metric(verdict.metrics), headline_metric(verdict, "auc"), "epsilon"):
+        estimate = verdict.metrics.get(name or "")
+        bound = None if name is None else verdict.bounds.get(_bounded_as(name))
+        if name is None or estimate is None or bound is None:
+            continue
+        compared = estimate.low if whole_interval else estimate.value
+        if compared is None or compared <= bound:
+            continue
+        if whole_interval or value_text(name, compared) != value_text(name, bound):
+            return name
+    return None
+
+
+def is_above_promise(verdict: Verdict) -> bool:
+    """Whether the whole interval of accuracy, AUC or epsilon is above what the promise allows."""
+    return metric_above_promise(verdict, whole_interval=True) is not None
+
+
+def above_promise_words(verdict: Verdict, metric: str) -> str:
+    """What an attacker did that is above the promise, after its name in a sentence."""
+    bound, value = verdict.bounds[_bounded_as(metric)], verdict.metrics[metric].value
+    shown = "" if value is None else f" ({value_text(metric, value)})"
+    if metric == "epsilon":
+        return f"points to a larger ε than the {number_format.number(bound)} that is promised{shown}"
+    if metric in LEADING_METRICS:
+        allowed = number_format.allowed_percent(bound)
+        return f"was right more often than the {allowed} that the promise allows{shown}"
+    return f"reached a larger AUC than the {value_text(metric, bound)} that the promise allows{shown}"
+
+
+def _bounded_as(metric: str) -> str:
+    """The name under which a promise bounds a metric."""
+    return "accuracy" if metric in LEADING_METRICS else describe_metric(metric).mean_of or metric
 
 
 def not_sure_of_violation(found: Verdict) -> str:

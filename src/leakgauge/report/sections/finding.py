@@ -12,12 +12,13 @@ from leakgauge.report.metric_text import (
     COMPARED_METRICS,
     describe_metric,
     exceeds_bound,
-    is_above_promise,
+    metric_above_promise,
     not_sure_of_violation,
 )
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.text_formats import table_cells
+from leakgauge.risk import LEADING_METRICS
 from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 
@@ -114,11 +115,11 @@ def _meaning_of_finding(verdict: Verdict) -> str:
     match verdict.finding:
         case Finding.VIOLATED:
             return _violation(verdict)
-        case Finding.NOT_VIOLATED if is_above_promise(verdict):
-            return (
-                f"This attack was right more often than the promise allows on average ({releases}), but not "
-                f"by enough to be sure: {not_sure_of_violation(verdict)}."
-            )
+        case Finding.NOT_VIOLATED if metric := metric_above_promise(verdict, whole_interval=True):
+            above = _above_promise(metric, releases)
+            return f"{above}, but not by enough to be sure: {not_sure_of_violation(verdict)}."
+        case Finding.NOT_VIOLATED if metric := metric_above_promise(verdict):
+            return f"{_above_promise(metric, releases)}, but by no more than chance may explain."
         case Finding.NOT_VIOLATED:
             return f"This attack stayed within the promise ({releases}). A stronger attack might not."
         case Finding.UNTESTABLE if (why := why_untestable(verdict)) is not None:
@@ -135,6 +136,15 @@ def _meaning_of_finding(verdict: Verdict) -> str:
             return f"{releases} cannot decide; at least {needed} are needed."
         case _:
             return "There is no promise to compare with."
+
+
+def _above_promise(metric: str, releases: str) -> str:
+    """The beginning of a sentence on an attacker that is above what the promise allows."""
+    if metric in LEADING_METRICS:
+        return f"This attack was right more often than the promise allows on average ({releases})"
+    if metric == "epsilon":
+        return f"This attack points to a larger ε than is promised ({releases})"
+    return f"This attack reached a larger AUC than the promise allows ({releases})"
 
 
 def _violation(verdict: Verdict) -> str:

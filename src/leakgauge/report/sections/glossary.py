@@ -20,7 +20,10 @@ _WORDS = (
     ("δ (delta)", "The small probability with which the promise may fail altogether."),
     ("Interval", "A 95% interval comes from a method that contains the truth in at least 95 of 100 audits."),
     ("Violated", "An attacker learned more than the promise allows, at the stated confidence."),
-    ("Not violated", "The attackers tried stayed within the promise. A stronger attack might not."),
+    (
+        "Not violated",
+        "No attacker tried was above what the promise allows by more than chance. A stronger one might be.",
+    ),
     (
         "Undecided",
         "Even an attack without errors could not show a violation: too few releases, or too weak a promise.",
