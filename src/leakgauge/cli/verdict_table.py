@@ -111,6 +111,7 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
 
 def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     """Return the least favourable instrument check."""
+    from leakgauge.report.control_text import false_alarms, tolerated_rate
     from leakgauge.report.metric_text import has_epsilon_bound
     from leakgauge.report.number_format import lower_percent, percent, upper, upper_percent
 
@@ -128,10 +129,12 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
         smallest = "none, without a bound on ε"
     elif len(able) < len(planted):
         smallest += " (where there is a bound on ε)"
+    alarms = false_alarms(verdicts)
+    meaning = f" {alarms.sentence}" if alarms and null["rate"] > tolerated_rate(verdicts) else ""
     return (
         f"Check of the audit: false alarms without a leak {percent(null['rate'])} "
         f"({lower_percent(null['low'])} to {upper_percent(null['high'])}); smallest ε it could have "
-        f"detected: {smallest}."
+        f"detected: {smallest}.{meaning}"
     )
 
 

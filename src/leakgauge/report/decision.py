@@ -8,6 +8,7 @@ from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import attackers_and_settings, clip, whole_sentences
 from leakgauge.report.answers import Answer, LimitRow, limit_rows, promise_answer, risk_answer
+from leakgauge.report.control_text import false_alarms
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.next_steps import decision_line, next_steps
@@ -61,7 +62,12 @@ def decision_of(run: JudgedRun) -> Decision:
         promise=promise,
         risk=risk_answer(run.summary, run.verdicts),
         number=None if leading is None else _leading_number(run, leading),
-        alerts=(*_incomplete_alert(run), *_alerts(run.verdicts, promise.text), *_warnings(run.summary)),
+        alerts=(
+            *_incomplete_alert(run),
+            *_false_alarms_alert(run),
+            *_alerts(run.verdicts, promise.text),
+            *_warnings(run.summary),
+        ),
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
         limits=limit_rows(run.summary, run.verdicts),
@@ -138,6 +144,12 @@ def _incomplete_alert(run: JudgedRun) -> tuple[str, ...]:
         "in the run folder do not support. Do not decide on it: run the plan again."
     )
     return (alert,)
+
+
+def _false_alarms_alert(run: JudgedRun) -> tuple[str, ...]:
+    """That the audit itself reports leaks too often where there are none, where it does."""
+    alarms = false_alarms([verdict for verdict in run.verdicts if verdict.audit in run.summary.covers])
+    return (alarms.sentence,) if alarms is not None and alarms.too_high else ()
 
 
 def _warnings(summary: RunSummary) -> tuple[str, ...]:

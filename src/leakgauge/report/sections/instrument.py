@@ -5,7 +5,7 @@ from typing import Any
 
 from leakgauge.report import judged_run, metric_text, number_format, page
 from leakgauge.report.adversary_names import adversary_names
-from leakgauge.report.control_text import control_sentences
+from leakgauge.report.control_text import control_sentences, false_alarms, raises_false_alarms, tolerated_rate
 from leakgauge.summary import control_status, is_control
 from leakgauge.verdict import Verdict
 
@@ -13,7 +13,6 @@ ORDER = 60
 MOST_ROWS = 80
 NO_BOUND = "none: no bound on ε"
 FALSE_ALARMS = "More false alarms than tolerated: do not rely on this attacker."
-ALARMING = 0.001  # chance that some attacker of a sound audit is said to raise too many
 
 _TEMPLATE = """
 {% if rows %}
@@ -23,15 +22,16 @@ easy to attack.</p>
 <div><dt>With no leak</dt><dd>Scores were compared with newly drawn random membership, {{ draws }}times. The
 false-alarm
 rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
-most about {{ tolerated }}.</dd></div>
+most about {{ tolerated }}.
+{% if alarms and not alarms.too_high %}{{ alarms.sentence }}{% endif %}</dd></div>
 <div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
 targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
 unnoticed.</dd></div>
 <div><dt>Positive control</dt><dd>{{ control }}</dd></div>
 </dl>
-<p>
-{% if alarming %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
-endif %}</p>
+{% if alarms and alarms.too_high %}
+<p class="alert">{{ alarms.sentence }}</p>
+{% endif %}
 <details{{ ' open' if remarks }}>
 <summary>Check of the audit for each attacker</summary>
 <div class="scroll" role="region" aria-label="Check of the audit" tabindex="0">
@@ -67,31 +67,30 @@ def section(run: judged_run.JudgedRun) -> page.Section:
     """An explanation, then one line per attacker."""
     checked = [verdict for verdict in run.verdicts if verdict.instrument]
     shown = judged_run.most_severe(checked, MOST_ROWS)
-    sure = max((e.confidence for verdict in run.verdicts for e in verdict.metrics.values()), default=0.95)
-    tolerated = round(1 - sure, 9)
+    tolerated = tolerated_rate(run.verdicts)
     rows = [
-        _row(name, verdict, ALARMING / len(shown))
+        _row(name, verdict, len(checked))
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     html = page.render_html(
         _TEMPLATE,
-        confidence=number_format.level(sure),
+        confidence=number_format.level(round(1 - tolerated, 9)),
         tolerated=number_format.level(tolerated),
         rows=rows,
         draws=_draws(shown),
         control=_control(shown),
         remarks=any(row["remark"] for row in rows),
-        alarming=any(FALSE_ALARMS in row["remark"] for row in rows),
+        alarms=false_alarms(run.verdicts),
         omitted=judged_run.omission_note(len(shown), len(checked), "attackers"),
     )
     return page.Section("Was the audit able to find a leak?", html)
 
 
-def _row(name: str, verdict: Verdict, alarming_from: float) -> dict[str, str]:
+def _row(name: str, verdict: Verdict, n_checked: int) -> dict[str, str]:
     null = verdict.instrument.get("null") or {}
     planted = verdict.instrument.get("planted") or {}
     low, high = null.get("low"), null.get("high")
-    alarming = null.get("p_value", 1.0) < alarming_from
+    alarming = raises_false_alarms(verdict, n_checked)
     return {
         "name": name,
         "rate": number_format.percent(null.get("rate"))
