@@ -1,4 +1,5 @@
 import json
+import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -228,3 +229,38 @@ def test_rejects_empty_verdicts(tmp_path, manifest):
     with pytest.raises(BadInput, match="no verdict"):
         run_report.write_run_report([], manifest, tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+SESSIONS_OF_PLANS = {
+    "service": ({"service": {"url": "http://127.0.0.1:1"}}, "session", "Open more sessions"),
+    "simulated": ({"budget": 1.0}, "simulated session", "Simulate more sessions"),
+    "two copies": ({"service": {"url": "http://127.0.0.1:1", "ask": {}}}, "round", "Ask in more rounds"),
+}
+
+
+@pytest.mark.parametrize("plan", SESSIONS_OF_PLANS)
+@pytest.mark.parametrize("kind", ["not violated", "violated", "undecided", "unpromised", "many targets"])
+def test_report_uses_the_word_of_the_domain_for_a_round(make, write, kind, plan):
+    challenger, noun, more = SESSIONS_OF_PLANS[plan]
+    parameters = {"data": {}, "challenger": challenger, "mechanism": {"name": "laplace", "epsilon": 1.0}}
+    spent = {"obtained": {"least": 1.0, "mean": 1.0, "most": 1.0}}
+    found = make(kind, domain="queries", parameters=parameters, spent=spent, studied={"not_isolated": 0.1})
+    page = write([found])
+    visible = re.sub(r"\s+", " ", page)
+    assert "simulated release" not in visible.lower()
+    assert "more releases" not in visible
+    assert f"{found.rounds:,} {noun}s" in visible
+    assert f"<dt>{noun.capitalize()}</dt>" in visible
+    assert f"ε spent in one {noun};" in visible
+    assert f"Before the first {noun} an attacker" in visible
+    if kind == "undecided":
+        assert f"{more}: set rounds = 66048 in the plan" in visible
+        assert f"Even an attack without errors could not have violated it in so few {noun}s" in visible
+
+
+def test_report_of_audits_with_different_rounds_uses_the_general_word(make, write):
+    other = make(domain="queries", audit="service", parameters={"challenger": {"service": {}}})
+    page = write([make(), other])
+    visible = re.sub(r"\s+", " ", page)
+    assert "2,000 simulated releases and 2,000 sessions" in visible
+    assert "Each attacker sees many simulated releases" in visible

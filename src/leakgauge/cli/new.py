@@ -270,6 +270,7 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
 
 def _print_preview(preview: "Preview", plan: "Plan") -> None:
     from leakgauge.cli import verdict_table
+    from leakgauge.report.judged_run import round_term
     from leakgauge.runner.dry_run import duration_range
 
     for note in preview.cost.notes:
@@ -280,7 +281,8 @@ def _print_preview(preview: "Preview", plan: "Plan") -> None:
         return
     planned = max(audit.rounds for audit in plan.audits)
     if preview.rounds < planned:
-        print(f"\nPreview with {preview.rounds:,} of {planned:,} simulated releases; it decides nothing:\n")
+        noun = round_term(preview.result.verdicts).noun
+        print(f"\nPreview with {preview.rounds:,} of {planned:,} {noun}s; it decides nothing:\n")
     else:
         print("\nPreview; it decides nothing:\n")
     verdict_table.print_preview(preview.result)

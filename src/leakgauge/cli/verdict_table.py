@@ -72,6 +72,7 @@ def _all_promises_too_weak(undecided: "Sequence[Verdict]") -> bool:
 
 
 def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.judged_run import round_term
     from leakgauge.verdict import why_not_compared
 
     undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
@@ -85,11 +86,11 @@ def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
         return ""
     if reasons := {reason for verdict in undecided if (reason := why_not_compared(verdict))}:
         return f"Not compared with the promise: {'; '.join(sorted(reasons))}."
-    needed = [verdict.rounds_needed for verdict in undecided]
+    needed, noun = [verdict.rounds_needed for verdict in undecided], round_term(undecided).noun
     if None in needed:
-        return "Undecided: for some promises no number of simulated releases is enough."
+        return f"Undecided: for some promises no number of {noun}s is enough."
     enough = max(n for n in needed if n is not None)
-    return f"Undecided: {enough:,} or more simulated releases could show a violation."
+    return f"Undecided: {enough:,} or more {noun}s could show a violation."
 
 
 def _confidence_note(verdicts: "Sequence[Verdict]") -> str:

@@ -38,6 +38,23 @@ class Term:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RoundTerm:
+    """What a round of the game is called in sentences of reports and of the terminal.
+
+    ``noun`` and ``short`` are in the singular, and get an s in the plural.
+    """
+
+    noun: str = "simulated release"
+    short: str = "release"  # where the noun was used before
+    meaning: str = "One release with fresh noise, also called a round"
+    more: str = "Simulate more releases"  # advice, before a colon
+    game: str = (
+        "Each attacker sees many simulated releases, half of them made with a target and half without, and "
+        "says in which the target was."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExposureSpec:
     """How a domain computes the exposure of everybody; its function calls ``begin`` at each of the steps.
 
@@ -200,6 +217,9 @@ class Domain:
     """(tables of the plan) -> str: the same, where it depends on what the plan has already."""
     conformance_advice: Mapping[str, str] = field(default_factory=dict)
     """What to fix where a test of ``conformance`` rejects, by the name of the test; others need no advice."""
+    round_term: RoundTerm = RoundTerm()
+    round_term_of_plan: Place | None = None
+    """(tables of the plan) -> RoundTerm: the same, where it depends on the plan."""
     attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file
     studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order
     utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order
@@ -263,6 +283,14 @@ class Domain:
         """What to change in an audit with these tables so that people are harder to identify."""
         place = self.lower_risk_of_plan
         return self.lower_risk if place is None else str(self.load(place)(tables))
+
+    def round_term_of(self, tables: Mapping[str, Any]) -> RoundTerm:
+        """What a round of an audit with these tables is called."""
+        place = self.round_term_of_plan
+        if place is None:
+            return self.round_term
+        term: RoundTerm = self.load(place)(tables)
+        return term
 
     def mechanism_lines(self) -> Mapping[str, str | None] | None:
         """The mechanisms that a plan may name, with one line each; nothing where every one is accepted."""

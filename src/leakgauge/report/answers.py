@@ -8,7 +8,7 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.judged_run import is_finished
+from leakgauge.report.judged_run import is_finished, round_term
 from leakgauge.report.metric_text import (
     UNIT_NAMES,
     above_promise_words,
@@ -78,8 +78,8 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
 
 
 def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    promise = summary.promise
-    worth = _promise_worth(promise)
+    promise, noun = summary.promise, round_term(verdicts).noun
+    worth = _promise_worth(promise, noun)
     match promise.status:
         case Finding.VIOLATED:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
@@ -93,10 +93,7 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
         case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
             needed = "" if promise.rounds_needed is None else f"; {count(promise.rounds_needed)} are needed"
-            text = (
-                "Even an attack without errors could not have violated it in so few simulated "
-                f"releases{needed}."
-            )
+            text = f"Even an attack without errors could not have violated it in so few {noun}s{needed}."
             text = text if promise.no_bound is None else f"It was not tested: {promise.no_bound}."
             return Answer("bad", "Promise too weak to protect", (*worth, text))
         case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
@@ -105,8 +102,8 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.UNDECIDED:
             rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"
             text = (
-                "So few simulated releases could not have shown a violation, even by an attack without "
-                f"errors; {rounds} are needed."
+                f"So few {noun}s could not have shown a violation, even by an attack without errors; "
+                f"{rounds} are needed."
             )
             return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.NOT_VIOLATED:
@@ -167,9 +164,10 @@ def _attackers_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answe
                 about += " No positive control is possible here: an attack that fails looks the same."
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
-            return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk)))
+            return Answer("warn", "Risk undecided", (*success, *reason, *_rounds_sentence(risk, verdicts)))
     found = _risk_verdict(summary, verdicts)
-    return _without_limit(risk, success, None if found is None else found.withdrawn)
+    withdrawn = found is not None and found.withdrawn is not None
+    return _without_limit(risk, success, round_term(verdicts).noun, withdrawn=withdrawn)
 
 
 def _about_drawn_splits(scope: str) -> str:
@@ -181,21 +179,21 @@ def _about_drawn_splits(scope: str) -> str:
     )
 
 
-def _rounds_sentence(risk: Risk) -> tuple[str, ...]:
-    """How many simulated releases would decide, or would give an interval at all; nothing if not known."""
+def _rounds_sentence(risk: Risk, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """How many rounds would decide, or would give an interval at all; nothing if not known."""
     if risk.rounds_needed is None:
         return ()
-    needed = count(risk.rounds_needed)
+    needed, more = count(risk.rounds_needed), round_term(verdicts).more
     if risk.high is None:
-        return (f"Simulate more releases: {needed} or more give an interval.",)
-    return (f"Simulate more releases: about {needed} would decide.",)
+        return (f"{more}: {needed} or more give an interval.",)
+    return (f"{more}: about {needed} would decide.",)
 
 
-def _without_limit(risk: Risk, success: tuple[str, ...], withdrawn: str | None) -> Answer:
+def _without_limit(risk: Risk, success: tuple[str, ...], noun: str, *, withdrawn: bool) -> Answer:
     """The answer where the owner stated no limit: its tone follows the success of the attacker."""
     if risk.value is None:
-        text = "There are too few simulated releases to say how well people can be identified."
-        if withdrawn is not None:
+        text = f"There are too few {noun}s to say how well people can be identified."
+        if withdrawn:
             text = f"Not measured: {risk.reason}."
         return Answer("warn", "Risk not measured", (text,))
     if risk.value >= TOO_WEAK_ACCURACY:
@@ -229,7 +227,7 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
         missing = () if risk.status is RiskStatus.UNDECIDED else _why_no_interval(found, risk.metric)
         about = () if risk.status is RiskStatus.WITHIN else _about_one_release(found, risk.metric)
         return (right, *about, *missing, *_compared_bounds(risk))
-    other = f"{_compared_title(risk.metric)}: {_with_interval(found, risk.metric)}{limit}."
+    other = f"{_compared_title(risk.metric, found)}: {_with_interval(found, risk.metric)}{limit}."
     missing = _why_no_interval(found, leading or "") if risk.high is not None or risk.reason is None else ()
     about = () if risk.status is RiskStatus.WITHIN else _about_one_release(found, leading or "")
     return (f"{_right(found, leading or '', verdicts)}.", *about, *missing, other, *_compared_bounds(risk))
@@ -264,7 +262,7 @@ def _right(found: Verdict, metric: str, verdicts: Sequence[Verdict]) -> str:
         return f"{_attacker(found)}: {title} {_with_interval(found, metric)}"
     value, _, interval = _with_interval(found, metric).partition(" ")
     time = f"{value} of the time{f' {interval}' if interval else ''}"
-    return f"{_attacker(found)} is right {time}{_setting(found, verdicts)}{_assumption(metric)}"
+    return f"{_attacker(found)} is right {time}{_setting(found, verdicts)}{_assumption(metric, found)}"
 
 
 def _with_interval(found: Verdict, metric: str) -> str:
@@ -277,10 +275,10 @@ def _with_interval(found: Verdict, metric: str) -> str:
     return f"{value} ({interval_text(metric, estimate)})" if known else value
 
 
-def _compared_title(metric: str) -> str:
+def _compared_title(metric: str, found: Verdict) -> str:
     """What a number is that is compared with a limit beside the leading one."""
     if metric in CALIBRATED:
-        return "With a threshold calibrated on labelled releases, which it may not have"
+        return f"With a threshold calibrated on labelled {round_term([found]).short}s, which it may not have"
     if metric == "accuracy_worst":
         return "About the person it identifies best"
     return catalog.metric_descriptions()[metric].title
@@ -311,10 +309,10 @@ def _compared_bounds(risk: Risk) -> tuple[str, ...]:
     return ()
 
 
-def _assumption(metric: str) -> str:
+def _assumption(metric: str, found: Verdict) -> str:
     """What a number assumes that the attacker may not have."""
     if metric in CALIBRATED:
-        return ", if it can calibrate its threshold on labelled releases"
+        return f", if it can calibrate its threshold on labelled {round_term([found]).short}s"
     return ", for the person it identifies best" if metric == "accuracy_worst" else ""
 
 
@@ -436,7 +434,7 @@ def _above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[st
         f"The attack {_named(found, verdicts)} {above_promise_words(found, metric)}, but not by enough to be "
         f"sure: {not_sure_of_violation(found)}."
     )
-    return (text,) if is_finished(found) else (text, "More simulated releases may decide.")
+    return (text,) if is_finished(found) else (text, f"More {round_term([found]).noun}s may decide.")
 
 
 def _not_above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
@@ -488,7 +486,7 @@ def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
     return adversary_names([found], verdicts)[0]
 
 
-def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
+def _promise_worth(promise: PromiseSummary, noun: str) -> tuple[str, ...]:
     """What the promise allows an attacker, where that is much; and to whom it promises less."""
     unit = _protected_unit(promise)
     epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
@@ -503,7 +501,7 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
     if not promise.testable:
         text = (
             f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
-            "not violate it. More simulated releases cannot help."
+            f"not violate it. More {noun}s cannot help."
         )
         return (text, *further)
     allowed = allowed_percent(promise.allowed_accuracy)

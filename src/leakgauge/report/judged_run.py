@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from leakgauge import catalog
-from leakgauge.core.domain import Domain
+from leakgauge.core.domain import Domain, RoundTerm
 from leakgauge.referee.metric_evaluation import is_of_one_release
 from leakgauge.report.adversary_names import attackers_and_settings, clip
 from leakgauge.report.number_format import times
@@ -86,6 +86,16 @@ def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
     return [domain for domain in domains if domain is not None]
 
 
+def round_term(verdicts: Sequence[Verdict]) -> RoundTerm:
+    """What a round of these verdicts is called; where they differ, or have no domain, the general word."""
+    terms = {
+        RoundTerm() if domain is None else domain.round_term_of(verdict.parameters)
+        for verdict in verdicts
+        for domain in (catalog.find_domain(verdict.domain),)
+    }
+    return terms.pop() if len(terms) == 1 else RoundTerm()
+
+
 def omission_note(shown: int, of: int, things: str) -> str:
     """A sentence that says how many are not shown; empty if nothing is missing.
 
@@ -104,9 +114,13 @@ def _severity(verdict: Verdict) -> tuple[int, float]:
 
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
-    simulated = {verdict.audit: verdict.rounds for verdict in verdicts if not is_finished(verdict)}
+    simulated = {verdict.audit: verdict for verdict in verdicts if not is_finished(verdict)}
     finished = {verdict.audit for verdict in verdicts if verdict.audit not in simulated}
-    kinds = ((sum(simulated.values()), "simulated release"), (len(finished), "finished release"))
-    releases = " and ".join(times(n, kind) for n, kind in kinds if n)
+    kinds: dict[str, int] = {}
+    for verdict in simulated.values():
+        noun = round_term([verdict]).noun
+        kinds[noun] = kinds.get(noun, 0) + verdict.rounds
+    kinds["finished release"] = len(finished)
+    releases = " and ".join(times(n, kind) for kind, n in kinds.items() if n)
     attackers = attackers_and_settings([(verdict.audit, verdict.label) for verdict in verdicts])
     return ", ".join(part for part in (attackers, releases) if part)

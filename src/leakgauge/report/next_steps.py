@@ -8,7 +8,7 @@ from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.limits import RECOGNISED_AT, limited_metrics, read_limits
 from leakgauge.report.adversary_names import clip, whole_sentences
-from leakgauge.report.judged_run import JudgedRun, is_finished
+from leakgauge.report.judged_run import JudgedRun, is_finished, round_term
 from leakgauge.report.metric_text import UNIT_NAMES, is_above_promise
 from leakgauge.report.number_format import percent
 from leakgauge.risk import RiskStatus, leading_metric
@@ -49,13 +49,13 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     steps = [
         *_stop(run, value),
         *_fixes(run),
-        *(_more_releases(run) if undecided or (not over and _rounds_above_promise(run)) else []),
+        *(_more_rounds(run) if undecided or (not over and _rounds_above_promise(run)) else []),
         *([] if over else count_people),
         *_other_setting(run, leading),
         *_lower_risk(run, leading, value),
         *count_people,
         *_stronger_promise(run),
-        *_more_releases(run),
+        *_more_rounds(run),
         *(
             [STATE_A_LIMIT_IN_PYTHON if run.without_plan else STATE_A_LIMIT]
             if run.summary.risk.status is RiskStatus.NO_LIMIT and not run.summary.limits
@@ -215,21 +215,22 @@ def _epsilon_that_keeps(limits: Mapping[str, Any], delta: float) -> str:
     return f": ε = {shown:g} keeps every attacker within your limits ({', '.join(words)})"
 
 
-def _more_releases(run: JudgedRun) -> list[str]:
+def _more_rounds(run: JudgedRun) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
     needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
     needed += _rounds_above_promise(run)
     needed = [n for n in needed if n <= MOST_ROUNDS]
     if not needed or promise.status == Finding.VIOLATED:
         return []
+    term = round_term(run.verdicts)
     if run.without_plan:
-        more = f"at least {max(needed)} releases and another seed"
+        more = f"at least {max(needed)} {term.short}s and another seed"
         return [f"Audit again with {more}, because this result has been seen."]
     again = "and start over with --fresh and another --seed, because this result has been seen"
     bounds = [verdict.metrics["epsilon"] for verdict in run.verdicts if "epsilon" in verdict.metrics]
     if any("valid at any time" in bound.method for bound in bounds):
         again = "and run it again: it may be looked at any time"
-    return [f"Simulate more releases: set rounds = {max(needed)} in the plan, {again}."]
+    return [f"{term.more}: set rounds = {max(needed)} in the plan, {again}."]
 
 
 def _rounds_above_promise(run: JudgedRun) -> list[int]:

@@ -23,6 +23,7 @@ DOMAIN = Domain(
         {"name": "split_t_test"},
     ),
     lower_risk_of_plan="plan_advice:lower_risk",
+    round_term_of_plan="plan_advice:round_term",
     conformance_advice={
         "repeated_for_data": _CACHE,
         "reused_noise": "Draw new noise for every question, and repeat an answer only for the same question.",
@@ -137,7 +138,7 @@ DOMAIN = Domain(
         "A query service records the ε that it spends, and refuses to answer when its budget is spent. What "
         "an attacker obtained is the ε of all answers about a target, added up: this is what matters to that "
         "target. What was recorded is what the accountant that the plan states counts for them. Where an "
-        "attacker obtained more in some simulated release than the accountant ever recorded, the accounting "
+        "attacker obtained more in some session than the accountant ever recorded, the accounting "
         "is wrong, and the number is marked. What was reported is what the service says in its replies, if "
         "it says so. The other columns show what each accountant would have recorded for the same answers."
     ),

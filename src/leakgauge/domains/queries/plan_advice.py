@@ -1,7 +1,46 @@
-"""What the owner of a query service can change so that people are harder to identify, by the plan."""
+"""Sentences of reports that depend on the plan: what the owner can change, and what a round is called."""
 
 from collections.abc import Mapping
 from typing import Any
+
+from leakgauge.core.domain import RoundTerm
+
+_SIMULATED_SESSION = RoundTerm(
+    noun="simulated session",
+    short="session",
+    meaning="One session of a simulated service with fresh noise, also called a round",
+    more="Simulate more sessions",
+    game="Each attacker asks questions in many simulated sessions, half of them with a target in the table "
+    "and half without, and says in which the target was.",
+)
+_SESSION = RoundTerm(
+    noun="session",
+    short="session",
+    meaning="One session of the service, in which an attacker asks all its questions; also called a round",
+    more="Open more sessions",
+    game="Each attacker asks the service questions in many sessions, half of them with a target in the table "
+    "and half without, and says in which the target was.",
+)
+_ROUND_WITHOUT_SESSION = RoundTerm(
+    noun="round",
+    short="round",
+    meaning="All questions of an attacker, asked once to one of the two copies of the table",
+    more="Ask in more rounds",
+    game="Each attacker asks the service its questions in many rounds, half of them to the copy of the table "
+    "with a target and half to the one without, and says in which the target was.",
+)
+
+
+def round_term(tables: Mapping[str, Any]) -> RoundTerm:
+    """What a round is called: a session of the owner's service, if it has sessions, or of a simulated one.
+
+    >>> round_term({"challenger": {"budget": 1.0}}).noun, round_term({"challenger": {"service": {}}}).noun
+    ('simulated session', 'session')
+    """
+    service = tables.get("challenger", {}).get("service")
+    if service is None:
+        return _SIMULATED_SESSION
+    return _ROUND_WITHOUT_SESSION if "ask" in service and "open" not in service else _SESSION
 
 
 def lower_risk(tables: Mapping[str, Any]) -> str:

@@ -26,8 +26,8 @@ records of
 that release and say nothing about other releases. An ε shown takes chance in the release into account.</li>
 {% endif %}
 {% if several %}
-<li><strong>Simulated releases are independent,</strong> each with fresh noise.{% if shared %} Several targets
-in one release are never counted as independent.{% endif %}</li>
+<li><strong>{{ nouns }} are independent,</strong> each with fresh noise.{% if shared %} Several targets
+in one {{ short }} are never counted as independent.{% endif %}</li>
 {% endif %}
 {% for text in coins %}
 <li><strong>Membership</strong> was {{ text }}.</li>
@@ -35,20 +35,20 @@ in one release are never counted as independent.{% endif %}</li>
 <li><strong>Many attackers.</strong> Each interval holds by itself. Findings hold together: their chance
 of error
 is divided by {{ corrected }}, the number of attackers.</li>
-<li><strong>Number of releases.</strong>
+<li><strong>Number of {{ short }}s.</strong>
 {% if stopped %}
 For {{ stopped }} the audit stopped as soon as a violation was shown, by a test that may be read at any
-time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of releases
+time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of {{ short }}s
 are not
 valid there.
 {% else %}
-All planned releases were simulated. Intervals hold for a number fixed beforehand; releases added after
+All planned {{ short }}s took place. Intervals hold for a number fixed beforehand; {{ short }}s added after
 looking
 at results make them too narrow.
 {% endif %}
 </li>
-<li><strong>Thresholds were never tuned on the releases used for scoring.</strong>{% if given %} For scores
-computed elsewhere this cannot be checked.{% endif %}</li>
+<li><strong>Thresholds were never tuned on the {{ short }}s used for scoring.</strong>{% if given %} For
+scores computed elsewhere this cannot be checked.{% endif %}</li>
 <li><strong>An ε shown is a lower bound</strong>, never an estimate of the whole leak.</li>
 </ul>
 <details>
@@ -59,9 +59,9 @@ computed elsewhere this cannot be checked.{% endif %}</li>
 <thead><tr>
 <th scope="col">Attacker</th><th scope="col">Attack</th><th scope="col">Knows</th>
 <th scope="col">Membership</th>
-<th scope="col" class="n">Releases</th><th scope="col" class="n">Targets</th>
+<th scope="col" class="n">{{ short|capitalize }}s</th><th scope="col" class="n">Targets</th>
 <th scope="col" class="n">Corrected for</th><th scope="col">Stopped early</th>
-<th scope="col" class="n">Releases to refute ε without an error</th>
+<th scope="col" class="n">{{ short|capitalize }}s to refute ε without an error</th>
 </tr></thead>
 <tbody>
 {% for row in rows %}
@@ -107,8 +107,11 @@ def section(run: judged_run.JudgedRun) -> page.Section:
     audits = judged_run.by_audit(verdicts)
     stopped = [verdict for verdict in verdicts if verdict.stopped_early]
     single = [verdict for verdict in verdicts if verdict.rounds == 1 and verdict.n_targets > 1]
+    term = judged_run.round_term(verdicts)
     html = page.render_html(
         _TEMPLATE,
+        nouns=f"{term.noun.capitalize()}s",
+        short=term.short,
         shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
         single=number_format.times(len(single), "attacker") if single else "",
         several=len(single) < len(verdicts),

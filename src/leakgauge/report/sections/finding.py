@@ -7,7 +7,7 @@ from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, whole_sentences
 from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import attacker_title
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note, round_term
 from leakgauge.report.metric_text import (
     COMPARED_METRICS,
     describe_metric,
@@ -23,10 +23,6 @@ from leakgauge.summary import is_control
 from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 
 _ONE_RELEASE = "Each attacker sees the release, and says of every target whether it is in it or not."
-_MANY_RELEASES = (
-    "Each attacker sees many simulated releases, half of them made with a target and half without, and says "
-    "in which the target was."
-)
 ORDER = 10
 MOST_ROWS, MOST_NAMES = 80, 4
 
@@ -64,7 +60,9 @@ def section(run: JudgedRun) -> Section:
     names = adversary_names(shown, run.verdicts)
     html = render_html(
         _TEMPLATE,
-        what_attackers_do=_ONE_RELEASE if all(found.rounds == 1 for found in shown) else _MANY_RELEASES,
+        what_attackers_do=_ONE_RELEASE
+        if all(found.rounds == 1 for found in shown)
+        else round_term(shown).game,
         rows=[_row(name, verdict, run) for name, verdict in zip(names, shown, strict=True)],
         meanings=_meanings(names, shown),
         omitted=omission_note(len(shown), len(run.verdicts), "attackers"),
@@ -111,7 +109,8 @@ def meaning_of(verdict: Verdict) -> str:
 
 
 def _meaning_of_finding(verdict: Verdict) -> str:
-    releases = "one release" if verdict.rounds == 1 else times(verdict.rounds, "simulated release")
+    term = round_term([verdict])
+    releases = f"one {term.short}" if verdict.rounds == 1 else times(verdict.rounds, term.noun)
     match verdict.finding:
         case Finding.VIOLATED:
             return _violation(verdict)
@@ -130,9 +129,9 @@ def _meaning_of_finding(verdict: Verdict) -> str:
             return f"Not compared with the promise: {reason}."
         case Finding.UNDECIDED if verdict.rounds_needed is None:
             whom = " to all records of a release together" if _to_a_group(verdict) else ""
-            return f"More simulated releases cannot help: the promise{whom} allows any success rate."
+            return f"More {term.noun}s cannot help: the promise{whom} allows any success rate."
         case Finding.UNDECIDED:
-            needed = times(verdict.rounds_needed or 0, "simulated release")
+            needed = times(verdict.rounds_needed or 0, term.noun)
             return f"{releases} cannot decide; at least {needed} are needed."
         case _:
             return "There is no promise to compare with."

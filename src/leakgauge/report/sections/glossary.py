@@ -10,10 +10,6 @@ _WORDS = (
     ("Release", "Everything that is published and that the attacker sees."),
     ("Target, member", "The person or record in question; a member is in the data behind the release."),
     (
-        "Simulated release",
-        "One release with fresh noise, also called a round. More of them narrow the intervals.",
-    ),
-    (
         "ε (epsilon)",
         "The size of the promise: how far one person's presence may shift the odds. 0 is no leak at all.",
     ),
@@ -26,7 +22,7 @@ _WORDS = (
     ),
     (
         "Undecided",
-        "Even an attack without errors could not show a violation: too few releases, or too weak a promise.",
+        "Even an attack without errors could not show a violation: too few rounds, or too weak a promise.",
     ),
     ("Control", "An attacker who never sees the release. What it finds out does not come from the release."),
     ("Untestable", "No attack recognised members even in the positive control, so the numbers say nothing."),
@@ -60,4 +56,7 @@ def section(run: judged_run.JudgedRun) -> page.Section:
         for name, term in catalog.metric_descriptions().items()
         if name in used
     ]
-    return page.Section("Words used here", page.render_html(_TEMPLATE, words=_WORDS, metrics=metrics))
+    term = judged_run.round_term(run.verdicts)
+    words = list(_WORDS)
+    words.insert(3, (term.noun.capitalize(), f"{term.meaning}. More of them narrow the intervals."))
+    return page.Section("Words used here", page.render_html(_TEMPLATE, words=words, metrics=metrics))

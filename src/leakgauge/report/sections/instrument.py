@@ -24,9 +24,9 @@ false-alarm
 rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
 most about {{ tolerated }}.
 {% if alarms and not alarms.too_high %}{{ alarms.sentence }}{% endif %}</dd></div>
-<div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
-targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
-unnoticed.</dd></div>
+<div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many {{ short }}s
+and targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have
+gone unnoticed.</dd></div>
 <div><dt>Positive control</dt><dd>{{ control }}</dd></div>
 </dl>
 {% if alarms and alarms.too_high %}
@@ -77,6 +77,7 @@ def section(run: judged_run.JudgedRun) -> page.Section:
         confidence=number_format.level(round(1 - tolerated, 9)),
         tolerated=number_format.level(tolerated),
         rows=rows,
+        short=judged_run.round_term(run.verdicts).short,
         draws=_draws(shown),
         control=_control(shown),
         remarks=any(row["remark"] for row in rows),

@@ -39,7 +39,7 @@ def section(run: judged_run.JudgedRun) -> page.Section | None:
         "The privacy budget, as spent and as recorded",
         [(term.title, term.meaning) for term in columns.values()],
         rows,
-        caption="ε spent in one simulated release; “a to b” where these differ. "
+        caption=f"ε spent in one {judged_run.round_term(shown).noun}; “a to b” where these differ. "
         + judged_run.omission_note(len(shown), len(spending), "attackers"),
     )
     notes = [domain.spending_note for domain in judged_run.domains_of(shown) if domain.spending_note]

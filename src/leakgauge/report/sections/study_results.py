@@ -11,7 +11,7 @@ ORDER = 28
 MOST_ROWS = 80
 
 _TEMPLATE = """
-<p>Before the first simulated release an attacker prepares with what it knows. These numbers come from that
+<p>Before the first {{ noun }} an attacker prepares with what it knows. These numbers come from that
 preparation; beside them is how well the attacker then did.</p>
 {{ table }}
 <ul class="note">
@@ -49,7 +49,8 @@ def section(run: judged_run.JudgedRun) -> page.Section | None:
         caption="What attackers computed beforehand; means over the targets. "
         + judged_run.omission_note(len(shown), len(studious), "attackers"),
     )
-    html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()), notes=notes)
+    noun = judged_run.round_term(shown).noun
+    html = page.render_html(_TEMPLATE, table=table, terms=list(terms.values()), notes=notes, noun=noun)
     return page.Section("Computed by attackers beforehand", html)
 
 
