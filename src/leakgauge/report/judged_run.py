@@ -86,10 +86,22 @@ def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
     return [domain for domain in domains if domain is not None]
 
 
+_ROUND_OF_SCORES = RoundTerm(
+    noun="round",
+    short="round",
+    meaning="Scores that come from one release: rows with the same entry in the column round, else each row",
+    more="Bring scores of more rounds",
+    game="Another tool gave members and non-members these scores; a higher one means more likely a member.",
+)
+
+
 def round_term(verdicts: Sequence[Verdict]) -> RoundTerm:
-    """What a round of these verdicts is called; where they differ, or have no domain, the general word."""
+    """What a round of these verdicts is called; where they differ, the general word.
+
+    Verdicts without a domain are about scores of another tool.
+    """
     terms = {
-        RoundTerm() if domain is None else domain.round_term_of(verdict.parameters)
+        _ROUND_OF_SCORES if domain is None else domain.round_term_of(verdict.parameters)
         for verdict in verdicts
         for domain in (catalog.find_domain(verdict.domain),)
     }
