@@ -195,6 +195,18 @@ def test_one_threshold_for_all_targets_matches_simulation(kind):
     np.testing.assert_allclose(score_sum_rates(laws_of(pairs), cells).at_zero, zero, atol=0.012)
 
 
+@pytest.mark.parametrize("certain", [-np.inf, np.inf])
+def test_certain_scores_decide_where_all_others_are_on_one_side_of_zero(certain):
+    """One world in four of five cells shows an output that the other world never shows."""
+    sure, unsure = np.array([0.8, 0.1, 0.1]), np.array([0.0, 0.5, 0.5])
+    finite = np.array([1.0, 3.0]) if certain < 0 else np.array([-1.0, -3.0])
+    worlds = (unsure, sure) if certain < 0 else (sure, unsure)
+    pair = DistributionPair.of(*worlds)
+    cells = csr_array(np.array([[1], [2], [5]], dtype=np.uint8))
+    found = score_sum_rates(laws_of([pair], [np.append(certain, finite)]), cells).at_zero
+    np.testing.assert_allclose(found, [1 - 0.2**n / 2 for n in (1, 2, 5)], atol=1e-6)
+
+
 def test_targets_who_move_nothing_are_at_chance_with_one_threshold():
     tails = score_sum_rates(
         laws_of(noisy_cells("usual")), csr_array((3, 6), dtype=np.uint8), common=True

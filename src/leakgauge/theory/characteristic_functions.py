@@ -218,8 +218,9 @@ class SummedScores:
         Scores lie above ``starts``.
         """
         tpr, fpr, first = self._on_grid(starts)
-        inside = (starts <= 0) & (starts > -self.table.period)  # else all scores are on one side of zero
-        at_zero = np.where(inside, (1 + tpr[:, 0] - fpr[:, 0]) / 2, 0.5)
+        within = (starts <= 0) & (starts > -self.table.period)  # else finite scores are on one side of zero
+        outside = [np.where(starts > 0, mass, 0.0) + sure for mass, sure in zip(self.inside, self.sure)]
+        at_zero = (1 + np.where(within, tpr[:, 0] - fpr[:, 0], outside[0] - outside[1])) / 2
         return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first), at_zero
 
     def tails(self, starts: Reals, thresholds: Reals) -> tuple[Floats, Floats]:
