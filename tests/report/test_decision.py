@@ -492,3 +492,13 @@ def test_success_above_an_exact_curve_does_not_speak_of_epsilon(make, make_estim
     assert "than the 64.8% that the promise allows" in text
     assert why in text
     assert "ε of at least" not in text
+
+
+def test_a_fault_that_so_few_sessions_would_not_show_is_named(make):
+    row = {"name": "repeated_for_data", "n": 20, "p_value": 0.3, "rejected": False, "violates": True}
+    row |= {"reveals": True, "unnoticed": "So few sessions would probably not show a cache. Run more rounds."}
+    found = make(domain="queries", conformance=[row])
+    html = conformance.section(judged(found)).html
+    assert html.count("So few sessions would probably not show a cache. Run more rounds.") == 1
+    old = {name: value for name, value in row.items() if name != "unnoticed"}
+    assert "So few" not in conformance.section(judged(make(domain="queries", conformance=[old]))).html

@@ -40,6 +40,7 @@ def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
     """Decide all tests together, with Holm's correction."""
     rejections = _rejections(found.tests, error)
     rejected = [test for test, reject in zip(found.tests, rejections) if reject]
+    needed = error / max(len(found.tests), 1)  # for the smallest p-value by Holm's method
     return ConformanceResult(
         certain=bool(found.certain) or any(test.violates and test.p_value < CERTAIN for test in rejected),
         violations=(*found.certain, *(_sentence(test) for test in rejected if test.violates)),
@@ -52,6 +53,7 @@ def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
                 "rejected": reject,
                 "violates": test.violates,
                 "reveals": test.reveals,
+                "unnoticed": test.unnoticed if not reject and test.fault_p_value > needed else "",
             }
             for test, reject in zip(found.tests, rejections)
         ],

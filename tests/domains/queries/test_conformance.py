@@ -15,7 +15,7 @@ from leakgauge.domains.queries.attacks import repeat, split_likelihood
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.conformance import compare_transcripts
 from leakgauge.domains.queries.knowledge import build as know
-from leakgauge.domains.queries.noise_conformance import NoiseComparison
+from leakgauge.domains.queries.noise_conformance import CACHE_UNNOTICED, REPEATED_FOR_DATA, NoiseComparison
 from leakgauge.domains.queries.remote.auditor_questions import n_pair_sessions, rounds_per_pair
 from leakgauge.domains.queries.side_channels import side_channel_tests
 from leakgauge.domains.queries.transcript import Outcome
@@ -362,6 +362,31 @@ def test_a_cache_by_true_answers_is_found_under_little_whole_number_noise(
         said = decide_conformance(compared(with_pairs(parts, cached, n, seed), name, "none"), 0.0005)
         found += any("tells who is in the table" in one for one in said.violations)
     assert (found >= binom.ppf(0.001, n_audits, 0.9)) == enough
+
+
+@pytest.mark.parametrize(
+    ("noise", "rounds", "enough"),
+    [
+        *CACHED,
+        ({"name": "laplace", "epsilon": 1.0}, 200, True),
+        ({"name": "laplace", "epsilon": 1.0}, 50, False),
+    ],
+)
+def test_too_few_sessions_to_notice_a_cache_by_true_answers_are_named(noise, rounds, enough, monkeypatch):
+    """A sound service, of which nothing is found: by the same noise and rounds as above."""
+    name = f"{noise} {rounds}"
+    monkeypatch.setitem(MECHANISMS, name, noise)
+    parts = transcripts(name, "none", rounds=rounds, block=rounds, queries=2)
+    rules = adversary(name, "none", 2)[0].rules
+    n = 2 * sum(n_pair_sessions(50, rounds_per_pair(rules), seed) for seed in range(rounds // 50))
+
+    def sound(present, rng):
+        return rules.noise.sample(np.zeros(2), rng)
+
+    said = decide_conformance(compared(with_pairs(parts, sound, n, 1), name, "none"), 0.0005)
+    unnoticed = {row["unnoticed"] for row in said.rows if row["name"] == REPEATED_FOR_DATA}
+    assert unnoticed == ({""} if enough else {CACHE_UNNOTICED})
+    assert said.violations == ()
 
 
 def test_repeated_answers_cost_nothing_and_are_tested_once():

@@ -58,6 +58,11 @@ NOT_TOLD_APART = (
     f"{EQUAL_ANSWERS}: either noise is used again, which reveals differences between questions, or the "
     "service repeats an answer whatever it is asked, which reveals no more than that answer; "
 )
+CACHE_UNNOTICED = (
+    "So few sessions with the stated noise would probably not show a cache that looks at true answers or at "
+    "the selected records, which tells who is in the table: that nothing was found says little about it. Run "
+    "more rounds."
+)
 NOT_ASKED = "no session answered a question with and without the target, which would tell"
 TOO_FEW_PAIRS = (
     "so few sessions that answered a question with and without the target do not tell; run more rounds"
@@ -221,8 +226,20 @@ class NoiseComparison:
             violates=True,
             n=absent.n_pairs + present.n_pairs,
             reveals=True,
+            fault_p_value=0.0 if likely or self.dependent is not None else self._p_of_cache,
+            unnoticed=CACHE_UNNOTICED,
         )
         return (test,)
+
+    @property
+    def _p_of_cache(self) -> float:
+        """What a cache that always looks at true answers would probably give with so many pairs."""
+        from scipy.stats import binom
+
+        n, fewer = self._present_pairs.n_pairs, self._chances_of_equal[1]
+        absent = replace(self._absent_pairs, n_equal=self._absent_pairs.n_pairs)
+        present = replace(self._present_pairs, n_equal=int(binom.median(n, fewer)))
+        return max(self._p_equal(absent), self._p_unlike_of(absent, present))
 
     def _p_equal(self, pairs: EqualNoise) -> float:
         """The chance of at least so many equal pairs under the stated noise, if no answer is repeated."""
@@ -232,6 +249,9 @@ class NoiseComparison:
 
     @cached_property
     def _p_unlike(self) -> float:
+        return self._p_unlike_of(self._absent_pairs, self._present_pairs)
+
+    def _p_unlike_of(self, absent: EqualNoise, present: EqualNoise) -> float:
         """The chance of so different shares of equal pairs, if the service repeats whatever it is asked.
 
         Whole-number noise makes equal answers more probable where true answers are equal, which they are
@@ -241,7 +261,6 @@ class NoiseComparison:
         """
         from scipy.stats import binom
 
-        absent, present = self._absent_pairs, self._present_pairs
         repeated = np.linspace(0.0, 1.0, _SHARES)
         more, fewer = (repeated + (1 - repeated) * chance for chance in self._chances_of_equal)
         p_values = binom.sf(absent.n_equal - 1, absent.n_pairs, more)

@@ -7,7 +7,6 @@ from leakgauge.report.adversary_names import LONGEST_SENTENCE, adversary_names, 
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.number_format import count
 from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
-from leakgauge.verdict import Verdict
 
 ORDER = 23
 MOST_ROWS = 40
@@ -27,6 +26,9 @@ that the mechanism is not as stated.</p>
 <p>Nothing was found. This is not evidence that the mechanism is as stated: small differences need more
 answers.</p>
 {% endif %}
+{% for text, names in unnoticed %}
+<p>{{ text }} <span class="note">({{ names }})</span></p>
+{% endfor %}
 <details>
 <summary>Tests for each attacker</summary>
 {{ table }}
@@ -53,7 +55,9 @@ def section(run: JudgedRun) -> Section | None:
         caption="Tests of what was given to each attacker. "
         + omission_note(len(shown), len(tested), "attackers"),
     )
-    html = render_html(_TEMPLATE, sentences=_sentences(names, shown), table=table)
+    sentences = _sentences(names, [verdict.evidence for verdict in shown])
+    unnoticed = _sentences(names, [[row.get("unnoticed") for row in one.conformance] for one in shown])
+    html = render_html(_TEMPLATE, sentences=sentences, unnoticed=unnoticed, table=table)
     return Section("What the answers themselves show", html)
 
 
@@ -64,10 +68,10 @@ def _cells(test: Mapping[str, Any]) -> tuple[str, ...]:
     return test["name"].replace("_", " "), count(test["n"]), f"{test['p_value']:.2g}", result
 
 
-def _sentences(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
-    """Each sentence once, with the attackers to whom it was shown."""
+def _sentences(names: Sequence[str], said: Sequence[Sequence[str | None]]) -> list[tuple[str, str]]:
+    """Each sentence once, with the attackers that it is about; ``said`` are those of each attacker."""
     about: dict[str, list[str]] = {}
-    for name, verdict in zip(names, verdicts, strict=True):
-        for text in verdict.evidence:
+    for name, sentences in zip(names, said, strict=True):
+        for text in filter(None, sentences):
             about.setdefault(whole_sentences(text, LONGEST_SENTENCE), []).append(name)
     return [(text, ", ".join(who[:4])) for text, who in about.items()]
