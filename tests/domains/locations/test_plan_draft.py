@@ -103,6 +103,17 @@ def test_milliseconds_parts_of_degrees_and_long_files_are_seen(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("year", "asked"), [(2019, True), (2024, False)])
+def test_the_zone_is_asked_where_another_clock_was_near_at_the_times_of_the_file(tmp_path, year, asked):
+    rows = [f"p{i % 9},{year}-01-{i % 28 + 1:02} 10:00,36.9,{40.5 + i / 1e4:.4f}" for i in range(90)]
+    path = tmp_path / "trips.csv"  # between Turkey and Syria, whose clocks have been the same since 2022
+    path.write_text("person_id,started_at,latitude,longitude\n" + "\n".join(rows) + "\n")
+    questions = draft.draft_kinds()["visits"].questions(draft.open_file(path, "visits"))
+    keys = []
+    draft.answer_questions(questions, {}, lambda question: keys.append(question.key) or "")
+    assert ("timezone" in keys) == asked
+
+
 def test_named_places_need_no_grid_and_the_zone_is_asked(tmp_path):
     rows = [f"u{i % 9},2024-05-06 {i % 24:02}:00,stop {i % 5}" for i in range(90)]
     path = tmp_path / "taps.csv"

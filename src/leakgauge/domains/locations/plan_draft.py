@@ -91,7 +91,9 @@ def _guessed_zones(file: FileDescription | None, columns: Mapping[str, Any]) -> 
         return ()
     scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
     lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
-    return near_time_zones(lat, lon)
+    times = None if columns.get("time") is None else _time_range(file.column(columns["time"]))
+    known = times is not None and _EARLIEST <= times[0] <= times[1] <= _LATEST
+    return near_time_zones(lat, lon, times if known else None)
 
 
 def _read_grid(answer: str) -> list[int]:
@@ -310,7 +312,7 @@ def _visit_data(
         data["top"] = 100
         notes.append("the 100 busiest places are counted (top in the plan)")
     data["epoch"] = context["epoch"]
-    if (window := _window(time, unit, parse_epoch_length(context["epoch"]))) is not None:
+    if (window := _window(time, parse_epoch_length(context["epoch"]))) is not None:
         data["window"] = window
         notes.append(
             f"of a longer file, the days from {window[0]} to {window[1]} are used (window in the plan)"
@@ -364,15 +366,21 @@ def _time_unit(time: ColumnDescription) -> str | None:
     return None
 
 
-def _window(time: ColumnDescription, unit: str | None, epoch: int) -> list[str] | None:
+def _time_range(time: ColumnDescription) -> tuple[float, float] | None:
+    """The first and last time, in seconds since 1970; nothing where times are not known here."""
+    unit = _time_unit(time)
+    if time.low is None or time.high is None or (time.is_number and unit is None and not time.time_formats):
+        return None
+    factor = _UNIT_SECONDS[unit] or 1.0
+    return time.low * factor, time.high * factor
+
+
+def _window(time: ColumnDescription, epoch: int) -> list[str] | None:
     """The first four whole weeks of a file that is longer; nothing where its times are not known here.
 
     Where an epoch of several days does not fit into them, as many epochs as do; one, if it is longer.
     """
-    if time.low is None or time.high is None or (time.is_number and unit is None and not time.time_formats):
-        return None
-    factor = _UNIT_SECONDS[unit] or 1.0
-    first, last = time.low * factor, time.high * factor
+    first, last = _time_range(time) or (0.0, 0.0)
     if first < _EARLIEST or last - first <= (_LONGEST_DAYS + 7) * 86_400:
         return None
     day = datetime.fromtimestamp(first, tz=UTC).date() + timedelta(days=1)
