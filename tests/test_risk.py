@@ -16,6 +16,7 @@ from leakgauge.risk import (
     ANY_ATTACKER,
     ATTACKERS_TRIED,
     OVERFITTED,
+    UNDERSTATED,
     RiskContext,
     RiskStatus,
     assess_risk,
@@ -255,6 +256,16 @@ def test_numbers_that_know_the_others_do_not_put_an_attacker_over_a_limit():
     assert (found.status, found.metric, found.reason) == (RiskStatus.UNDECIDED, "accuracy_mean", OVERFITTED)
     assert risk(trials, overfitted=True).status is RiskStatus.OVER  # at its own threshold
     assert risk(answers(0.5, 1000, 1, rng), overfitted=True).status is RiskStatus.WITHIN
+
+
+def test_an_attacker_who_does_worse_here_than_elsewhere_clears_nobody():
+    rng = np.random.default_rng(6)
+    found = risk(answers(0.5, 1000, 1, rng), understated=True)
+    assert (found.status, found.reason, found.rounds_needed) == (RiskStatus.UNDECIDED, UNDERSTATED, None)
+    assert risk(answers(0.9, 1000, 1, rng), understated=True).status is RiskStatus.OVER
+    below = {"accuracy": 0.55}
+    exact = risk(answers(0.5, 1000, 1, rng), understated=True, optimum=below)
+    assert (exact.status, exact.scope) == (RiskStatus.WITHIN, ANY_ATTACKER)
 
 
 def test_undecided_says_how_many_rounds_would_decide():

@@ -15,7 +15,7 @@ import leakgauge
 from leakgauge import api, catalog
 from leakgauge.core.domain import Tunable
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.core.game import ChallengerDefaults, Coins, Reading, Trials
 from leakgauge.limits import Limits
 from leakgauge.parameter_search import tune as tune_module
 from leakgauge.parameter_search.assessment import SIMULATED, Assessment, RiskAssessor, search_seed
@@ -175,7 +175,7 @@ class KnownRelease:
     def risk(self, setting, confidence):
         trials = trials_of(self.truth(setting), self.rounds, self.rng)
         assessor = self.assessor(confidence)
-        return assessor._risk(trials, self.plan.audits[0].contenders[0], overfitted=False)
+        return assessor._risk(trials, self.plan.audits[0].contenders[0], ChallengerDefaults())
 
     def assess(self, setting):
         from leakgauge.parameter_search.assessment import _simulated

@@ -161,6 +161,14 @@ class Challenger(Protocol[BlockOut]):
         """
         ...
 
+    @property
+    def understated_knowledge(self) -> tuple[str, ...]:
+        """Kinds of knowledge whose attackers do worse here than in a real release.
+
+        So it is where an attacker is said to know everyone else, and does not know the other targets.
+        """
+        ...
+
     def rehearsal(self) -> "Challenger[BlockOut]":
         """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
         ...
@@ -234,6 +242,10 @@ class ChallengerDefaults:
 
     @property
     def overfitted_knowledge(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def understated_knowledge(self) -> tuple[str, ...]:
         return ()
 
     def rehearsal(self) -> Any:

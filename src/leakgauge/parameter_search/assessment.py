@@ -207,11 +207,7 @@ class RiskAssessor:
             self.show_message(
                 f"simulated {sum(len(block.rounds) for block in blocks[: first + 1]):,} releases"
             )
-            overfitted = prepared.challenger.overfitted_knowledge
-            risks = [
-                self._risk(sequence.trials(one.label), one, overfitted=one.knowledge in overfitted)
-                for one in self.counted
-            ]
+            risks = [self._risk(sequence.trials(one.label), one, prepared.challenger) for one in self.counted]
             if _is_decided(risks):
                 break
         utility = {**(prepared.challenger.utility or {}), **_mean_utility(sequence.trials(labels[0]))}
@@ -238,7 +234,7 @@ class RiskAssessor:
             error=0.0,
         )
 
-    def _risk(self, trials: Trials, contender: Contender, *, overfitted: bool) -> Risk:
+    def _risk(self, trials: Trials, contender: Contender, challenger: Challenger[Any]) -> Risk:
         names = {name for limit in self.limits.metrics for name in (*metrics_under_limit(limit)[0], limit)}
         level = 2 * self.confidence - 1  # of an interval whose upper end has this confidence
         estimates = {
@@ -251,7 +247,11 @@ class RiskAssessor:
             attacker=contender.label,
             counted=True,
             n_rounds=int(np.unique(trials.rounds).size),
-            context=RiskContext(confidence=self.confidence, overfitted=overfitted),
+            context=RiskContext(
+                confidence=self.confidence,
+                overfitted=contender.knowledge in challenger.overfitted_knowledge,
+                understated=contender.knowledge in challenger.understated_knowledge,
+            ),
         )
 
 

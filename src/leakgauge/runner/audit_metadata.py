@@ -37,6 +37,7 @@ class AuditMetadata:
     targets: str | None = None  # a digest of the data and the choice of targets, where it is known
     noise_is_stated: bool = False  # by the owner of a service, and not made here
     overfitted_knowledge: tuple[str, ...] = ()  # for which numbers with fitted thresholds are too high
+    understated_knowledge: tuple[str, ...] = ()  # whose attackers do worse here than in a real release
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
@@ -54,6 +55,7 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         targets=challenger.targets_digest,
         noise_is_stated=challenger.request_limits is not None,
         overfitted_knowledge=challenger.overfitted_knowledge,
+        understated_knowledge=challenger.understated_knowledge,
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
         else ControlMetadata(digest=control.digest, caveat=challenger.control_caveat),
@@ -89,6 +91,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "targets": metadata.targets,
         "noise_is_stated": metadata.noise_is_stated,
         "overfitted_knowledge": list(metadata.overfitted_knowledge),
+        "understated_knowledge": list(metadata.understated_knowledge),
         "control": None if metadata.control is None else asdict(metadata.control),
     }
 
@@ -116,6 +119,7 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         targets=table.get("targets"),
         noise_is_stated=bool(table.get("noise_is_stated", False)),
         overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
+        understated_knowledge=tuple(table.get("understated_knowledge", ())),
         control=_control_from_json(table.get("control")),
     )
 

@@ -17,7 +17,7 @@ from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.risk import ANY_ATTACKER, RiskStatus, assess_risk
+from leakgauge.risk import ANY_ATTACKER, HIDDEN_TARGETS, RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
@@ -109,6 +109,13 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
                 if (control := run.metadata[name].control) is not None and control.caveat is not None
             ),
             *(doubt for name in covered for doubt in doubts(run.metadata[name].notes)),
+            *(
+                HIDDEN_TARGETS.format(label=contender.label)
+                for audit in run.plan.audits
+                if audit.name in covered
+                for contender in counted_contenders(audit)
+                if contender.knowledge in run.metadata[audit.name].understated_knowledge
+            ),
         ],
     )
     return RunResult(tuple(verdicts), summary)

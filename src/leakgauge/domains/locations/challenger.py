@@ -33,6 +33,7 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+from leakgauge.domains.locations.target_overlap import MOST_HIDDEN, noise_variance, share_hidden_by_targets
 from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
@@ -79,6 +80,16 @@ class Challenger(ChallengerDefaults):
     def overfitted_knowledge(self) -> tuple[str, ...]:
         """All but informed where everyone is counted: rounds then reveal the counts of the others."""
         return tuple(name for name in KNOWLEDGE if name != "informed") if self.table.everyone else ()
+
+    @cached_property
+    def understated_knowledge(self) -> tuple[str, ...]:
+        """Informed, where targets share so many cells that their unknown membership hides one another.
+
+        That of the other targets is not known to any attacker of the plan: bounds on epsilon need it.
+        """
+        targets = self.traces.visits[self.people.targets]
+        hidden = share_hidden_by_targets(targets, noise_variance(self.chain, self.seed))
+        return ("informed",) if hidden > MOST_HIDDEN else ()
 
     @cached_property
     def reference(self) -> Crowd:
