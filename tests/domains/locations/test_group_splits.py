@@ -270,6 +270,39 @@ def test_groups_of_strangers_may_be_as_large_as_a_pool_or_larger(relation, pool)
     np.testing.assert_array_equal(found.auc, expected.auc)
 
 
+@pytest.mark.parametrize(
+    ("relation", "splits", "names", "said", "setting"),
+    [
+        ("add_remove", 2, ("informed", "auxiliary"), "groups of 15. ", "15"),  # informed is so in any group
+        ("add_remove", 1, ("informed", "auxiliary"), "groups of 12 (of 15 in the plan; the pool is", "12"),
+        ("add_remove", 1, ("informed",), "groups of 15. ", "15"),
+        ("replace_one", 2, ("informed", "zero"), "groups of 15 (14 for informed; the pool is", "14 to 15"),
+        ("replace_one", 2, ("informed",), "groups of 14 (of 15 in the plan; the pool is", "14"),
+        ("replace_one", 2, ("auxiliary",), "groups of 15. ", "15"),
+    ],
+)
+def test_notes_say_how_large_the_groups_are_that_are_computed(relation, splits, names, said, setting):
+    """Groups of 15 with 5 targets, and the smallest pool from which they can be drawn."""
+    pool = 12 if relation == "add_remove" else 15  # 5 of whom replace targets
+    challenger = game(
+        town(), LAPLACE, group_size=15, targets=5, reference=60 - pool, splits=splits, relation=relation
+    )
+    assert challenger.people.pool.size == pool
+    found = expose(challenger, names)
+    assert f"Each person is taken as the only target, in {said}" in " ".join(found.notes)
+    assert found.setting == f"in random groups of {setting}"
+
+
+def test_groups_larger_than_the_pool_are_not_called_a_part_of_it(tmp_path):
+    table = {"group_size": 15, "targets": 5, "reference": 188}
+    for splits in (1, 3):
+        built = build(
+            data=CITY, challenger=table | {"splits": splits}, mechanism=LAPLACE, folder=tmp_path, seed=1
+        )
+        (warning,) = [note for note in built.exposure_notes if note.startswith("Warning")]
+        assert warning.startswith("Warning: the pool has only 12 people for groups of 15. ")
+
+
 def test_informed_optimum_does_not_depend_on_splits_where_noise_only_is_added():
     challenger = game(town(), LAPLACE, splits=3)
     informed = expose(challenger, ("informed",)).against[0]

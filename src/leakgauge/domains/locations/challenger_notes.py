@@ -217,9 +217,12 @@ def _large_group_note(table: LocationsChallengerTable, people: PopulationSplit) 
 
 def _large_group_exposure_note(table: LocationsChallengerTable, people: PopulationSplit) -> tuple[str, ...]:
     """The same for exposure, which draws groups from all other people if there are several splits."""
-    found = _large_group(table, people.pool.size)
+    n_pool = people.pool.size
+    found = _large_group(table, n_pool)
     if not found:
         return ()
+    if (group := table.n_members(n_pool)) > n_pool:
+        found = f"Warning: the pool has only {n_pool:,} people for groups of {group:,}."
     if people.n_splits == 1:
         effect = (
             "Counts of others then hardly vary, and the numbers of attackers who do not know the others "

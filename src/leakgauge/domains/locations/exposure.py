@@ -183,7 +183,9 @@ def expose(
             *_notes(challenger, chain, groups, able),
             *reference_note(challenger.people, results),
         ),
-        setting="" if everyone else f"in random groups of {groups.n_in + 1:,}",
+        setting=""
+        if everyone
+        else f"in random groups of {_sizes_of_groups(challenger, chain, groups, able)}",
         promised=None
         if chain.noise is None
         else replace(
@@ -237,6 +239,26 @@ def group_draws(challenger: Challenger) -> GroupDraws:
             "lower challenger.reference"
         )
     return GroupDraws(n_people, n_in, n_in + n_replacements)
+
+
+def _group_sizes(
+    challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, adversaries: Sequence[str]
+) -> dict[str, int]:
+    """How many people are in the groups of each attacker; a pool may be too small for the size of the plan.
+
+    What is computed about informed attackers may be the same for groups of any size.
+    """
+    any_size = chain.shift_free and not groups.replaces
+    only_informed = any_size and set(adversaries) <= {"informed"}
+    usual = challenger.group_size if challenger.n_splits > 1 or only_informed else groups.n_in + 1
+    return {name: groups.n_in + 1 if name == "informed" and not any_size else usual for name in adversaries}
+
+
+def _sizes_of_groups(
+    challenger: Challenger, chain: ReleaseChain, groups: GroupDraws, adversaries: Sequence[str]
+) -> str:
+    sizes = sorted(set(_group_sizes(challenger, chain, groups, adversaries).values()))
+    return " to ".join(f"{size:,}" for size in sizes)
 
 
 def informed_exposure(
@@ -446,8 +468,15 @@ def _notes(
             "non-member; those of informed are at a threshold for each person, so the two cannot be compared."
         )
         return (exact, thresholds) if others else (exact,)
+    sizes = _group_sizes(challenger, chain, groups, adversaries)
+    size = max(sizes.values())
+    unusual = ""
+    if size < challenger.group_size:
+        unusual = f" (of {challenger.group_size:,} in the plan; the pool is too small for more)"
+    elif sizes.get("informed", size) < size:
+        unusual = f" ({sizes['informed']:,} for informed; the pool is too small for more)"
     target = (
-        f"Each person is taken as the only target, in groups of {groups.n_in + 1:,}. "
+        f"Each person is taken as the only target, in groups of {size:,}{unusual}. "
         f"{_drawn_from(challenger, others.lower())} Accuracy is that at the best threshold for each person; "
         "AUC and members found compare groups with and without the same person."
     )
