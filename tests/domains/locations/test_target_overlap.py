@@ -9,7 +9,12 @@ from scipy.sparse import csr_array
 
 from leakgauge import api
 from leakgauge.domains.locations.release_chain import ReleaseChain
-from leakgauge.domains.locations.target_overlap import noise_variance, share_hidden_by_targets
+from leakgauge.domains.locations.target_overlap import (
+    accuracy_lost,
+    may_hide,
+    noise_variance,
+    share_hidden_by_targets,
+)
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 
 PEOPLE, SHARED = 59, 20
@@ -35,9 +40,65 @@ def test_targets_without_common_cells_hide_nobody():
 
 
 def test_variance_of_noise():
-    chain = ReleaseChain(noise=Laplace(epsilon=0.5), group_size=10)
-    assert noise_variance(chain, 1) == pytest.approx(8.0, rel=0.15)
-    assert noise_variance(ReleaseChain(noise=None, group_size=10), 1) == 0
+    chain, rng = ReleaseChain(noise=Laplace(epsilon=0.5), group_size=10), np.random.default_rng(1)
+    assert noise_variance(chain, rng) == pytest.approx(8.0, rel=0.15)
+    assert noise_variance(ReleaseChain(noise=None, group_size=10), rng) == 0
+
+
+def lost(targets, noise, others=0, n=8_000, **steps):
+    rng, table = np.random.default_rng(3), np.array(targets, dtype=np.uint8)
+    chain = ReleaseChain(noise=noise, group_size=1000, **steps)
+    members = rng.random((n, len(table))) < 0.5
+    return accuracy_lost(
+        csr_array(table), np.full((n, table.shape[1]), others, dtype=np.int64), members, chain, rng
+    )
+
+
+@pytest.mark.parametrize("n_cells", [1, 4])
+def test_twins_without_noise_are_told_apart_half_of_the_time(n_cells):
+    """A count of one may be either: right in three of four rounds, where a single person always is."""
+    assert lost(np.ones((2, n_cells)), None) == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_cell_of_ones_own_is_enough_without_noise():
+    assert lost([[1, 1, 0], [1, 0, 1]], None) == 0
+
+
+def test_suppressed_cells_of_ones_own_do_not_help():
+    """Counts of one are 0: both attackers see a twin only where both are there, right in three of four."""
+    assert lost([[1, 1, 0], [1, 0, 1]], None, suppress=1) == pytest.approx(0.0, abs=0.02)
+    assert lost([[1], [1]], None, others=1, suppress=1) == pytest.approx(0.25, abs=0.02)
+    assert lost([[1, 1, 0], [1, 0, 1]], None, others=5, suppress=8) == 0
+
+
+def test_accuracy_lost_is_that_of_simulated_likelihood_ratios():
+    """Ten people in the same twenty cells, Laplace noise: ratios written down from the density."""
+    n, k, scale, rng = 20_000, 20, 2.0, np.random.default_rng(5)
+    bits = rng.random((n, 10)) < 0.5
+    noise = rng.laplace(scale=scale, size=(n, k))
+    total = bits.sum(axis=1)[:, None] + noise
+    alone = (np.abs(noise + bits[:, :1]) - np.abs(noise + bits[:, :1] - 1)).sum(axis=1) / scale
+    chances = np.array([1, 9, 36, 84, 126, 126, 84, 36, 9, 1]) / 512
+    law = [sum(p * np.exp(-np.abs(total - i - own) / scale) for i, p in enumerate(chances)) for own in (0, 1)]
+    hidden = np.log(law[1] / law[0]).sum(axis=1)
+    right = [np.mean((score > 0) == bits[:, 0]) for score in (alone, hidden)]
+    assert right[0] - right[1] > 0.2
+    assert lost(np.ones((10, k)), Laplace(epsilon=0.5), n=2_000) == pytest.approx(
+        right[0] - right[1], abs=0.015
+    )
+
+
+def test_values_of_two_count_twice():
+    """Alleles: one person adds 2, the other 1; without noise only a sum of 1 or 2 is unclear, never both."""
+    assert lost([[2], [1]], None) == 0
+    assert lost([[2], [2]], None) == pytest.approx(0.25, abs=0.02)
+
+
+def test_few_shared_cells_under_usual_noise_lose_nothing():
+    targets = np.hstack([np.kron(np.eye(4), np.ones(20)), np.ones((4, 2))]).astype(np.uint8)
+    chain = ReleaseChain(noise=Laplace(epsilon=2.0), group_size=1000, round=True)
+    assert may_hide(csr_array(targets), chain, np.random.default_rng(1))
+    assert lost(targets, Laplace(epsilon=2.0), n=2_000, round=True) < 0.01
 
 
 @pytest.fixture

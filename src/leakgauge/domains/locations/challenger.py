@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
+from scipy.sparse import csr_array
 
 from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
@@ -33,14 +34,14 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
-from leakgauge.domains.locations.target_overlap import MOST_HIDDEN, noise_variance, share_hidden_by_targets
+from leakgauge.domains.locations.target_overlap import MOST_LOST, accuracy_lost, may_hide, n_simulated_rounds
 from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
-UTILITY = 40  # a block of the data stream too
+UTILITY, OVERLAP = 40, 41  # blocks of the data stream too
 OUTSIZED, SMALL_GROUP = 1, 2  # blocks of the stream of the positive control
 
 
@@ -88,8 +89,20 @@ class Challenger(ChallengerDefaults):
         That of the other targets is not known to any attacker of the plan: bounds on epsilon need it.
         """
         targets = self.traces.visits[self.people.targets]
-        hidden = share_hidden_by_targets(targets, noise_variance(self.chain, self.seed))
-        return ("informed",) if hidden > MOST_HIDDEN else ()
+        rng = stream(self.seed, Role.DATA, OVERLAP)
+        hidden = may_hide(targets, self.chain, rng)
+        if hidden and isinstance(self.chain, ReleaseChain):
+            hidden = self._accuracy_lost(targets, self.chain, rng) > MOST_LOST
+        return ("informed",) if hidden else ()
+
+    def _accuracy_lost(self, targets: csr_array, chain: ReleaseChain, rng: Generator) -> float:
+        """By how much targets hide one another in some simulated releases."""
+        cells = np.unique(targets.indices)
+        near = targets[:, cells]
+        members = self.flip(n_simulated_rounds(near), rng)
+        counts = self.release(members, rng).rounds.counts(cells)
+        others = counts - members.astype(np.int64) @ near
+        return accuracy_lost(near, others, members, chain, rng)
 
     @cached_property
     def reference(self) -> Crowd:
