@@ -11,6 +11,7 @@ from leakgauge.referee.side_channels import (
     bet_against_promise,
     low_order_bits,
     promise_p_value,
+    promise_where_seen,
     told_by,
     told_where_seen,
 )
@@ -92,6 +93,33 @@ def test_numbers_that_depend_on_the_round_only_are_seldom_accused(course):
         latency[members & (rng.random(200) < np.where(rounds < 100, 0.1, 0.8))] = np.nan
         p_values.append(told_where_seen(latency, members, 0.0, 0.0).p_value)
     assert seldom(p_values, 600)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_numbers_that_keep_the_promise_together_with_failures_are_seldom_accused(delta):
+    """Slow, fast or failed: within e of each other, but slow among the answered differs by 4.8 times."""
+    rng, p_values, by_epsilon = np.random.default_rng([54, int(100 * delta)]), [], []
+    absent, present = np.array([0.05, 0.55, 0.4]), np.array([0.05 * np.e, 0.55 / np.e, 0])
+    present[2] = 1 - present.sum()
+    assert np.abs(np.log(present / absent)).max() <= 1 + 1e-12
+    for _ in range(200):
+        members = rng.random(2_000) < 0.5
+        drawn = np.where(members, rng.choice(3, 2_000, p=present), rng.choice(3, 2_000, p=absent))
+        latency = np.array([2.0, 1.0, np.nan])[drawn] + rng.normal(scale=0.01, size=2_000)
+        latency[members & (rng.random(2_000) < delta)] = 9.0
+        allowed = promise_where_seen(1.0, delta, latency, members)
+        p_values.append(told_where_seen(latency, members, *allowed).p_value)
+        by_epsilon.append(told_where_seen(latency, members, 1.0, delta).p_value)
+    assert seldom(p_values, 200)
+    assert delta or not seldom(by_epsilon, 200)
+
+
+def test_the_promise_where_a_number_is_seen():
+    members, seconds = np.arange(40) % 2 == 0, np.ones(40)
+    assert promise_where_seen(1.0, 1e-5, seconds, members) == (1.0, 1e-5)
+    seconds[:20:2] = np.nan  # half of those with the target
+    assert promise_where_seen(1.0, 0.0, seconds, members) == (2.0, 0.0)
+    assert promise_where_seen(1.0, 1e-5, seconds, members) == pytest.approx((2.0, 1e-5 * (1 + np.e) / 0.25))
 
 
 @pytest.mark.parametrize("failing", [0.5, 0.02, 0.0])

@@ -76,6 +76,23 @@ def told_where_seen(
     return told_by(values[kept], bits[kept], epsilon, delta, name=name, finding=finding)
 
 
+def promise_where_seen(
+    epsilon: float, delta: float, signal: npt.ArrayLike, members: npt.ArrayLike
+) -> tuple[float, float]:
+    """What (epsilon, delta) promises about a number where it is seen, if it covers a missing one as well.
+
+    Let a number be seen in a share p of the rounds of a world. The other world sees it at most e^epsilon
+    p + delta of the time, so among the numbers that are seen the promise allows 2 epsilon and
+    delta (1 + e^epsilon) / p. The share is measured, and half of it is taken. Nothing changes where no
+    number is missing.
+    """
+    seen, bits = np.isfinite(np.asarray(signal, dtype=np.float64)), np.asarray(members, dtype=bool)
+    if seen.all():
+        return epsilon, delta
+    share = min(float(seen[bits == world].mean()) for world in (True, False) if (bits == world).any())
+    return 2 * epsilon, min(1.0, delta * (1 + np.exp(epsilon)) / (share / 2)) if share and delta else delta
+
+
 def balanced_rounds(members: Bits, among: Bits) -> npt.NDArray[np.intp]:
     """As many of these rounds with the target as without it, in every part of the rounds, at random.
 

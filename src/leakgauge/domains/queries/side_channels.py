@@ -14,7 +14,13 @@ from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.noise_tests import NoiseTest
-from leakgauge.referee.side_channels import balanced_rounds, low_order_bits, told_by, told_where_seen
+from leakgauge.referee.side_channels import (
+    balanced_rounds,
+    low_order_bits,
+    promise_where_seen,
+    told_by,
+    told_where_seen,
+)
 
 FEWEST_ROUNDS = 20  # fewer are not tested
 MOST_TARGETS = 3  # whose channels are tested
@@ -33,6 +39,12 @@ class _Channel:
     signal: Reals
     allowed: float | None  # epsilon up to which it is taken to be as stated; nothing: it may tell something
     only_where_seen: bool = False  # whether rounds without a number are left out, and are no signal
+
+    def promised(self, members: Bits, guarantee: Guarantee) -> tuple[float, float]:
+        """The epsilon and delta of the promise for what is compared."""
+        if not self.only_where_seen:
+            return guarantee.epsilon, guarantee.delta
+        return promise_where_seen(guarantee.epsilon, guarantee.delta, self.signal, members)
 
     def test(self, members: Bits, epsilon: float, delta: float, *, name: str, finding: str) -> NoiseTest:
         told = told_where_seen if self.only_where_seen else told_by
@@ -60,11 +72,12 @@ def side_channel_tests(
             if two_copies and channel.name == RESPONSE_TIMES:
                 continue
             if guarantee is not None:
+                epsilon, delta = channel.promised(members, guarantee)
                 tests.append(
                     channel.test(
                         members,
-                        guarantee.epsilon,
-                        guarantee.delta,
+                        epsilon,
+                        delta,
                         name=f"{channel.name}_beyond_promise",
                         finding=f"{channel.subject} whether the target is in the table, more often than "
                         "the promise allows",

@@ -44,7 +44,7 @@ _MAX_RATE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and u
 _N_DEVIATIONS = 3.0  # or this many standard deviations of log rates, where they are known
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
 _MIN_SHADOWS = 10
-_MIN_TOTAL_SHADOWS = 2_000  # over all targets; with 5,000 the bounds on epsilon were not larger
+_MIN_TOTAL_SHADOWS = 1_000  # over all targets; with 2,000 bounds of 600 rounds were smaller, of 5,000 larger
 
 
 def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
@@ -310,7 +310,7 @@ class Attack:
     ``fit = "always"`` adjusts probabilities from the reference to each release, using all its cells to
     estimate how busy places and epochs were, and uses visitors of single cells only where they help to
     predict held-out people of the reference. "never" takes the probabilities as they are, and reads only the
-    target's cells. ``shadows`` simulated releases for each target (at least 2,000 over all targets) determine
+    target's cells. ``shadows`` simulated releases for each target (at least 1,000 over all targets) determine
     the fraction of trials on which to guess.
     """
 
