@@ -38,7 +38,7 @@ from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
 from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_bundle import Difference, without_charts
+from leakgauge.runner.run_bundle import Difference, same_page
 from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument, require_writable
@@ -427,12 +427,12 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
     """
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
-    shown = report.read_bytes()
+    shown = report.read_text(encoding="utf-8")
     comparable = not differences and not run_bundle.other_versions(about)
     if comparable:
         run_bundle.set_judged_date(copy, _noon(about["judged"]))
-        again = write_report(copy, result_from_json(found)).read_bytes()
-        if without_charts(shown) != without_charts(again):
+        again = write_report(copy, result_from_json(found)).read_text(encoding="utf-8")
+        if not same_page(shown, again):
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
     return len(found["verdicts"]), [*stated, *differences], comparable

@@ -35,6 +35,13 @@ def test_names_and_paths_of_a_plan_are_hidden_and_time_zones_are_not():
         ("releases:noisy_counts", False),
         ("pack.releases:noisy_counts", False),
         ("%Y/%m/%d", False),
+        ("%d.%m.%Y %H:%M", False),
+        ("%Y-%m-%dT%H:%M:%SZ", False),
+        ("/home/secret%folder/visits_of_may.csv", True),
+        ("100%.csv", True),
+        ("visits of may.csv", True),
+        ("Visits of May.PARQUET", True),
+        ("counts of May, version 1.5", False),
         ("Asia/Kuala_Lumpur", False),
         ("laplace", False),
         ("1h", False),
@@ -52,6 +59,12 @@ def test_names_of_files_are_hidden_within_sentences_too():
         "notes": ["(path not shown): 3 rows of (path not shown)"],
         "names": ("(not shown)",),
     }
+
+
+def test_names_of_files_with_blanks_and_signs_are_hidden_within_sentences():
+    hidden = HiddenValues(frozenset(), frozenset({"/secret%data/visits of may.csv"}))
+    assert redacted_value("visits of may.csv: 3 rows", hidden) == "(path not shown): 3 rows"
+    assert hidden.found_in(b"3 rows of visits of may.csv")
 
 
 def test_names_are_found_as_words_and_in_arrays_of_text():

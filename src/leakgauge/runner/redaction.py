@@ -17,7 +17,13 @@ from leakgauge.runner.manifest import Manifest
 
 NO_PATH, NO_VALUE = "(path not shown)", "(not shown)"
 _REFERENCE = re.compile(r"[^\W\d]\w+(\.\w+)*:[^\W\d][\w.]*")  # "module:name"; one letter would be a drive
-_FILE_NAME = re.compile(r"[^\s%]+\.[A-Za-z][A-Za-z0-9]{0,7}")
+_FILE_NAME = re.compile(
+    r"[^\s%]+\.[A-Za-z][A-Za-z0-9]{0,7}"
+    r"|[^\n]+\.(arrow|csv|db|duckdb|feather|geojson|gz|jpe?g|jsonl?|ndjson|np[yz]|onnx|parquet|pdf|pq|pt|py|pkl"
+    r"|sqlite|toml|tsv|txt|xlsx?|xml|zip)",
+    re.IGNORECASE,
+)
+_TIME_FORMAT = re.compile(r"(%[A-Za-z%]|[\W\dTZ])*%[A-Za-z](%[A-Za-z%]|[\W\dTZ])*")
 _SHORTEST_NAME = 4  # characters: shorter ones are found in any text by chance
 _TEXT_ENCODINGS = ("utf-8", "utf-16-le", "utf-32-le")
 
@@ -33,7 +39,7 @@ class HiddenValues:
     def places(self) -> frozenset[str]:
         """All texts that say where files are: the paths, and their last parts."""
         ends = (PureWindowsPath(path).name for path in self.paths)
-        return frozenset({*self.paths, *(end for end in ends if _FILE_NAME.fullmatch(end))})
+        return frozenset({*self.paths, *(end for end in ends if PureWindowsPath(end).suffix)})
 
     def without(self, text: str) -> str:
         """Return a text with every path in it replaced, the longest first."""
@@ -142,7 +148,7 @@ def _private_strings(table: Any, audit: Audit) -> Iterator[str]:
 
 def _is_path(text: str, folder: Path) -> bool:
     """Whether a string of a plan says where something is: a path, the name of a file, or an address."""
-    if not text or text in (NO_PATH, NO_VALUE) or _REFERENCE.fullmatch(text) or "%" in text:
+    if not text or text in (NO_PATH, NO_VALUE) or _REFERENCE.fullmatch(text) or _TIME_FORMAT.fullmatch(text):
         return False
     if "/" in text or "\\" in text:
         return text not in _time_zones()

@@ -44,6 +44,8 @@ _MEMBER = re.compile(
     r"(bundle|manifest|verdicts|exposure|conformance)\.json|plan\.toml|report\.html|code/.+\.py"
     r"|audits/[^/]+/[^/]+/block-\d{8}\.npz|controls/[0-9a-f]{32}/(block-\d{8}\.npz|obstacle\.json)"
 )
+_CHART = re.compile(r"<svg.*?</svg>", re.DOTALL)
+_AXIS_NUMBER = re.compile(r"[<>≥≤]?[\s\d.,%+−–eE-]*")
 _TOLERANCE = 1e-9  # of numbers that other versions of libraries may round differently
 _PEOPLE_FILES = {"exposure.csv": "it lists individuals", "exposure.html": "report.html shows what it shows"}
 
@@ -324,9 +326,33 @@ def unpack(members: Mapping[str, bytes], folder: Path) -> None:
             raise BadInput(f"{name[:80]} cannot be unpacked ({error.strerror})") from None
 
 
-def without_charts(page: bytes) -> bytes:
-    """A page without its drawings, whose coordinates depend on the fonts of a machine."""
-    return re.sub(rb"<svg.*?</svg>", b"", page, flags=re.DOTALL)
+def same_page(shown: str, again: str) -> bool:
+    """Whether two pages say the same: outside of charts to the letter, and in charts as far as fonts allow.
+
+    Where the lines of a chart are, which numbers stand at its axes and how long names may be depends on the
+    fonts of a machine. A chart must consist of the same kinds of elements and hold no other words.
+
+    >>> same_page("<p>a</p><svg><text>b</text></svg>", "<p>a</p><svg><text x='1'>b</text></svg>")
+    True
+    """
+    if _CHART.sub("<svg>", shown) != _CHART.sub("<svg>", again):
+        return False
+    charts = zip(_CHART.findall(shown), _CHART.findall(again), strict=True)
+    return all(_same_chart(*pair) for pair in charts)
+
+
+def _same_chart(shown: str, again: str) -> bool:
+    elements = [set(re.findall(r"<([^\s>]+)", chart)) for chart in (shown, again)]
+    texts, known = ([text.strip() for text in re.findall(r">([^<]+)", chart)] for chart in (shown, again))
+    return elements[0] <= elements[1] and all(
+        _AXIS_NUMBER.fullmatch(text) or any(_same_name(text, other) for other in known) for text in texts
+    )
+
+
+def _same_name(text: str, other: str) -> bool:
+    """Whether two texts are equal, or one of them is the beginning of the other and cut off."""
+    short, long = sorted((text, other), key=len)
+    return text == other or (short.endswith("…") and long.startswith(short[:-1]))
 
 
 def digest_in_zip(path: Path) -> str | None:
