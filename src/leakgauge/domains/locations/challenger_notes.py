@@ -282,7 +282,7 @@ def _release_notes(
         assert release_steps.noise is not None
         alone = traces.visits_per_release[people.targets].max()
         if table.relation is Relation.REPLACE_ONE:
-            alone += traces.visits_per_release[people.pool].max()
+            alone += traces.visits_per_release[people.in_pools].max()
         one = noise_guarantee(release_steps.noise, int(max(alone, 1)), table.relation)
         stated = f"ε = {one.epsilon:.4g} for one person in one release"
     total = f"ε = {composed.epsilon:.4g} in all together"

@@ -34,9 +34,9 @@ def read_counted(monkeypatch):
 
     read, times = visit_reader.read_visits, []
 
-    def counted(table, folder):
+    def counted(table, folder, releases):
         times.append(table.source)
-        return read(table, folder)
+        return read(table, folder, releases)
 
     monkeypatch.setattr(visit_reader, "read_visits", counted)
     return times

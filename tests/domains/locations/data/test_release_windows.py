@@ -79,6 +79,33 @@ def test_refuses_in_one_line(tmp_path, table, message):
     assert "\n" not in str(refused.value)
 
 
+def test_rows_between_windows_are_counted_as_left_out(tmp_path):
+    """Monday and Thursday: b on Tuesday, a on Wednesday and b on Friday are in neither."""
+    written(tmp_path, "v.csv", *VISITS)
+    windows = [["2024-05-06", "2024-05-07"], ["2024-05-09", "2024-05-10"]]
+    read = loaded(tmp_path, **WEEK, releases=windows)
+    assert read.tally.summary == "5 rows read: 2 kept, 3 outside the window"
+    assert spelled(read) == {"a": [(0, 0)], "c": [(1, 1)]}
+    with_few = loaded(tmp_path, **WEEK, releases=[*windows, ["2024-05-10", "2024-05-11"]], min_visits=1)
+    assert with_few.tally.summary == "5 rows read: 3 kept, 2 outside the window"
+    assert with_few.traces.n_people == 3
+
+
+def test_min_visits_counts_visits_inside_the_windows(tmp_path):
+    written(tmp_path, "v.csv", *VISITS, "c,2024-05-06T04:00:00,q")
+    windows = [["2024-05-06", "2024-05-07"], ["2024-05-09", "2024-05-10"]]
+    read = loaded(tmp_path, **WEEK, releases=windows, min_visits=2)
+    assert spelled(read) == {"c": [(1, 0), (1, 1)]}
+    assert read.tally.few_visits == 1
+
+
+def test_refuses_a_window_without_visits(tmp_path):
+    written(tmp_path, "v.csv", *VISITS)
+    windows = [["2024-05-06", "2024-05-07"], ["2024-05-11", "2024-05-12"]]
+    with pytest.raises(BadInput, match="no visit lies in 2024-05-11T00:00 to 2024-05-12T00:00; move this"):
+        loaded(tmp_path, **WEEK, releases=windows, window=["2024-05-06", "2024-05-13"])
+
+
 def test_refuses_windows_of_a_city_and_releases_of_cells(tmp_path):
     with pytest.raises(BadInput, match="a generated city has no dates"):
         loaded(tmp_path, **CITY, releases=[["2024-05-06", "2024-05-07"]])

@@ -11,6 +11,7 @@ from leakgauge.domains.locations.data.cell_files.cell_plan_table import CellData
 from leakgauge.domains.locations.data.release_windows import (
     check_releases,
     divide_into_releases,
+    wall_windows,
     window_around,
 )
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
@@ -58,7 +59,7 @@ def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
         zone = _time_zone(data) if isinstance(releases, list) else None
         if isinstance(releases, list) and data.window is None:
             data = replace(data, window=tuple(window_around(releases, zone)))
-        visits = _read_files(data, folder)
+        visits = _read_files(data, folder, wall_windows(releases, zone) if isinstance(releases, list) else ())
     if releases is not None:
         visits = divide_into_releases(visits, releases, zone)
     return visits if friends is None else _with_friends(visits, folder / friends)
@@ -70,15 +71,17 @@ def _time_zone(table: LocationsDataTable) -> ZoneInfo | None:
     return time_zone_of_table(table)
 
 
-def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
+def _read_files(
+    table: LocationsDataTable, folder: Path, releases: tuple[tuple[int, int], ...]
+) -> VisitData:
     from leakgauge.domains.locations.data.visit_files.visit_reader import read_visits
 
     places = table.places.source if isinstance(table.places, LocationsPlacesTable) else table.places
     files = find_files(table.source, folder, table.format, "data.source")
     if places is not None:
         files += find_files(places, folder, None, "data.places")
-    key = (repr(table), _frame_digest(table.source), *(file_identity(file) for file in files))
-    return _cache.once(key, lambda: read_visits(table, folder))
+    key = (repr(table), releases, _frame_digest(table.source), *(file_identity(file) for file in files))
+    return _cache.once(key, lambda: read_visits(table, folder, releases))
 
 
 def _read_cells(table: CellDataTable, folder: Path) -> VisitData:

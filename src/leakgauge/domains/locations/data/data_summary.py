@@ -21,8 +21,9 @@ def data_summary(data: VisitData, counted: Traces) -> str:
     counts = counted.visitors()
     empty = int(np.count_nonzero(counts == 0))
     caps = "" if counted.visits.nnz == traces.visits.nnz else f"; the caps keep {_share(counted, traces)}"
+    of = " of a release" if traces.map.n_releases > 1 else ""  # twice where releases overlap
     return (
-        f"{traces.n_people:,} people, {traces.visits.nnz:,} visits (a person in a place in an epoch), "
+        f"{traces.n_people:,} people, {traces.visits.nnz:,} visits (a person in a place in an epoch{of}), "
         f"{_times(data)}, {traces.map.n_places:,} places, {traces.map.n_epochs:,} epochs{_length(data)}; "
         f"visits per person: median {median:,}, 95th percentile {most:,}{caps}; counts of everyone: mean "
         f"{_count(counts.mean())}, median {_count(np.median(counts))}, {empty:,} of {counts.size:,} "

@@ -41,6 +41,16 @@ def window_around(releases: Sequence[Sequence[Any]], zone: ZoneInfo | None) -> l
     ]
 
 
+def wall_windows(releases: Sequence[Sequence[Any]], zone: ZoneInfo | None) -> tuple[tuple[int, int], ...]:
+    """Start and end of each window, in seconds on the wall clock."""
+    ends = [tuple(to_wall_seconds(end, zone, WHERE) for end in window) for window in releases]
+    for start, stop in ends:
+        if not start < stop:
+            text = f"{format_wall_time(start)} to {format_wall_time(stop)}"
+            raise BadInput(f"{WHERE}: {text} ends before it begins; write [start, end]; the end is excluded")
+    return tuple((start, stop) for start, stop in ends)
+
+
 def divide_into_releases(
     data: VisitData, releases: int | Sequence[Sequence[Any]], zone: ZoneInfo | None = None
 ) -> VisitData:
@@ -79,16 +89,17 @@ def _equal_parts(n_epochs: int, n: int) -> list[range]:
 def _epochs_of(data: VisitData, window: Sequence[Any], zone: ZoneInfo | None) -> range:
     if data.first is None or data.epoch_seconds is None:
         raise BadInput(f"{WHERE}: a generated city has no dates; write a number of releases")
-    start, stop = (to_wall_seconds(end, zone, WHERE) for end in window)
+    ((start, stop),) = wall_windows([window], zone)
     first, length = to_wall_seconds(data.first, None, WHERE), data.epoch_seconds
     text = f"{format_wall_time(start)} to {format_wall_time(stop)}"
-    if not start < stop:
-        raise BadInput(f"{WHERE}: {text} ends before it begins; write [start, end]; the end is excluded")
     if (start - first) % length or (stop - first) % length:
         raise BadInput(f"{WHERE}: {text} is not a whole number of epochs of {length} s; change its ends")
     epochs = range((start - first) // length, (stop - first) // length)
     if epochs.start < 0 or epochs.stop > data.traces.map.n_epochs:
         raise BadInput(f"{WHERE}: {text} is not within data.window; widen data.window, or leave it out")
+    visited = data.traces.map.epochs(data.traces.visits.indices)
+    if not ((visited >= epochs.start) & (visited < epochs.stop)).any():
+        raise BadInput(f"{WHERE}: no visit lies in {text}; move this window, or leave it out")
     return epochs
 
 

@@ -112,6 +112,7 @@ class EpochClock:
     first: int  # start of epoch 0: seconds on the wall clock since 1970-01-01 00:00
     bounds: tuple[int, int] | None  # visits outside are ignored
     folded: bool
+    windows: tuple[tuple[int, int], ...] = ()  # of releases, with gaps between them; others are ignored too
 
     @property
     def days(self) -> Ints:
@@ -128,9 +129,11 @@ class EpochClock:
 
     def inside(self, wall: str) -> str:
         """SQL for whether a time on the wall clock lies in the window."""
-        return (
-            "true" if self.bounds is None else f"({wall} >= {self.bounds[0]} AND {wall} < {self.bounds[1]})"
-        )
+        within = [f"({wall} >= {start} AND {wall} < {stop})" for start, stop in self.windows]
+        parts = [f"({' OR '.join(within)})"] if within else []
+        if self.bounds is not None:
+            parts.append(f"({wall} >= {self.bounds[0]} AND {wall} < {self.bounds[1]})")
+        return f"({' AND '.join(parts)})" if parts else "true"
 
 
 def parse_epoch_length(text: str) -> int:

@@ -294,8 +294,13 @@ def _corners(box: Sequence[float]) -> str:
     return "[" + ", ".join(f"{corner:.6g}" for corner in box) + "]"
 
 
-def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
-    """Stream the rows of a file through a database; only the traces are held in memory."""
+def read_visits(
+    table: LocationsDataTable, folder: Path, releases: tuple[tuple[int, int], ...] = ()
+) -> VisitData:
+    """Stream the rows of a file through a database; only the traces are held in memory.
+
+    Rows outside of all ``releases``, times on the wall clock, are outside the window.
+    """
     time_zone_of_table(table)
     files = find_files(table.source, folder, table.format, WHERE)
     with open_visit_database(table.source) as connection:
@@ -304,6 +309,8 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
         )
         parser = build_parser(table, open_visit_rows(connection, table, files, WHERE))
         row_filter, warnings = build_row_filter(connection, table, parser)
+        if releases:
+            row_filter = replace(row_filter, clock=replace(row_filter.clock, windows=releases))
         tally = _filter_rows(connection, table, row_filter)
         cells, places = _build_map(connection, table, row_filter)
         ((kept,),) = connection.execute("SELECT sum(n) FROM visits WHERE status = 0").fetchall()
