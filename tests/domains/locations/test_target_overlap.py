@@ -11,9 +11,10 @@ from leakgauge import api
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.target_overlap import (
     accuracy_lost,
+    hide_one_another,
     may_hide,
     noise_variance,
-    share_hidden_by_targets,
+    shares_hidden_by_targets,
 )
 from leakgauge.mechanisms.laplace import Mechanism as Laplace
 
@@ -30,13 +31,13 @@ def test_share_hidden_is_that_of_simulated_sums(noise):
         others = np.delete(bits, i, axis=1) @ np.delete(targets, i, axis=0)[:, targets[i] > 0].astype(float)
         hidden = others.sum(axis=1).var()
         shares.append(hidden / (hidden + noise * targets[i].sum()))
-    assert share_hidden_by_targets(csr_array(targets), noise) == pytest.approx(np.mean(shares), abs=0.005)
+    assert shares_hidden_by_targets(csr_array(targets), noise) == pytest.approx(np.array(shares), abs=0.006)
 
 
 def test_targets_without_common_cells_hide_nobody():
-    assert share_hidden_by_targets(csr_array(np.eye(4, dtype=np.uint8)), 1.0) == 0
-    assert share_hidden_by_targets(csr_array(np.ones((1, 300), dtype=np.uint8)), 1.0) == 0
-    assert share_hidden_by_targets(csr_array(np.ones((2, 300), dtype=np.uint8)), 0.0) == 1
+    assert shares_hidden_by_targets(csr_array(np.eye(4, dtype=np.uint8)), 1.0).max() == 0
+    assert shares_hidden_by_targets(csr_array(np.ones((1, 300), dtype=np.uint8)), 1.0).max() == 0
+    assert shares_hidden_by_targets(csr_array(np.ones((2, 300), dtype=np.uint8)), 0.0).min() == 1
 
 
 def test_variance_of_noise():
@@ -45,13 +46,15 @@ def test_variance_of_noise():
     assert noise_variance(ReleaseChain(noise=None, group_size=10), rng) == 0
 
 
-def lost(targets, noise, others=0, n=8_000, **steps):
+def lost(targets, noise, others=0, n=8_000, *, all_present=False, one=accuracy_lost, **steps):
     rng, table = np.random.default_rng(3), np.array(targets, dtype=np.uint8)
     chain = ReleaseChain(noise=noise, group_size=1000, **steps)
     members = rng.random((n, len(table))) < 0.5
-    return accuracy_lost(
-        csr_array(table), np.full((n, table.shape[1]), others, dtype=np.int64), members, chain, rng
-    )
+    counts = np.full((n, table.shape[1]), others, dtype=np.int64)
+    given = (csr_array(table), counts, members, chain, rng)
+    if one is accuracy_lost:
+        return accuracy_lost(0, *given, all_present=all_present)[0]
+    return one(*given, all_present=all_present)
 
 
 @pytest.mark.parametrize("n_cells", [1, 4])
@@ -69,6 +72,21 @@ def test_suppressed_cells_of_ones_own_do_not_help():
     assert lost([[1, 1, 0], [1, 0, 1]], None, suppress=1) == pytest.approx(0.0, abs=0.02)
     assert lost([[1], [1]], None, others=1, suppress=1) == pytest.approx(0.25, abs=0.02)
     assert lost([[1, 1, 0], [1, 0, 1]], None, others=5, suppress=8) == 0
+
+
+def test_a_table_of_everyone_is_compared_with_one_that_counts_all_others():
+    """Counts of one are 0: with the other always there, a count is 2 or 0, and an attacker is right."""
+    assert lost([[1], [1]], None, suppress=1, all_present=True) == pytest.approx(0.25, abs=0.02)
+    assert lost([[1], [1]], None, suppress=1) == pytest.approx(0.0, abs=0.02)
+
+
+def test_a_couple_among_many_targets_is_found():
+    """Two of 28 share their 40 cells: 81.1 % alone and 72.9 % in the run; on average little is lost."""
+    targets = np.kron(np.eye(27), np.ones(40))
+    targets = np.vstack([targets[:1], targets])
+    assert lost(targets, Laplace(epsilon=0.3), n=4_000) == pytest.approx(0.082, abs=0.02)
+    assert lost(targets, Laplace(epsilon=0.3), n=4_000, one=hide_one_another)
+    assert not lost(targets[1:], Laplace(epsilon=0.3), n=4_000, one=hide_one_another)
 
 
 def test_accuracy_lost_is_that_of_simulated_likelihood_ratios():
@@ -99,6 +117,7 @@ def test_few_shared_cells_under_usual_noise_lose_nothing():
     chain = ReleaseChain(noise=Laplace(epsilon=2.0), group_size=1000, round=True)
     assert may_hide(csr_array(targets), chain, np.random.default_rng(1))
     assert lost(targets, Laplace(epsilon=2.0), n=2_000, round=True) < 0.01
+    assert not lost(targets, Laplace(epsilon=2.0), n=2_000, round=True, one=hide_one_another)
 
 
 @pytest.fixture
@@ -150,4 +169,4 @@ def test_targets_who_hide_one_another_clear_nobody(audit, tmp_path):
     assert "targets = 1" in together.summary.risk.reason
     assert any("likelihood-informed is right less often" in text for text in together.summary.warnings)
     manifest = json.loads((tmp_path / "run-10" / "manifest.json").read_bytes())
-    assert '"understated_knowledge": ["informed"]' in json.dumps(manifest)
+    assert '"understated_knowledge": ["informed", "partial"]' in json.dumps(manifest)

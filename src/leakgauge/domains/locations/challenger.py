@@ -34,7 +34,7 @@ from leakgauge.domains.locations.plan_tables import (
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups, WholeTables
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
-from leakgauge.domains.locations.target_overlap import MOST_LOST, accuracy_lost, may_hide, n_simulated_rounds
+from leakgauge.domains.locations.target_overlap import hide_one_another, may_hide, n_simulated_rounds
 from leakgauge.domains.locations.utility import MOST_CELLS, counts_utility, n_utility_draws
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
@@ -84,25 +84,26 @@ class Challenger(ChallengerDefaults):
 
     @cached_property
     def understated_knowledge(self) -> tuple[str, ...]:
-        """Informed, where targets share so many cells that their unknown membership hides one another.
+        """Informed and partial, where targets share so many cells that they hide one another.
 
-        That of the other targets is not known to any attacker of the plan: bounds on epsilon need it.
+        Which of the other targets are counted is not known to any attacker of the plan: bounds on epsilon
+        need it.
         """
         targets = self.traces.visits[self.people.targets]
         rng = stream(self.seed, Role.DATA, OVERLAP)
         hidden = may_hide(targets, self.chain, rng)
         if hidden and isinstance(self.chain, ReleaseChain):
-            hidden = self._accuracy_lost(targets, self.chain, rng) > MOST_LOST
-        return ("informed",) if hidden else ()
+            hidden = self._hide_one_another(targets, self.chain, rng)
+        return ("informed", "partial") if hidden else ()
 
-    def _accuracy_lost(self, targets: csr_array, chain: ReleaseChain, rng: Generator) -> float:
-        """By how much targets hide one another in some simulated releases."""
+    def _hide_one_another(self, targets: csr_array, chain: ReleaseChain, rng: Generator) -> bool:
+        """Whether targets do so in some simulated releases."""
         cells = np.unique(targets.indices)
         near = targets[:, cells]
         members = self.flip(n_simulated_rounds(near), rng)
         counts = self.release(members, rng).rounds.counts(cells)
         others = counts - members.astype(np.int64) @ near
-        return accuracy_lost(near, others, members, chain, rng)
+        return hide_one_another(near, others, members, chain, rng, all_present=self.table.everyone)
 
     @cached_property
     def reference(self) -> Crowd:

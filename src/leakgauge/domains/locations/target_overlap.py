@@ -7,13 +7,14 @@ from scipy.sparse import csr_array
 from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 
-MOST_LOST = 0.01  # of accuracy; with more, success clears nobody
+MOST_LOST, MOST_LOST_BY_ONE = 0.01, 0.03  # of accuracy; with more, success clears nobody
+_SURE = 3.0  # standard errors of the loss of one target
 MOST_HIDDEN = 0.05  # of what a target changes, where the noise of a pipeline of one's own is not known
-_NEVER_HIDDEN = 0.01  # with less, nothing is simulated
+_NEVER_HIDDEN = 0.01  # with less for every target, nothing is simulated
 _UNKNOWN_VARIANCE = 1.0  # taken for that of the noise of a pipeline of one's own
 _DRAWS = 4096
-_MOST_TARGETS, _ROUNDS = 20, (100, 1000)  # simulated
-_MOST_ENTRIES = 4_000_000  # outputs x possible counts of other targets
+_MOST_TARGETS, _ROUNDS = 20, (200, 4000)  # simulated
+_MOST_ENTRIES = 15_000_000  # outputs x possible counts of other targets
 
 
 def noise_variance(chain: ReleaseChain | UserReleaseChain, rng: Generator) -> float:
@@ -28,75 +29,127 @@ def may_hide(targets: csr_array, chain: ReleaseChain | UserReleaseChain, rng: Ge
 
     Under suppression few cells tell anything, and targets may share just those.
     """
-    hidden = share_hidden_by_targets(targets, noise_variance(chain, rng))
+    hidden = shares_hidden_by_targets(targets, noise_variance(chain, rng))
     if isinstance(chain, UserReleaseChain):
-        return hidden > MOST_HIDDEN
-    return hidden > (0.0 if chain.suppress else _NEVER_HIDDEN)
+        return bool(hidden.mean() > MOST_HIDDEN)
+    return bool(hidden.max() > (0.0 if chain.suppress else _NEVER_HIDDEN))
 
 
-def share_hidden_by_targets(targets: csr_array, noise: float) -> float:
-    """The mean share of what a target changes that is hidden by the other targets, not by noise.
+def shares_hidden_by_targets(targets: csr_array, noise: float) -> Reals:
+    """The share of what each target changes that is hidden by the other targets, not by noise.
 
     ``targets`` are people x cells, ``noise`` the variance of a count. The sum of a target's k cells has the
     variance k noise by the noise. Another target is in the release half of the time; with o cells in common
     it adds o^2 / 4.
 
     >>> three = csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))
-    >>> share_hidden_by_targets(three, 1.0)  # 1 of 3 for two of the targets, nothing for the third
-    0.2222222222222222
+    >>> shares_hidden_by_targets(three, 2.0).tolist()
+    [0.2, 0.2, 0.0]
     """
-    visits = csr_array(
-        (np.array(targets.data, dtype=np.float64), targets.indices, targets.indptr), targets.shape
-    )
-    common = (visits @ visits.T).tocsr()
-    own = common.diagonal()
-    others = (common.multiply(common).sum(axis=1) - own**2) / 4
+    own = targets.astype(np.float64).power(2).sum(axis=1)
+    others = _shared_cells(targets) / 4
     total = noise * own + others
-    return float(np.mean(np.divide(others, total, out=np.zeros_like(own), where=total > 0)))
+    return np.divide(others, total, out=np.zeros_like(own), where=total > 0)
+
+
+def hide_one_another(
+    targets: csr_array, others: Ints, members: Bits, chain: ReleaseChain, rng: Generator, *, all_present: bool
+) -> bool:
+    """Whether an attacker is right clearly less often, on average or about one target, than about one alone.
+
+    Targets that share no cells lose nothing. Of the rest, those that are hidden most are simulated.
+    """
+    chosen = _most_hidden(targets)
+    found = [
+        accuracy_lost(own, targets, others, members, chain, rng, all_present=all_present) for own in chosen
+    ]
+    if not found:
+        return False
+    losses, errors = np.array(found).T
+    average = losses.sum() / targets.shape[0] * (_n_overlapping(targets) / len(chosen))
+    return bool(average > MOST_LOST or ((losses > MOST_LOST_BY_ONE) & (losses > _SURE * errors)).any())
 
 
 def accuracy_lost(
-    targets: csr_array, others: Ints, members: Bits, chain: ReleaseChain, rng: Generator
-) -> float:
-    """By how much accuracy falls, on average over targets, because other targets may be counted or not.
+    own: int,
+    targets: csr_array,
+    others: Ints,
+    members: Bits,
+    chain: ReleaseChain,
+    rng: Generator,
+    *,
+    all_present: bool,
+) -> tuple[float, float]:
+    """By how much accuracy falls about one target because others may be counted or not, and its error.
 
-    Both attackers use the likelihood ratio of each cell and know everyone who is no target: one also knows
-    the other targets that are counted, to the other each of them is counted with probability 1/2.
+    Both attackers use the likelihood ratio of each cell and know everyone who is no target. One knows the
+    other targets too: those that are counted in the same rounds, or all of them, where the real release is
+    about everyone (``all_present``). To the other each of them is counted with probability 1/2.
 
     Args:
+        own: The row of the target.
         targets: People x cells.
         others: True counts of everyone who is no target, rounds x cells.
         members: Rounds x targets: which targets are counted.
         chain: What is published of the counts.
-        rng: Draws the noise, and some of the targets where there are many.
+        rng: Draws the noise, the same for both attackers.
+        all_present: Whether the other targets are in the release that is compared with.
     """
-    n_targets = targets.shape[0]
-    chosen = rng.permutation(n_targets)[:_MOST_TARGETS]
-    return float(np.mean([_lost_by(int(own), targets, others, members, chain, rng) for own in chosen]))
-
-
-def n_simulated_rounds(targets: csr_array) -> int:
-    """How many rounds are simulated to find the accuracy lost."""
-    simulated = min(targets.shape[0], _MOST_TARGETS)
-    width = simulated * targets.nnz / targets.shape[0] * (2 + targets.sum(axis=0).max())
-    return int(np.clip(_MOST_ENTRIES / max(1.0, width), *_ROUNDS))
-
-
-def _lost_by(
-    own: int, targets: csr_array, others: Ints, members: Bits, chain: ReleaseChain, rng: Generator
-) -> float:
     cells = targets[[own]].indices
     values = targets[:, cells].toarray().astype(np.int64)
     added = values[own].copy()
     values[own] = 0
-    beside = members.astype(np.int64) @ values
-    known = others[:, cells]
-    is_member = members[:, own]
-    outputs = chain.sample(known + beside + is_member[:, None] * added, rng)
-    present = [chain.log_law(outputs, known + beside + step) for step in (added, 0)]
-    chances = _chances_of_sums(values)
+    known, is_member = others[:, cells], members[:, own]
+    noise = int(rng.integers(2**63))
+
+    def published(counts: Ints) -> Reals:
+        return chain.sample(counts + is_member[:, None] * added, np.random.default_rng(noise))
+
+    beside = known + members.astype(np.int64) @ values
+    alone = known + values.sum(axis=0) if all_present else beside
+    outputs = published(alone)
+    certain = [chain.log_law(outputs, alone + step) for step in (added, 0)]
+    outputs, chances = published(beside), _chances_of_sums(values)
     averaged = [_log_average(chain, outputs, known + step, chances) for step in (added, 0)]
-    return _accuracy(present, is_member) - _accuracy(averaged, is_member)
+    lost = _right(certain, is_member) - _right(averaged, is_member)
+    by_world = [lost[is_member == world] for world in (True, False)]
+    error = np.sqrt(sum(one.var() / one.size for one in by_world)) / 2
+    return float(np.mean([one.mean() for one in by_world])), float(error)
+
+
+def _shared_cells(targets: csr_array) -> Reals:
+    """For each target, the sum of squares of how much it has in common with each of the others."""
+    visits = targets.astype(np.float64)
+    common = (visits @ visits.T).tocsr()
+    return np.asarray(common.multiply(common).sum(axis=1)).ravel() - common.diagonal() ** 2
+
+
+def _n_overlapping(targets: csr_array) -> int:
+    return int(np.count_nonzero(_shared_cells(targets)))
+
+
+def _most_hidden(targets: csr_array) -> list[int]:
+    shared = _shared_cells(targets)
+    share = np.divide(
+        shared, targets.astype(np.float64).power(2).sum(axis=1), where=shared > 0, out=0 * shared
+    )
+    order = np.argsort(-share, kind="stable")
+    return [int(own) for own in order[: _n_simulated_targets(targets)] if shared[own] > 0]
+
+
+def n_simulated_rounds(targets: csr_array) -> int:
+    """How many rounds are simulated to find the accuracy lost."""
+    return int(np.clip(_MOST_ENTRIES / (_MOST_TARGETS * _entries_of_a_round(targets)), *_ROUNDS))
+
+
+def _n_simulated_targets(targets: csr_array) -> int:
+    """How many targets are simulated: fewer where even few rounds take long."""
+    return int(np.clip(_MOST_ENTRIES / (_ROUNDS[0] * _entries_of_a_round(targets)), 4, _MOST_TARGETS))
+
+
+def _entries_of_a_round(targets: csr_array) -> float:
+    """Outputs of one target x possible counts of other targets."""
+    return float(max(1.0, targets.nnz / targets.shape[0] * (2 + targets.sum(axis=0).max())))
 
 
 def _chances_of_sums(values: Ints) -> Reals:
@@ -121,8 +174,7 @@ def _log_average(chain: ReleaseChain, outputs: Reals, known: Ints, chances: Real
     return logs
 
 
-def _accuracy(logs: list[Reals], is_member: Bits) -> float:
-    """The mean of the shares of members and of others on the right side of zero; half of those at zero."""
+def _right(logs: list[Reals], is_member: Bits) -> Reals:
+    """Whether the sum of the log ratios of a round is on the right side of zero; one half at zero."""
     evidence = (logs[0] - logs[1]).sum(axis=1)
-    right = np.where(is_member, evidence > 0, evidence < 0) + (evidence == 0) / 2
-    return float((right[is_member].mean() + right[~is_member].mean()) / 2)
+    return np.where(is_member, evidence > 0, evidence < 0) + (evidence == 0) / 2

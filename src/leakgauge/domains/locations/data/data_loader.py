@@ -71,9 +71,7 @@ def _time_zone(table: LocationsDataTable) -> ZoneInfo | None:
     return time_zone_of_table(table)
 
 
-def _read_files(
-    table: LocationsDataTable, folder: Path, releases: tuple[tuple[int, int], ...]
-) -> VisitData:
+def _read_files(table: LocationsDataTable, folder: Path, releases: tuple[tuple[int, int], ...]) -> VisitData:
     from leakgauge.domains.locations.data.visit_files.visit_reader import read_visits
 
     places = table.places.source if isinstance(table.places, LocationsPlacesTable) else table.places
