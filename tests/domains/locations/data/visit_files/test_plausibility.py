@@ -219,14 +219,42 @@ def test_swapped_coordinates_are_refused_and_the_swap_is_accepted(tmp_path, cent
         (ROME, "Europe/Rome"),
         ((69.6, 18.9), "Europe/Oslo"),
         ((-53.2, -70.9), None),
-        ((1.3, 103.8), "Asia/Tokyo"),
+        ((1.3, 103.8), "Asia/Kuala_Lumpur"),
+        ((43.8, 87.6), "Asia/Shanghai"),
     ],
-    ids=["Rome", "Tromso", "Punta Arenas", "Singapore with another zone"],
+    ids=[
+        "Rome",
+        "Tromso",
+        "Punta Arenas",
+        "Singapore with a neighbour's zone",
+        "Urumqi with that of Shanghai",
+    ],
 )
 def test_right_coordinates_are_not_refused(tmp_path, centre, zone):
     write(tmp_path, seconds(times()), points(centre))
     data = load_visits({**GRID, **({"timezone": zone} if zone else {})}, tmp_path, seed=1)
     assert (data.tally.kept, data.warnings) == (N, ())
+
+
+@pytest.mark.parametrize(
+    ("centre", "zone"), [((40.7, -74.0), "Europe/Rome"), ((34.1, 118.2), "America/Los_Angeles")]
+)
+def test_a_place_far_from_its_time_zone_is_a_warning(tmp_path, centre, zone):
+    """New York on the clock of Rome, and Los Angeles without its minus sign."""
+    write(tmp_path, seconds(times()), points(centre))
+    (warning,) = load_visits({**GRID, "timezone": zone}, tmp_path, seed=1).warnings
+    assert "km from the main city of the plan's time zone; write the right timezone" in warning
+    assert load_visits({**GRID, "timezone": zone, "accept": ["other_zone"]}, tmp_path, seed=1).warnings == ()
+
+
+@pytest.mark.parametrize("n_far", [4, 9])
+def test_a_map_that_far_points_make_too_large_is_a_warning(tmp_path, n_far):
+    """More points far in the north than outliers may be: all others lie in one of ten rows."""
+    write(tmp_path, seconds(times()), [*[(60.0, 12.5)] * n_far, *points()[n_far:]])
+    (warning,) = load_visits(GRID, tmp_path, seed=1).warnings
+    assert f"one of the 10 rows of the grid has {(N - n_far) / N:.0%} of all visits" in warning
+    assert load_visits({**GRID, "accept": ["main_band"]}, tmp_path, seed=1).warnings == ()
+    assert load_visits({**GRID, "box": [41.8, 12.4, 42.1, 12.7]}, tmp_path, seed=1).warnings == ()
 
 
 def test_devices_without_a_fix_are_refused_and_the_box_leaves_them_out(tmp_path):
@@ -267,6 +295,28 @@ def test_one_place_with_most_visits_is_a_warning(tmp_path):
     (warning,) = load_visits(GRID, tmp_path, seed=1).warnings
     assert warning.startswith("Warning: v.csv: one of 100 places has ")
     assert load_visits({**GRID, "accept": ["main_place"]}, tmp_path, seed=1).warnings == ()
+
+
+@pytest.mark.parametrize(("n_most", "warns"), [(100, True), (70, False)])
+def test_one_of_three_places_with_most_visits_is_a_warning(tmp_path, n_most, warns):
+    rows = [f"u{i % 10},{t},{'a' if i < n_most else 'bc'[i % 2]}" for i, t in enumerate(seconds(times()))]
+    written(tmp_path, "v.csv", "user,time,place", *rows)
+    assert bool(load_visits({"source": "v.csv"}, tmp_path, seed=1).warnings) is warns
+
+
+def test_dates_as_two_digits_of_the_year_and_an_hour_get_their_format(tmp_path):
+    write(tmp_path, [f"{t:%y%m%d%H}" for t in times()], points())
+    message = refused(tmp_path)
+    assert 'write time_format = "%y%m%d%H"' in message
+    read = load_visits({**GRID, "time_format": "%y%m%d%H"}, tmp_path, seed=1)
+    assert (read.tally.kept, read.first) == (N, "2013-11-01T00:00")
+
+
+def test_dates_outside_the_window_get_no_unit(tmp_path):
+    write(tmp_path, [f"{t:1970-%m-%dT%H:%M:%S}" for t in times()], points())
+    message = refused(tmp_path, window=["2013-11-01", "2013-11-08"])
+    assert message.endswith("move the window")
+    assert "time_unit" not in message
 
 
 def test_warning_reaches_the_notes_of_a_run(tmp_path):

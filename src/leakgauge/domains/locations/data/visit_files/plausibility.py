@@ -19,6 +19,7 @@ FEW_ROWS = 50  # fewer say nothing about how visits are spread
 _HOUR = 3600
 _KILOMETRES_PER_DEGREE = 111.2
 _FAR = 1500.0  # kilometres from the main city of a time zone
+_ELSEWHERE = 3500.0  # kilometres: no time zone reaches as far from its main city
 _POLAR = (-60.0, 72.0)  # latitudes beyond which hardly anybody lives
 _TAIL = 0.02  # share of the points at each side that may be outliers
 _SPREAD = 5  # outliers are this many times as far out as the others are spread
@@ -26,7 +27,7 @@ _SPREAD = 5  # outliers are this many times as far out as the others are spread
 Facts = TypeVar("Facts")
 
 # How numbers may have to be read: the line to write, and seconds since 1970 of a number (None: impossible).
-_DIGITS = ("%Y%m%d%H", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
+_DIGITS = ("%Y%m%d%H", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S")
 _UNIT_NAMES = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 _UNIT_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 30 * 365.25 * 86400.0  # seconds that a file may cover
@@ -67,11 +68,12 @@ class RowFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class TraceFacts:
-    """The traces of a file, the number of rows behind them, and the length of the map in seconds."""
+    """The traces of a file, the number of rows behind them, and the map: its length in seconds, its grid."""
 
     traces: Traces
     n_rows: int
     seconds: int
+    grid: tuple[int, int] | None = None  # rows and columns, if they cover a box that follows from the rows
 
 
 @dataclass(frozen=True)
@@ -293,6 +295,17 @@ def _swapped_coordinates(facts: RowFacts) -> str | None:
     return f"latitude and longitude seem to be swapped: {why}; {swapped_line(facts.columns)}"
 
 
+def _other_zone(facts: RowFacts) -> str | None:
+    if facts.middle is None or facts.home is None:
+        return None
+    if (away := _kilometres(facts.middle, facts.home)) <= _ELSEWHERE:
+        return None
+    return (
+        f"the mean point is {away:,.0f} km from the main city of the plan's time zone; write the right "
+        "timezone (else hours and days are those of elsewhere), or correct the coordinates if a minus sign is missing"
+    )
+
+
 def swapped_line(columns: tuple[str, str] | None) -> str:
     """The line that swaps latitude and longitude."""
     if columns is None:
@@ -348,7 +361,7 @@ def _box_line(facts: RowFacts, without: tuple[float, float] | None = None) -> st
 
 def _user_per_row(facts: TraceFacts) -> str | None:
     people = facts.traces.n_people
-    if facts.n_rows < FEW_ROWS or facts.seconds <= DAY or people < 0.95 * facts.n_rows:
+    if facts.n_rows < FEW_ROWS or facts.seconds <= DAY or people < 0.9 * facts.n_rows:
         return None
     return (
         f"{people:,} users in {facts.n_rows:,} rows: nearly every row has a user of its own, so that each "
@@ -360,12 +373,29 @@ def _main_place(facts: TraceFacts) -> str | None:
     cells = facts.traces.map
     visits = facts.traces.visitors().reshape(cells.n_places, cells.n_epochs).sum(axis=1)
     share = float(visits.max() / max(visits.sum(), 1))
-    if cells.n_places < 5 or visits.sum() < FEW_ROWS or share <= 0.5:
+    if visits.sum() < FEW_ROWS or share <= max(0.5, 2 / cells.n_places):
         return None
     return (
         f"one of {cells.n_places:,} places has {share:.0%} of all visits; a grid may be too coarse or too "
         "wide (box, grid, cell), or a place may stand for an unknown one"
     )
+
+
+def _main_band(facts: TraceFacts) -> str | None:
+    if facts.grid is None or min(facts.grid) < 5:
+        return None
+    cells = facts.traces.map
+    visits = facts.traces.visitors().reshape(*facts.grid, cells.n_epochs).sum(axis=2)
+    for bands, axis in (("rows", 1), ("columns", 0)):
+        share = float(visits.sum(axis=axis).max() / max(visits.sum(), 1))
+        if visits.sum() >= FEW_ROWS and share > 0.9:
+            n = facts.grid[1 - axis]
+            return (
+                f"one of the {n:,} {bands} of the grid has {share:.0%} of all visits: points far from the "
+                "others make the map much larger than the area, and most of its places empty; write box = [south, "
+                'west, north, east] of your area, or a larger box = "p5"'
+            )
+    return None
 
 
 ROW_CHECKS: tuple[Check[RowFacts], ...] = (
@@ -375,12 +405,14 @@ ROW_CHECKS: tuple[Check[RowFacts], ...] = (
     Check("one_day", _one_day, refuses=False),
     Check("midnight", _midnight),
     Check("swapped_coordinates", _swapped_coordinates),
+    Check("other_zone", _other_zone, refuses=False),
     Check("zero_coordinates", _zero_coordinates),
     Check("distant_points", _distant_points),
 )
 TRACE_CHECKS: tuple[Check[TraceFacts], ...] = (
     Check("user_per_row", _user_per_row),
     Check("main_place", _main_place, refuses=False),
+    Check("main_band", _main_band, refuses=False),
 )
 CHECK_NAMES = (*(check.name for check in ROW_CHECKS), *(check.name for check in TRACE_CHECKS))
 

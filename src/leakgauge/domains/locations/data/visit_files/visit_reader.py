@@ -276,7 +276,8 @@ def no_visits_left(
         first, last = map(format_wall_time, row_filter.clock.bounds)
         extent = row_filter.parser.extent(connection, None)
         begin, end = (format_wall_time(wall)[:_DATE_LENGTH] for wall in extent.walls)
-        line = extent.facts and _likely_time_line(table, extent.facts.first, extent.facts.last)
+        facts = extent.facts
+        line = facts and facts.counted and _likely_time_line(table, facts.first, facts.last)
         return (
             f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
             f"from {begin} to {end}; {f'write {line}' if line else 'move the window'}"
@@ -319,7 +320,13 @@ def read_visits(
     outside = tally.outside_map + tally.kept - int(kept)
     clock = row_filter.clock
     version = VERSION if table.columns.date is None else DATED_VERSION
-    facts = TraceFacts(traces=traces, n_rows=int(kept) - few, seconds=clock.n_epochs * clock.length)
+    grid = row_filter.grid if _box_percentile(table) is not None else None
+    facts = TraceFacts(
+        traces=traces,
+        n_rows=int(kept) - few,
+        seconds=clock.n_epochs * clock.length,
+        grid=None if grid is None else (grid.n_rows, grid.n_columns),
+    )
     warnings += refuse_implausible(TRACE_CHECKS, facts, table.accept, Path(table.source).name)
     return VisitData(
         traces=traces,
