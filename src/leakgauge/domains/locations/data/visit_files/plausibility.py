@@ -302,7 +302,8 @@ def _other_zone(facts: RowFacts) -> str | None:
         return None
     return (
         f"the mean point is {away:,.0f} km from the main city of the plan's time zone; write the right "
-        "timezone (else hours and days are those of elsewhere), or correct the coordinates if a minus sign is missing"
+        "timezone (else hours and days are those of elsewhere), or correct the coordinates if a minus sign "
+        "is missing"
     )
 
 
@@ -392,8 +393,8 @@ def _main_band(facts: TraceFacts) -> str | None:
             n = facts.grid[1 - axis]
             return (
                 f"one of the {n:,} {bands} of the grid has {share:.0%} of all visits: points far from the "
-                "others make the map much larger than the area, and most of its places empty; write box = [south, "
-                'west, north, east] of your area, or a larger box = "p5"'
+                "others make the map much larger than the area, and most of its places empty; write box = "
+                '[south, west, north, east] of your area, or a larger box = "p5"'
             )
     return None
 
