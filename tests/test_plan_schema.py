@@ -191,6 +191,42 @@ def test_a_key_that_a_sweep_sets_may_be_missing():
     assert accepted({"audit": [swept]})
 
 
+@pytest.mark.parametrize(
+    ("where", "key", "wrong"),
+    [
+        ((), "seed", -1),
+        (("audit", 0), "rounds", 0),
+        (("audit", 0), "block", 0),
+        (("audit", 0, "metrics"), "confidence", 1.5),
+        (("audit", 0, "mechanism"), "epsilon", -1.0),
+        (("limits",), "accuracy", 60),
+        (("limits",), "accuracy", 0),
+    ],
+)
+def test_numbers_that_the_reader_refuses_everywhere_are_refused(where, key, wrong):
+    plan: Any = {
+        "limits": {},
+        "audit": [
+            {
+                "name": "a",
+                "domain": "locations",
+                "metrics": {},
+                "data": {"source": "synthetic"},
+                "mechanism": {"name": "laplace", "epsilon": 1.0},
+                "challenger": {"group_size": 10},
+                "attacks": ["likelihood"],
+            }
+        ],
+    }
+    assert accepted(plan)
+    table = plan
+    for step in where:
+        table = table[step]
+    table[key] = wrong
+    assert not accepted(plan)
+    assert reader_refuses(plan, ROOT)
+
+
 def test_limits_have_their_keys():
     plan = {"audit": [{"name": "x", "domain": "queries", **BASE["queries"]}]}
     assert accepted({**plan, "limits": {"accuracy": 0.6, "tpr_at_fpr_0.01": 0.05, "attackers": ["known"]}})

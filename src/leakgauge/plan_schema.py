@@ -16,7 +16,7 @@ from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import LIMIT_SETTINGS, limited_metrics
-from leakgauge.plan import AuditTable, MetricsTable, PlanFile
+from leakgauge.plan import MOST_ROUNDS, AuditTable, MetricsTable, PlanFile
 from leakgauge.support.plan_forms import (
     NO_LINES,
     KeyDescription,
@@ -38,6 +38,15 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
     int: {"type": "integer"},
     bool: {"type": "boolean"},
     str: {"type": "string"},
+}
+_RANGES: dict[str, dict[str, Any]] = {  # of numbers that mean the same wherever they stand
+    "seed": {"minimum": 0},
+    "rounds": {"minimum": 1, "maximum": MOST_ROUNDS},
+    "block": {"minimum": 1, "maximum": MOST_ROUNDS},
+    "confidence": {"minimum": 0.5, "exclusiveMaximum": 1},
+    "epsilon": {"minimum": 0},
+    "delta": {"minimum": 0, "exclusiveMaximum": 1},
+    "budget": {"minimum": 0},
 }
 _LIMIT_LINES = {
     "attackers": "Whose success counts, by what they know or by their label; every attacker if left out.",
@@ -214,8 +223,13 @@ def _sweep_schema() -> dict[str, Any]:
 
 def _limits_schema() -> dict[str, Any]:
     metrics = {
-        name: {"type": "number", "description": f"The largest value of {name} that you allow."}
-        for name in limited_metrics()
+        name: {
+            "type": "number",
+            "exclusiveMinimum": chance or 0,
+            "exclusiveMaximum": 1,
+            "description": f"The largest value of {name} that you allow: a share, such as 0.6.",
+        }
+        for name, chance in limited_metrics().items()
     }
     settings = {
         name: {**schema_of_hint(hint), "description": _LIMIT_LINES[name]}
@@ -329,6 +343,8 @@ def _knowledge_tables(forms: PlanForms) -> list[dict[str, Any]]:
 
 def _key_schema(key: KeyDescription, lines: Mapping[str, str] = NO_LINES) -> dict[str, Any]:
     schema = schema_of_hint(key.hint, lines)
+    if schema.get("type") in ("integer", "number"):
+        schema = {**schema, **_RANGES.get(key.name, {})}
     if key.about:
         schema = {**schema, "description": key.about}
     if isinstance(key.default, bool | int | float | str) and not isinstance(key.default, Enum):
