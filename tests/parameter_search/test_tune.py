@@ -68,6 +68,8 @@ def test_the_files_say_the_same(tuned):
     assert tuned.lines[0] in page
     assert 'role="img" aria-label="search: ' in page
     assert "your limit: 60%" in page
+    assert "Risk and epsilon" in page  # nothing says how useful these releases are
+    assert "Risk and utility" not in page
 
 
 def test_a_flag_is_not_broken_across_lines_of_the_page(tuned, tmp_path):

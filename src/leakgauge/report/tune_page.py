@@ -78,7 +78,8 @@ def _chart_sections(content: Mapping[str, Any]) -> list[page.Section]:
         how=_HOW[tried[0]["basis"]],
         bound=_is_bound(content) and tried[0]["basis"] == "computed",
     )
-    return [page.Section("Risk and utility", html, (chart,))]
+    title = "Risk and utility" if term is not None else f"Risk and {across}"
+    return [page.Section(title, html, (chart,))]
 
 
 def _chart(content: Mapping[str, Any], term: Term | None, key: str | None, across: str) -> page.Chart:
