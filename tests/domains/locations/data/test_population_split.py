@@ -98,7 +98,7 @@ def test_terciles_choose_a_third_from_each_activity_level():
             r"needs 26 people besides the targets \(3 of them to stand in for other targets",
         ),
         ({"group_size": 3, "targets": 4}, "less than the 4 targets"),
-        ({"targets": {"n": 61}}, "61 wanted, but only 60 people have 1 visits or more"),
+        ({"targets": {"n": 61}}, "61 wanted, but only 60 people have at least 1 visit after"),
         ({"targets": {"n": 2, "min_visits": 99}}, "only 0 people have 99 visits"),
     ],
 )

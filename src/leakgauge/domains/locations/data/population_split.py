@@ -87,9 +87,11 @@ def _choose_targets(traces: Traces, wanted: LocationsTargetsTable, rng: Generato
     n_visits = traces.n_visits
     eligible = np.flatnonzero(n_visits >= wanted.min_visits)
     if eligible.size < wanted.how_many:
+        least = f"{wanted.min_visits} {traces.map.entries}"
+        least = least.removesuffix("s") if wanted.min_visits == 1 else least
         raise BadInput(
-            f"challenger.targets: {wanted.how_many} wanted, but only {eligible.size} people have "
-            f"{wanted.min_visits} {traces.map.entries} or more after any caps; lower n or min_visits"
+            f"challenger.targets: {wanted.how_many} wanted, but only {eligible.size:,} people have at least "
+            f"{least} after any caps; lower n or min_visits"
         )
     shuffled = rng.permutation(eligible)
     match wanted.choose:
