@@ -99,7 +99,7 @@ def test_terciles_choose_a_third_from_each_activity_level():
         ),
         ({"group_size": 3, "targets": 4}, "less than the 4 targets"),
         ({"targets": {"n": 61}}, "61 wanted, but only 60 people have at least 1 visit after"),
-        ({"targets": {"n": 2, "min_visits": 99}}, "only 0 people have 99 visits"),
+        ({"targets": {"n": 2, "min_visits": 99}}, "only 0 people have at least 99 visits"),
     ],
 )
 def test_rejects_too_few_people_with_suggestion(setting, problem):
