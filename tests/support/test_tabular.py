@@ -210,6 +210,10 @@ def test_numbers_with_other_marks_than_the_plan_says_are_refused(tmp_path, value
         ([*range(40), "-", "?"], ".", 40),
         ([*range(40), "12a"], ".", None),  # house numbers
         ([*range(40), "NA", "12a"], ".", None),
+        ([f"{i:04d}" for i in range(60)], ".", None),  # codes
+        ([*(f"{i:04d}" for i in range(60)), "NA"], ",", None),
+        ([*range(40), "NA"], ",", 40),
+        ([*POINTS, "00", "NA"], ".", 41),  # decimals say that it holds numbers
         ([*POINTS[:10], *(f"name {i}" for i in range(30))], ".", None),
     ],
 )
@@ -224,6 +228,16 @@ def test_numbers_beside_words_are_refused_where_they_would_be_texts(tmp_path, va
         others = f"holds numbers in {numbers} rows and other texts in {len(values) - numbers}; leave"
         with pytest.raises(BadInput, match=f"data.source: 'a' of t.csv {others}"):
             refuse_numbers_as_texts(connection, types, path, text)
+
+
+@pytest.mark.parametrize("values", [[*range(60), "NA"], COMMAS, [f"1.{i:03d},50" for i in range(40)]])
+def test_a_column_that_names_rows_may_hold_anything(tmp_path, values):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "".join(f"{value};1\n" for value in values))
+    with open_table_file(path) as (connection, types):
+        refuse_numbers_as_texts(connection, types, path, TextFormat(), ids=("a",))
+        with pytest.raises(BadInput, match="'a'"):
+            refuse_numbers_as_texts(connection, types, path, TextFormat(), ids=("b",))
 
 
 def test_texts_of_stored_tables_are_refused_only_where_they_have_decimals(tmp_path):

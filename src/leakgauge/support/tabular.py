@@ -28,6 +28,7 @@ VALUE_NOT_NAME = re.compile(
 )  # in a first line
 _MOST_TITLE_LINES = 20
 _WHOLE = r"[+-]?\d+([eE][+-]?\d+)?"
+_CODE = r"0\d+"  # such as 0012: a number would lose its first zeros
 _COMMA = r"[+-]?\d*,\d+([eE][+-]?\d+)?"
 _POINT = r"[+-]?(\d*[.]\d+|\d+[.])([eE][+-]?\d+)?"
 _LIST = r"[\d, ]+"  # also of codes
@@ -178,6 +179,7 @@ class _TextCounts:
     missing: int  # words such as NA
     lists: int  # such as 1,2,3
     whole: int  # numbers without a mark
+    codes: int  # of them, those such as 0012
     commas: int  # numbers with a decimal comma
     comma_thousands: int  # those such as 1,234
     points: int
@@ -214,6 +216,7 @@ def _count_texts(
     texts += "" if limit is None else f" LIMIT {limit}"
     matched = {
         "whole": _WHOLE,
+        "codes": _CODE,
         "commas": _COMMA,
         "comma_thousands": _COMMA_THOUSANDS,
         "points": _POINT,
@@ -243,14 +246,16 @@ def refuse_other_decimal_marks(
     *,
     missing: Sequence[str] = (),
     codes_key: str | None = None,
+    ids: Sequence[str | None] = (),
 ) -> None:
     """Refuse a table in which many different numbers would be read as texts, because of marks in them.
 
     Half of the texts of such a column are numbers. The words of ``missing`` do not count; ``codes_key`` is
-    the key of the plan that lists columns of codes.
+    the key of the plan that lists columns of codes. Columns of ``ids``, which name rows or people, may hold
+    anything.
     """
     decimal = "." if text is None else text.decimal
-    for name in (name for name, kind in types.items() if kind == "VARCHAR"):
+    for name in (name for name, kind in types.items() if kind == "VARCHAR" and name not in ids):
         counts = _count_texts(connection, name, missing)
         if counts.distinct <= _MOST_CODES:
             continue
@@ -277,23 +282,26 @@ def refuse_numbers_as_texts(
     path: Path,
     text: TextFormat | None = None,
     way_out: str = "leave the cells of these texts empty",
+    *,
+    ids: Sequence[str | None] = (),
 ) -> None:
     """Refuse a table in which many different numbers would be read as texts.
 
     That is because of marks in them (see :func:`refuse_other_decimal_marks`), or of words beside them.
-    Without decimals only words such as NA make a column one of numbers: others may be parts of names. In a
-    file that is no text file whole numbers may be stored as texts, because they are codes.
+    Without decimals only words such as NA make a column one of numbers: others may be parts of names, and
+    texts such as 0012 are codes. In a file that is no text file whole numbers may be stored as texts, because
+    they are codes. Columns of ``ids`` are never refused.
     """
-    refuse_other_decimal_marks(connection, types, path, text)
+    refuse_other_decimal_marks(connection, types, path, text, ids=ids)
     is_stored = text is None or path.name.lower().endswith(PARQUET)
     decimal = "." if text is None else text.decimal
-    for name in (name for name, kind in types.items() if kind == "VARCHAR"):
+    for name in (name for name, kind in types.items() if kind == "VARCHAR" and name not in ids):
         counts = _count_texts(connection, name, ())
         numbers, filled = counts.numbers(decimal), counts.given - counts.empty
         if counts.distinct <= _MOST_CODES or numbers < NUMERIC_SHARE * filled:
             continue
         has_decimals = counts.have_decimals(decimal, NUMERIC_SHARE)
-        if not has_decimals and (is_stored or filled - numbers != counts.missing):
+        if not has_decimals and (is_stored or counts.codes or filled - numbers != counts.missing):
             continue
         if numbers == filled:
             raise BadInput(

@@ -89,6 +89,22 @@ def test_numbers_that_would_be_texts_are_refused(tmp_path, mark, word, decimal, 
     assert np.ma.is_masked(pay[40])
 
 
+def test_ids_with_leading_zeros_are_texts(tmp_path):
+    rows = "".join(f"{i:04d},{i % 50 + 20},{i:03d}\n" for i in range(100))
+    source = write(tmp_path, f"Kundennr,Alter,Filiale\n{rows}")
+    assert load_records({**source, "id": "Kundennr"}, tmp_path, 1).ids[7] == "0007"
+    assert load_records(source, tmp_path, 1).columns["Kundennr"].tolist()[7] == "0007"
+
+
+@pytest.mark.parametrize("key", ["id", "person"])
+def test_the_column_that_names_records_or_people_may_hold_numbers_beside_words(tmp_path, key):
+    rows = "".join(f"{i},{i % 50 + 20}\n" for i in range(100))
+    table = {**write(tmp_path, f"who,age\n{rows}NA,30\n"), key: "who"}
+    if key == "person":
+        table["rows_per_person"] = 1
+    assert len(load_records(table, tmp_path, 1)) == 101
+
+
 def test_a_frame_with_numbers_as_texts_is_refused():
     frame = {"id": list(range(40)), "pay": [f"{i},5" for i in range(40)]}
     with hold_frame(frame, "frame") as source, pytest.raises(BadInput, match="decimal commas; store them as"):

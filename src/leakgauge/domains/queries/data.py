@@ -89,7 +89,7 @@ def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRec
 def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
     with open_table_file(path, text=table.text_format) as (connection, kinds):
-        refuse_numbers_as_texts(connection, kinds, path, table.text_format)
+        refuse_numbers_as_texts(connection, kinds, path, table.text_format, ids=_id_columns(table))
         columns, types = _typed_columns(connection, kinds)
     with path.open("rb") as content:
         return _as_records(table, columns, types, path.name, file_digest(content, "sha256").hexdigest())
@@ -98,9 +98,14 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
 def read_frame(table: QueriesFileTable, frame: FrameSource) -> OracleRecords:
     """Read a data frame in memory, through the same database as a file."""
     with open_frame(frame) as (connection, kinds):
-        refuse_numbers_as_texts(connection, kinds, Path(frame.name))
+        refuse_numbers_as_texts(connection, kinds, Path(frame.name), ids=_id_columns(table))
         columns, types = _typed_columns(connection, kinds)
     return _as_records(table, columns, types, frame.name, frame.digest)
+
+
+def _id_columns(table: QueriesFileTable) -> tuple[str | None, str | None]:
+    """The columns that name rows and people; any values will do there."""
+    return (table.id or ID, table.person)
 
 
 def _typed_columns(

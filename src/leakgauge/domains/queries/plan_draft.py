@@ -25,6 +25,7 @@ from leakgauge.support.toml_values import toml_text
 _ID = (
     *("id", "record", "person", "patient", "user", "customer", "number", "key"),
     *("nummer", "nr", "kennung", "kundennummer", "patientennummer", "personalnummer", "mitarbeiternummer"),
+    *("kundennr", "patientennr", "personalnr", "mitarbeiternr"),
     *("identifiant", "numero", "matricule", "client", "identificador", "paciente", "cliente", "codigo"),
     *("identificativo", "paziente", "codice", "matricola"),
 )

@@ -85,7 +85,9 @@ def read_tabular(path: Path, table: FederatedFileTable) -> FileRows:
     """Read a table file: a column of images or lists with whole rows, or numeric columns as features."""
     with open_table_file(path, others=(".npz",), text=table.text_format) as (connection, types):
         if not table.columns and not table.keys.rows:  # else these columns are left out
-            refuse_numbers_as_texts(connection, types, path, table.text_format, _WORDS_WAY_OUT)
+            refuse_numbers_as_texts(
+                connection, types, path, table.text_format, _WORDS_WAY_OUT, ids=(ID_COLUMN,)
+            )
         return _read_connection(connection, types, path, table)
 
 
