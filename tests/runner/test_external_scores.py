@@ -172,3 +172,12 @@ def test_whole_numbers_of_64_bits_are_told_apart():
     rounds = np.array([2**64 - 1, 2**64 - 2, 2**63, 5], dtype=np.uint64)
     found = trials_from_arrays(BITS, [0.1, 0.2, 0.3, 0.4], rounds, None, Coins.GIVEN)
     assert found.rounds.tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("ja", "Nein"), ("oui", "non"), ("Y", "n"), ("train", "test"), ("in", "out")]
+)
+def test_members_may_be_said_in_words(tmp_path, yes, no):
+    path = tmp_path / "scores.csv"
+    path.write_text(f"member,score\n{yes},1\n{no},0\n")
+    assert read_scores(path).members == [True, False]

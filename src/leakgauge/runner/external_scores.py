@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Trials
+from leakgauge.support.member_words import ACCEPTED_WORDS, is_member
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import refuse_title
 from leakgauge.support.text_encoding import refuse_other_encoding
@@ -24,7 +25,6 @@ _TOO_LARGE, _MOST_DIGITS = 2**63, 19  # of the numbers of rounds and targets
 _INEXACT = 2.0**53  # from here on floating-point numbers do not hold every whole number
 _OTHER_DELIMITERS = ";\t|"
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")  # or one decimal comma: both are possible
-_BITS = {"1": True, "true": True, "0": False, "false": False}
 
 
 def trials_from_arrays(
@@ -134,7 +134,7 @@ class ScoreColumns:
 
 
 def read_scores(path: Path) -> ScoreColumns:
-    """Read a file with a header line: member (0/1, true/false), score, and optionally round and target.
+    """Read a file with a header line: member (0/1, yes/no), score, and optionally round and target.
 
     Columns are divided by commas, or by semicolons, tabs or bars; then scores may have decimal commas. A
     column of another name is left out if it numbers the rows: every value is different. Where values repeat,
@@ -235,9 +235,13 @@ def _read_header(cells: list[str], where: str) -> list[str]:
 
 
 def _parse_member(cell: str) -> bool:
-    if cell.lower() not in _BITS:
-        raise ValueError(f"{'empty' if not cell else 'neither 0 nor 1'}; write 1 for a member, 0 for others")
-    return _BITS[cell.lower()]
+    said = is_member(cell)
+    if said is None:
+        raise ValueError(
+            f"{'empty' if not cell else 'neither 0 nor 1'}; write 1 for a member, 0 for others (or "
+            f"{ACCEPTED_WORDS})"
+        )
+    return said
 
 
 def _parse_score(cell: str) -> float:

@@ -35,7 +35,11 @@ def test_losses_reach_attack_unchanged(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [("1", "0"), ("true", "false"), ("yes", "no"), ("True", "False"), ("1.0", "0.0")]
+    ("yes", "no"),
+    [
+        *[("1", "0"), ("true", "false"), ("yes", "no"), ("True", "False"), ("1.0", "0.0"), ("y", "n")],
+        *[("Ja", "nein"), ("oui", "NON"), ("s\u00ed", "no"), ("si", "no"), ("Train", "test"), ("in", "out")],
+    ],
 )
 def test_membership_accepts_several_notations(tmp_path, yes, no):
     write_csv(tmp_path / "it.csv", {"member": [yes, no, no], "loss": [0.1, 0.2, 0.3]})

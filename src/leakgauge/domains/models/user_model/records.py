@@ -19,6 +19,7 @@ from leakgauge.domains.models.user_model.plan_tables import (
     UserModelDataTable,
     comparable_class,
 )
+from leakgauge.support.member_words import ACCEPTED_WORDS, REFERENCE_WORDS, is_member
 from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, decimal_comma_way_out, open_table_file
 
@@ -26,11 +27,6 @@ RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
-MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
-    ("1", "1.0", "true", "yes"),
-    ("0", "0.0", "false", "no"),
-    ("", "reference"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +122,16 @@ class RecordsFile:
         return distinct_names(self.texts(name, "name"), f"data.name: {name!r}")
 
     def membership(self, name: str) -> FileMembership:
-        """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
+        """Members are 1, true, yes or the like; an empty value marks a reference row of the attacker."""
         texts = [(text or "").strip().lower() for text in self.texts(name, "member")]
+        said = [is_member(text) for text in texts]
         for row, text in enumerate(texts):
-            if text not in (*MEMBER_WORDS, *NON_MEMBER_WORDS, *REFERENCE_WORDS):
+            if said[row] is None and text not in REFERENCE_WORDS:
                 raise BadInput(
-                    f"data.member: {name!r} has another value in row {row} (counted from 0); write 1 or 0, "
-                    "true or false, yes or no; leave it empty (or write reference) in rows of the attacker"
+                    f"data.member: {name!r} has another value in row {row} (counted from 0); write "
+                    f"{ACCEPTED_WORDS}; leave it empty (or write reference) in rows of the attacker"
                 )
-        members = np.array([text in MEMBER_WORDS for text in texts])
+        members = np.array([one is True for one in said])
         reference = np.array([text in REFERENCE_WORDS for text in texts])
         n_in, n_out = int(members.sum()), int((~members & ~reference).sum())
         if not (n_in and n_out):
