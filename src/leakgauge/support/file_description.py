@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.member_words import REFERENCE_WORDS, is_member
 from leakgauge.support.tabular import (
     DELIMITED,
     MISSING_WORDS,
@@ -55,6 +56,7 @@ _CLOCK_FORMATS = {
     "%H": _HOUR,
 }
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
+_MOST_MEMBER_WORDS = 12  # different texts of a column that says who was a member
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
 _POINT = r"[+-]?\d+([.]\d+)?"
@@ -77,6 +79,7 @@ class ColumnDescription:
     whole_days: bool = False  # times that are all at midnight, or dates
     has_seconds: bool = True  # of times of day in a text file
     clock_format: str | None = None  # of times of day, or of numbers that may be, not written as 14:05
+    says_members: bool = False  # every value says that a row was a member or that it was not, and both occur
     time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
     @property
@@ -349,10 +352,12 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
     (n_distinct, n_given, n_rows, low, high, median, at_midnight) = connection.execute(
         f"SELECT {counted}, count({quoted}), count(*), {ends}, {middle}, {whole_days} FROM given"
     ).fetchone()
+    able = kind in ("whole", "real", "text", "truth") and 2 <= n_distinct <= _MOST_MEMBER_WORDS
     return ColumnDescription(
         name=name,
         kind=kind,
         n_distinct=n_distinct,
+        says_members=able and _says_members(connection, quoted),
         n_missing=n_rows - n_given,
         low=_number(low),
         high=_number(high),
@@ -360,6 +365,15 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         zoned=zoned,
         whole_days=bool(at_midnight),
     )
+
+
+def _says_members(connection: Connection, quoted: str) -> bool:
+    """Whether a column says who was a member: with both answers, and nothing else but rows of an attacker."""
+    words = connection.execute(
+        f"SELECT DISTINCT lower(trim(CAST({quoted} AS VARCHAR))) FROM given WHERE {quoted} IS NOT NULL"
+    ).fetchall()
+    said = {is_member(word) for (word,) in words if word not in REFERENCE_WORDS}
+    return said == {True, False}
 
 
 def _quoted(name: str) -> str:

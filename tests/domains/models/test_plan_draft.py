@@ -124,3 +124,59 @@ def test_dates_and_times_of_day_are_no_features(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("age,day,clock,outcome\n" + "\n".join(rows) + "\n")
     assert drafted_plan(path, "rows", tmp_path / "audit").audits[0].data["drop"] == ["day", "clock"]
+
+
+def loss_table(tmp_path, names, words=("1", "0"), marks=",."):
+    path = tmp_path / "table.csv"
+    rows = (f"A-{i:03},{words[i % 2]},{i % 7}.{i % 9 + 1}" for i in range(80))
+    text = "\n".join([",".join(names), *rows]) + "\n"
+    path.write_text(text if marks == ",." else text.replace(",", ";").replace(".", ","))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("in_train", ("TRUE", "FALSE")),
+        ("train_set", ("y", "n")),
+        ("training", ("yes", "no")),
+        ("split", ("Train", "Test")),
+        ("Trainingsdaten", ("ja", "nein")),
+        ("donn\u00e9es d'entra\u00eenement", ("oui", "non")),
+        ("datos de entrenamiento", ("s\u00ed", "no")),
+        ("dati di addestramento", ("si", "no")),
+    ],
+)
+def test_names_and_words_of_members_are_known_in_five_languages(tmp_path, name, words):
+    path = loss_table(tmp_path, ("Nummer", name, "Verlust"), words, ";,")
+    assert recognised(path) == "losses"
+    (audit,) = drafted_plan(path, "losses", tmp_path / "audit").audits  # the reader accepts it, too
+    assert (audit.data["member"], audit.data["loss"]) == (name, "Verlust")
+
+
+@pytest.mark.parametrize("answer", ["Verlust", "confidence", "Train Loss", "prob_true"])
+def test_losses_beside_a_column_of_two_values_are_never_taken_for_people(tmp_path, answer):
+    path = loss_table(tmp_path, ("Nummer", "Gruppe", answer))
+    with pytest.raises(BadInput, match=r"It may be losses \(column .*; Gruppe may be the members\)"):
+        recognised(path)
+    assert drafted_table(path, "losses", tmp_path, member="Gruppe")["data"]["member"] == "Gruppe"
+
+
+def test_members_in_other_words_are_refused_before_a_plan_is_written(tmp_path):
+    path = loss_table(tmp_path, ("id", "is_member", "loss"), ("in use", "not"))
+    with pytest.raises(
+        BadInput, match=r"'is_member' does not say of every row .* write 1 or 0, true or false"
+    ):
+        drafted(path, "losses", tmp_path)
+    path = loss_table(tmp_path, ("id", "is_member", "loss"), ("1.0", ""))  # the others are missing
+    with pytest.raises(BadInput, match="or says the same of all"):
+        drafted(path, "losses", tmp_path)
+    path = loss_table(tmp_path, ("id", "is_member", "loss"), ("1.0", "0.0"))
+    assert drafted_plan(path, "losses", tmp_path / "audit").audits
+
+
+def test_a_column_about_training_is_a_feature_where_there_are_no_losses(tmp_path):
+    path = tmp_path / "staff.csv"
+    rows = (f"{i},{'yes' if i % 3 else 'no'},{i % 5},{i % 2}" for i in range(80))
+    path.write_text("number,training,age,outcome\n" + "\n".join(rows) + "\n")
+    assert recognised(path) == "rows"

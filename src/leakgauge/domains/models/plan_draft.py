@@ -1,9 +1,12 @@
 """Draft a plan for a trained model: from training rows, from its losses, from the model, or from code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
+from leakgauge.support.member_words import ACCEPTED_WORDS
 from leakgauge.support.plan_draft import (
     TEXT_COMMENTS,
     Answers,
@@ -19,6 +22,7 @@ from leakgauge.support.plan_draft import (
     optional,
     plan_start,
     range_text,
+    read_column,
     read_number,
     table_lines,
 )
@@ -39,15 +43,27 @@ _LABEL = (
     ),
 )
 _MEMBER = (
-    *("member", "is_member", "is_train", "in_training", "train", "trained_on"),
-    *("mitglied", "membre", "miembro", "membro"),
+    *("member", "is_member", "is_train", "in_training", "train", "trained_on", "in_train", "is_training"),
+    *("train_set", "training_set", "training_data", "in_train_set", "in_training_set", "used_for_training"),
+    *("mitglied", "ist_mitglied", "trainingsdaten", "trainingsmenge", "trainingssatz", "im_training"),
+    *("membre", "est_membre", "donnees_d_entrainement", "miembro", "es_miembro", "datos_de_entrenamiento"),
+    *("membro", "dati_di_addestramento"),
 )
-_LOSS = ("loss", "cross_entropy", "nll", "verlust", "perte", "perdida", "perdita")
+_MEMBER_BESIDE_ANSWERS = (  # in other tables these may be anything
+    *("training", "split", "set", "subset", "partition", "aufteilung", "mitgliedschaft", "in"),
+    *("entrainement", "apprentissage", "entrenamiento", "en_entrenamiento", "addestramento"),
+    "in_addestramento",
+)
+_LOSS = (
+    *("loss", "cross_entropy", "nll", "log_loss", "verlust", "kreuzentropie", "perte", "perdida", "perdita"),
+)
 _PROBABILITY = (
-    *("probability", "confidence", "p_true", "true_probability"),
-    *("wahrscheinlichkeit", "probabilite", "probabilidad", "probabilita"),
+    *("probability", "confidence", "p_true", "true_probability", "prob", "proba"),
+    *("wahrscheinlichkeit", "konfidenz", "probabilite", "confiance", "probabilidad", "confianza"),
+    *("probabilita", "confidenza"),
 )
 _MOST_CLASSES = 30
+_MOST_NAMED = 3  # columns that may be the members
 _MOST_MEMBERS = 1000
 _MODELS = {"network": "a neural network", "random_forest": "a random forest"}
 _TRAINING = '''"""How your model is trained: replace the body of `fit` with your own code."""
@@ -83,6 +99,14 @@ def _member(file: FileDescription) -> ColumnDescription | None:
         ),
         None,
     )
+
+
+def _member_beside_answers(file: FileDescription) -> ColumnDescription | None:
+    """The column of members of a table that also has losses; there, more names say so."""
+    if (named := _member(file)) is not None:
+        return named
+    found = (file.find((word,), whole_name=True) for word in _MEMBER_BESIDE_ANSWERS)
+    return next((column for column in found if column is not None and column.says_members), None)
 
 
 def _unfit(file: FileDescription, label: str) -> list[str]:
@@ -245,13 +269,24 @@ def _answer_column(file: FileDescription) -> tuple[str, ColumnDescription] | Non
     for key, words in (("loss", _LOSS), ("probability", _PROBABILITY)):
         if (column := file.find(words, ("real", "whole"), whole_name=True)) is not None:
             return key, column
+    for key, words in (("loss", _LOSS), ("probability", _PROBABILITY)):
+        if (column := file.find(words, ("real",))) is not None:
+            return key, column
     return None
 
 
 def _recognise_losses(file: FileDescription) -> Recognised | None:
-    member, answer = _member(file), _answer_column(file)
-    if member is None or answer is None:
+    member, answer = _member_beside_answers(file), _answer_column(file)
+    if answer is None:
         return None
+    if member is None:
+        two = [column.name for column in file.columns if column.n_distinct == 2 and column != answer[1]]
+        if not two:
+            return None
+        because = (
+            f"column {answer[1].name} ({answer[0]}); {' or '.join(two[:_MOST_NAMED])} may be the members"
+        )
+        return Recognised(score=0.55, because=because, sure=False)
     return Recognised(
         score=0.95, because=f"columns {member.name} (member) and {answer[1].name} ({answer[0]})"
     )
@@ -280,17 +315,34 @@ def _given_questions(person: str = "a row was used for training") -> list[Questi
 
 
 def _loss_questions(file: FileDescription | None) -> Sequence[Question]:
-    member = _member(file) if file is not None else None
+    member = _member_beside_answers(file) if file is not None else None
     answer = _answer_column(file) if file is not None else None
+    asked = column_question(
+        file, "member", "Which column says who was a member", member.name if member else None
+    )
     return [
-        column_question(
-            file, "member", "Which column says who was a member", member.name if member else None
-        ),
+        replace(asked, read=_read_member(file)),
         column_question(
             file, "loss", "Which column is the loss of a row", answer[1].name if answer else None
         ),
         *_given_questions(),
     ]
+
+
+def _read_member(file: FileDescription | None) -> Callable[[str], str]:
+    """Return a check that a file has a column, which says in words that are known who was a member."""
+    read = read_column(file)
+
+    def read_member(answer: str) -> str:
+        name = read(answer)
+        if file is not None and not file.column(name).says_members:
+            raise BadInput(
+                f"{file.path.name}: column {name!r} does not say of every row whether it was a member, or "
+                f"says the same of all; write {ACCEPTED_WORDS}, or leave rows of the attacker empty"
+            )
+        return name
+
+    return read_member
 
 
 def _given_attack(answers: Answers) -> str:
