@@ -17,7 +17,7 @@ from leakgauge.plan import Plan, plan_of_text
 from leakgauge.runner.dry_run import RunCost, dry_run
 from leakgauge.runner.run import run_plan
 from leakgauge.summary import RunResult
-from leakgauge.support.file_description import FileDescription, describe_file
+from leakgauge.support.file_description import FileDescription, describe_file, is_json
 from leakgauge.support.files import relative_path, write_file
 from leakgauge.support.plan_draft import (
     FOLDER,
@@ -70,7 +70,8 @@ def question_flags() -> dict[str, str]:
 
 def match_kinds(file: FileDescription) -> list[Match]:
     """Return the kinds that a file may be of, the best first; those that fit far worse are left out."""
-    found = {name: kind.recognise(file) for name, kind in draft_kinds().items()}
+    kinds = {name: kind for name, kind in draft_kinds().items() if kind.reads_json or not file.is_json}
+    found = {name: kind.recognise(file) for name, kind in kinds.items()}
     matches = [Match(name, fit) for name, fit in found.items() if fit is not None]
     best = max((match.found.score for match in matches), default=0.0)
     near = [match for match in matches if match.found.score > best - _FAR]
@@ -120,6 +121,10 @@ def open_file(
             raise BadInput(f"no kind is called {kind!r}; {f'did you mean {near[0]!r}?' if near else known}")
         if path is None and draft_kinds()[kind].needs_file:
             raise BadInput(f"--kind {kind} needs a file: leakgauge new FILE --kind {kind}")
+        if path is not None and is_json(path) and not draft_kinds()[kind].reads_json:
+            raise BadInput(
+                f"{path}: --kind {kind} does not read JSON lines; save the table as CSV or Parquet"
+            )
     if path is None:
         return None
     if prompt is None:

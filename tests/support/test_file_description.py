@@ -70,7 +70,11 @@ def test_names_are_divided_at_bars_blanks_and_capitals():
         ("none.csv", None, "there is no such file; check the path"),
         ("empty.csv", "", "is empty; a table has column names and at least one row"),
         ("header.csv", "a,b\n", "has column names and no row"),
-        ("photo.jpg", "x", "'photo.jpg' has an unknown ending; known: .npz, .py, .onnx, .csv"),
+        (
+            "photo.jpg",
+            "x",
+            "'photo.jpg' has an unknown ending; known: .npz, .py, .onnx, .jsonl, .ndjson, .csv",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, content, message):

@@ -16,6 +16,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.support.member_words import REFERENCE_WORDS, is_member
 from leakgauge.support.tabular import (
     DELIMITED,
+    JSON_LINES,
     MISSING_WORDS,
     PARQUET,
     VALUE_NOT_NAME,
@@ -23,6 +24,7 @@ from leakgauge.support.tabular import (
     TextFormat,
     find_delimiter,
     first_rows,
+    open_json_lines,
     open_table_file,
     refuse_title,
 )
@@ -103,6 +105,10 @@ class FileDescription:
     @property
     def suffix(self) -> str:
         return self.path.suffix.lower()
+
+    @property
+    def is_json(self) -> bool:
+        return is_json(self.path)
 
     @property
     def names(self) -> list[str]:
@@ -189,7 +195,11 @@ def describe_file(
 def _open(
     path: Path, text: TextFormat, *, only_text: bool = False
 ) -> Iterator[tuple[Connection, dict[str, str]]]:
-    others = (*ARRAYS, *CODE, *MODELS)
+    if is_json(path):
+        with open_json_lines(path, str(path)) as opened:
+            yield opened
+        return
+    others = (*ARRAYS, *CODE, *MODELS, *JSON_LINES)
     with open_table_file(path, str(path), others, text, only_text=only_text) as opened:
         yield opened
 
@@ -333,6 +343,11 @@ def _with_formats(
         middle=None,
         whole_days=whole_days,
     )
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file holds a table as JSON lines, by its ending."""
+    return path.name.lower().endswith(JSON_LINES)
 
 
 def is_table(path: Path) -> bool:

@@ -136,6 +136,7 @@ class DraftKind:
     draft: Callable[[DraftContext], DraftedPlan]
     recognise: Callable[[FileDescription], Recognised | None] = _recognise_nothing
     needs_file: bool = True
+    reads_json: bool = False  # also JSON lines
     beside_file: bool = False
     imports_file: bool = False
 

@@ -18,6 +18,7 @@ Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when i
 
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PARQUET = (".parquet", ".pq")
+JSON_LINES = (".jsonl", ".ndjson")
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 DELIMITERS = (",", ";", "\t", "|")
 _REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
@@ -132,6 +133,22 @@ def open_table_file(
             raise BadInput(f"{_file_place(path, where)} cannot be read: {problem}") from None
         types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
         yield connection, types
+
+
+@contextmanager
+def open_json_lines(path: Path, where: str) -> Iterator[tuple[Connection, dict[str, str]]]:
+    """Yield a database with the objects of a file as its table ``given``, and the types of its columns."""
+    import duckdb
+
+    with open_database() as connection:
+        try:
+            connection.execute("CREATE TABLE given AS SELECT * FROM read_json(?)", [glob.escape(str(path))])
+        except duckdb.Error as error:
+            raise BadInput(
+                f"{_file_place(path, where)} cannot be read: {duckdb_error_line(error)}; write one object on "
+                "each line"
+            ) from None
+        yield connection, {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
 
 
 def _reader(path: Path, where: str, others: Sequence[str], text: TextFormat, *, only_text: bool) -> str:

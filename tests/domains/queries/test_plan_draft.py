@@ -52,6 +52,34 @@ def test_a_log_of_predicates_needs_the_table(tmp_path):
     (tmp_path / "t.csv").write_text("id,age\n1,20\n")
     command = drafted(path, "query-log", tmp_path, data=str(tmp_path / "t.csv")).command
     assert command[-2] == "--data"
+    with pytest.raises(BadInput, match="--data: there is no file"):
+        drafted(path, "query-log", tmp_path, data=str(tmp_path / "u.csv"))
+
+
+def test_the_column_of_ids_of_the_table_is_passed_on(tmp_path):
+    path, table = tmp_path / "log.csv", tmp_path / "t.csv"
+    path.write_text("query,where,epsilon\nq1,age > 30,0.5\n")
+    table.write_text("Kundennr,code,age\nK1,C1,20\nK2,C2,20\n")
+    assert drafted(path, "query-log", tmp_path, data=str(table)).command[-2:] == ("--id", "Kundennr")
+    assert drafted(path, "query-log", tmp_path, data=str(table), id="code").command[-2:] == ("--id", "code")
+    table.write_text("one,two,age\nK1,C1,20\nK2,C2,20\n")
+    with pytest.raises(BadInput, match=r"names a record.*answer with --id"):
+        drafted(path, "query-log", tmp_path, data=str(table))
+
+
+def test_a_log_of_json_lines_is_recognised_and_nothing_else_is(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"query": "q1", "records": ["ann", "bob"], "epsilon": 0.5}\n')
+    assert recognised(path) == "query-log"
+    assert drafted(path, "query-log", tmp_path).command == ("expose", "--query-log", str(path))
+    with pytest.raises(BadInput, match="--kind records does not read JSON lines; save the table as CSV"):
+        drafted(path, "records", tmp_path)
+    path.write_text('{"id": 1, "age": 30, "label": "a"}\n{"id": 2, "age": 40, "label": "b"}\n')
+    with pytest.raises(BadInput, match="cannot be recognised"):
+        recognised(path)
+    path.write_text('{"id": 1\n')
+    with pytest.raises(BadInput, match="write one object on each line"):
+        recognised(path)
 
 
 def test_a_running_service_gets_a_plan_and_no_preview(people, tmp_path):

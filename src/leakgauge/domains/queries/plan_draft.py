@@ -1,10 +1,13 @@
 """Draft a plan for a query service: its table, its log, or the service itself."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from leakgauge.support.file_description import ColumnDescription, FileDescription
+from leakgauge.core.errors import BadInput
+from leakgauge.support.file_description import ColumnDescription, FileDescription, describe_file
 from leakgauge.support.plan_draft import (
     TEXT_COMMENTS,
+    Answers,
     ColumnRole,
     DraftContext,
     DraftedPlan,
@@ -179,6 +182,22 @@ def _recognise_log(file: FileDescription) -> Recognised | None:
     return Recognised(score=0.96 if records else 0.8, because=f"columns {shown}")
 
 
+def _read_file(answer: str) -> str:
+    """Check that there is a file."""
+    if not Path(answer).is_file():
+        raise BadInput(f"there is no file {answer}; check the path")
+    return answer
+
+
+def _table_id(answers: Answers) -> str | None:
+    """The column of ids of the table that a log is about, if it can be found."""
+    if answers["data"] is None:
+        return None
+    file = describe_file(Path(answers["data"]))
+    found = None if "id" in file.names else _id_column(file)
+    return found.name if found is not None else "id" if "id" in file.names else None
+
+
 def _log_questions(file: FileDescription | None) -> Sequence[Question]:
     needs_table = file is not None and file.find(("where",), whole_name=True) is not None
     listed = file is not None and file.find(("records", "record"), whole_name=True) is not None
@@ -187,14 +206,20 @@ def _log_questions(file: FileDescription | None) -> Sequence[Question]:
             key="data",
             text='Which file holds the table that the queries are about? "none" if the log lists the records',
             default="none" if not needs_table else None,
-            read=optional(str),
+            read=optional(_read_file),
             asked=lambda _: needs_table,
+        ),
+        Question(
+            key="id",
+            text="Which column of that table names a record",
+            derive=_table_id,
+            asked=lambda answers: answers["data"] is not None,
         ),
         Question(
             key="contains",
             text='Which file says which records each query contains (query, record)? "none" if the log does',
             default="none" if needs_table or listed else None,
-            read=optional(str),
+            read=optional(_read_file),
             asked=lambda _: not (needs_table or listed),
         ),
     ]
@@ -203,8 +228,8 @@ def _log_questions(file: FileDescription | None) -> Sequence[Question]:
 def _draft_log(context: DraftContext) -> DraftedPlan:
     assert context.file is not None
     command = ["expose", "--query-log", str(context.file.path)]
-    for key in ("data", "contains"):
-        if context[key] is not None:
+    for key in ("data", "id", "contains"):
+        if context[key] is not None and (key, context[key]) != ("id", "id"):  # the default
             command += [f"--{key}", context[key]]
     return DraftedPlan(command=tuple(command))
 
@@ -279,11 +304,13 @@ def draft_kinds() -> dict[str, DraftKind]:
             about="A log of answered queries: what has it revealed about each record?",
             keys={
                 "data": "the file of the table, or of the rows",
+                "id": "the column that names a row",
                 "contains": "the file of records of each query",
             },
             questions=_log_questions,
             draft=_draft_log,
             recognise=_recognise_log,
+            reads_json=True,
         ),
         "query-service": DraftKind(
             about="A query service that is running, asked over HTTP.",

@@ -261,3 +261,19 @@ def test_missing_or_unknown_files_are_reported(tmp_path):
     (tmp_path / "raw.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match=r"raw\.csv is in UTF-16, not in UTF-8"):
         read_query_log(QueryLogFiles(tmp_path / "raw.csv"))
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.txt", "log.tsv"])
+def test_separators_and_decimal_commas_are_detected(tmp_path, name):
+    text = "query;records;epsilon;sigma\nq1;1 2;0,3;\nq2;2;1;\nq3;2;;1,125\n"
+    log = read_query_log(QueryLogFiles(written(tmp_path, text, name)))
+    same = read(tmp_path, "query,records,epsilon,sigma\nq1,1 2,0.3,\nq2,2,1,\nq3,2,,1.125\n")
+    assert log.answers.scale.tolist() == same.answers.scale.tolist()
+    assert contained(log) == contained(same)
+
+
+@pytest.mark.parametrize("numbers", [("0,3", "0.3"), ("1,234", "2"), ("0,3", "1.234,5")])
+def test_numbers_whose_decimal_mark_is_not_clear_are_refused(tmp_path, numbers):
+    text = "query;records;scale\n" + "".join(f"q{i};1;{number}\n" for i, number in enumerate(numbers))
+    with pytest.raises(BadInput, match=r"row \d: scale is not a number; fix it \(write 0\.5; in a file of"):
+        read(tmp_path, text)

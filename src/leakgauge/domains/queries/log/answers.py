@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from leakgauge.support.tabular import Connection
 LARGEST_EPSILON = 1e9  # epsilon of one answer
 MOST_STEPS = 1_000_000  # largest bound of an answer with noise on whole numbers
 NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
+_COMMA = r"[+-]?\d*,\d+([eE][+-]?\d+)?"  # 0,3
+_THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"  # 1,234 may be a thousand
 _NAME_FIELDS = ("mechanism", "kind")
 _TEXT_FIELDS = ("column", "where")
 ANSWER = "answer"  # a number of either sign, read where it is asked for
@@ -215,6 +217,8 @@ def create_log_table(
             f"{source.path.name}: no column is called 'query'; add one with the id of each query. "
             f"Found: {', '.join(source.types) or 'none'}"
         )
+    with duckdb_errors_as_bad_input(source.path):
+        source = replace(source, decimal=_decimal_mark(connection, source))
     whole = source.is_whole("query")
     fields = ", ".join(f"{_field(source, name)} AS {_name(name)}" for name in LOG_FIELDS)
     records = source.names["records"] if source.has("records") else "NULL"
@@ -264,14 +268,37 @@ def _field(source: LogSource, name: str) -> str:
     if not source.has(name):
         return f"CAST(NULL AS {'DOUBLE' if name in (*NUMBER_FIELDS, ANSWER) else 'VARCHAR'})"
     if name in (*NUMBER_FIELDS, ANSWER):
-        return f"TRY_CAST({source.names[name]} AS DOUBLE)"
+        return _number(source, name)
     text = f"nullif(trim(CAST({source.names[name]} AS VARCHAR)), '')"
     return f"lower({text})" if name in _NAME_FIELDS else text
 
 
 def _not_a_number(source: LogSource, name: str) -> str:
     text = f"trim(CAST({source.names[name]} AS VARCHAR))"
-    return f"{text} <> '' AND TRY_CAST({source.names[name]} AS DOUBLE) IS NULL"
+    return f"{text} <> '' AND {_number(source, name)} IS NULL"
+
+
+def _number(source: LogSource, name: str) -> str:
+    """SQL for a number; with decimal commas, one with a point is none: it may be between thousands."""
+    if source.decimal == "." or source.types[name] != "VARCHAR":
+        return f"TRY_CAST({source.names[name]} AS DOUBLE)"
+    text = f"translate({source.names[name]}, '.,', ' .')"
+    return f"TRY_CAST(trim({text}) AS DOUBLE)"
+
+
+def _decimal_mark(connection: Connection, source: LogSource) -> Literal[".", ","]:
+    """The mark before decimals: a comma where no number has a point, and some comma is not at a thousand."""
+    names = [
+        name for name in (*NUMBER_FIELDS, ANSWER) if source.has(name) and source.types[name] == "VARCHAR"
+    ]
+    if not names:
+        return "."
+    texts = " UNION ALL ".join(f"SELECT trim({source.names[name]}) AS it FROM {source.sql}" for name in names)
+    ((commas, points),) = connection.execute(
+        f"SELECT count(*) FILTER (regexp_full_match(it, '{_COMMA}') AND NOT regexp_full_match(it, "
+        f"'{_THOUSANDS}')), count(*) FILTER (contains(it, '.')) FROM ({texts})"
+    ).fetchall()
+    return "," if commas and not points else "."
 
 
 def _all_whole(connection: Connection) -> bool:
@@ -294,7 +321,9 @@ def _refuse_bad_rows(connection: Connection, source: LogSource) -> None:
         raise BadInput(f"{file}, row {n}: has no query id; add it")
     bad = "SELECT n, not_a_number FROM log_rows WHERE not_a_number IS NOT NULL ORDER BY n LIMIT 1"
     for n, name in connection.execute(bad).fetchall():
-        raise BadInput(f"{file}, row {n}: {name} is not a number; fix it")
+        raise BadInput(
+            f"{file}, row {n}: {name} is not a number; fix it (write 0.5; in a file of decimal commas, 0,5)"
+        )
 
 
 def _refuse_contradiction(connection: Connection, source: LogSource) -> None:

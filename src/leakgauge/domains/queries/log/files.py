@@ -7,18 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.sql.conditions import quote_identifier
-from leakgauge.support.tabular import Connection, duckdb_error_line, refuse_title
+from leakgauge.support.tabular import (
+    DELIMITED,
+    JSON_LINES,
+    PARQUET,
+    Connection,
+    duckdb_error_line,
+    find_delimiter,
+    refuse_title,
+)
 from leakgauge.support.text_encoding import refuse_other_encoding
 
 LOG_FLAG, CONTAINS_FLAG, DATA_FLAG = "query log", "contains", "data"  # as command line and Python call them
 DEFAULT_DELTA = 1e-5  # for the epsilon of Gaussian answers
 INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _TEXT = ("VARCHAR", "HUGEINT", "UHUGEINT", "UBIGINT", "UUID")  # compared as texts, so that no digit is lost
-_PARQUET, _JSON = (".parquet", ".pq"), (".jsonl", ".ndjson", ".json")
-_DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+_JSON = (*JSON_LINES, ".json")
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class LogSource:
     sql: str
     types: dict[str, str]
     names: dict[str, str]  # quoted for SQL
+    decimal: Literal[".", ","] = "."  # the mark before the decimals of numbers that are texts
 
     def has(self, column: str) -> bool:
         return column in self.types
@@ -89,22 +98,22 @@ def duckdb_errors_as_bad_input(path: Path) -> Iterator[None]:
 
 def _scan(path: Path, flag: str) -> str:
     name, place = path.name.lower(), _literal(glob.escape(str(path)))
-    if name.endswith(_PARQUET):
+    if name.endswith(PARQUET):
         return f"read_parquet({place})"
     if name.endswith(_JSON):
         return f"read_json({place})"
-    for end, delimiter in _DELIMITERS.items():
-        if name.endswith(end):
-            columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in _header(path, delimiter))
-            options = "auto_detect = false, header = true, quote = '\"', escape = '\"'"
-            return f"read_csv({place}, {options}, delim = {_literal(delimiter)}, columns = {{{columns}}})"
-    known = ", ".join([*_DELIMITERS, *_PARQUET, *_JSON])
+    if name.endswith(DELIMITED):
+        refuse_other_encoding(path, "query log")
+        delimiter = find_delimiter(path, path.name)
+        columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in _header(path, delimiter))
+        options = "auto_detect = false, header = true, quote = '\"', escape = '\"'"
+        return f"read_csv({place}, {options}, delim = {_literal(delimiter)}, columns = {{{columns}}})"
+    known = ", ".join([*DELIMITED, *PARQUET, *_JSON])
     raise BadInput(f"{flag}: {path.name!r} has an unknown ending; known: {known}")
 
 
 def _header(path: Path, delimiter: str) -> list[str]:
-    """Read the column names of a CSV file, without guessing its format."""
-    refuse_other_encoding(path, "query log")
+    """Read the column names of a text file."""
     refuse_title(path, str(path), delimiter)
     try:
         with (gzip.open if path.name.lower().endswith(".gz") else open)(

@@ -93,6 +93,7 @@ def read_table(path: Path, id_column: str | None) -> OracleRecords:
     except BadInput as error:
         key, _, rest = str(error).partition(":")
         rest = rest.replace("Map it: id = ", "Name it (--id, in Python id_column=...): ")
+        rest = rest.replace('write decimal = ","', "write decimal points")
         raise BadInput(f"{'id column' if key == 'data.id' else DATA_FLAG}:{rest}") from None
 
 
