@@ -3,11 +3,16 @@
 import ast
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from numpy.lib import format as npy_format
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.file_description import ARRAYS, FileDescription
+from leakgauge.support.file_description import ARRAYS, ColumnDescription, FileDescription, name_parts
+from leakgauge.support.label_words import CLASS_WORDS, LABEL_WORDS
 from leakgauge.support.plan_draft import (
     TEXT_COMMENTS,
     ColumnRole,
@@ -25,10 +30,12 @@ from leakgauge.support.plan_draft import (
     read_whole,
     table_lines,
 )
+from leakgauge.support.table_reader import require_known
 
-_LABEL = ("label", "class", "target", "y")
+_ROWS_ARRAY, _LABEL_ARRAY, _TRAIN_ARRAY = "embedding", "label", "is_train"  # unless a plan names others
 _MANY_FEATURES = 32  # a table of embeddings has at least so many columns of numbers
 _FEWEST_FEATURES = 8
+_HEADS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 _PERTURBATIONS = {
     "laplace": "Laplace noise on clipped features",
     "bitrand": "bits of each feature are flipped (BitRand)",
@@ -37,8 +44,97 @@ _PERTURBATIONS = {
 }
 
 
+@dataclass(frozen=True)
+class _Array:
+    """An array of a .npz file, of which only the head is read."""
+
+    name: str
+    shape: tuple[int, ...]
+    is_number: bool
+
+    @property
+    def holds_rows(self) -> bool:
+        return self.is_number and 2 <= len(self.shape) <= 4
+
+    @property
+    def holds_classes(self) -> bool:
+        return len(self.shape) == 1 and self.name != _TRAIN_ARRAY
+
+
+def _arrays(file: FileDescription) -> list[_Array]:
+    """The arrays of a .npz file."""
+    found = []
+    try:
+        with ZipFile(file.path) as content:
+            for name in content.namelist():
+                with content.open(name) as array:
+                    read = _HEADS[npy_format.read_magic(array)]
+                    shape, _, kind = read(array)
+                    found.append(_Array(name.removesuffix(".npy"), shape, kind.kind in "fiub"))
+    except (OSError, ValueError, KeyError, BadZipFile):
+        raise BadInput(f"{file.path}: cannot be read; it must be a whole .npz file of plain arrays") from None
+    return found
+
+
+def _rows_array(arrays: Sequence[_Array]) -> str | None:
+    """The array of rows, if there is no doubt."""
+    able = [array.name for array in arrays if array.holds_rows]
+    return _ROWS_ARRAY if _ROWS_ARRAY in able else able[0] if len(able) == 1 else None
+
+
+def _label_array(arrays: Sequence[_Array], rows: str | None) -> str | None:
+    """The array of classes: as long as the rows, and the only one, or the only one named so."""
+    n_rows = {array.shape[0] for array in arrays if array.name == rows}
+    able = [
+        array.name for array in arrays if array.holds_classes and (not n_rows or array.shape[0] in n_rows)
+    ]
+    named = [name for name in able if not set(LABEL_WORDS).isdisjoint(name_parts(name))]
+    if _LABEL_ARRAY in able:
+        return _LABEL_ARRAY
+    return next((names[0] for names in (able, named) if len(names) == 1), None)
+
+
+def _array_questions(file: FileDescription) -> list[Question]:
+    """Which arrays of a .npz file hold rows and classes; asked where the file leaves it open."""
+    arrays = _arrays(file)
+    listed = ", ".join(f"{array.name} {array.shape}" for array in arrays) or "nothing"
+    names = [array.name for array in arrays]
+    if not any(array.holds_rows for array in arrays) or not any(array.holds_classes for array in arrays):
+        raise BadInput(
+            f"{file.path}: needed are an array of numbers (rows, features) and one of classes (rows); it has "
+            f"{listed}"
+        )
+
+    def read(answer: str) -> str:
+        require_known(answer, names, f"{file.path.name}: no array")
+        return answer
+
+    rows = _rows_array(arrays)
+    return [
+        Question(
+            key="rows",
+            text=f"Which array holds the rows? The file has {listed}",
+            default=rows,
+            read=read,
+            asked=lambda _: rows is None,
+        ),
+        Question(
+            key="label",
+            text=f"Which array holds the class of each row? The file has {listed}",
+            derive=lambda answers: _label_array(arrays, answers.get("rows")),
+            read=read,
+            asked=lambda answers: _label_array(arrays, answers.get("rows")) is None,
+        ),
+    ]
+
+
+def _label(file: FileDescription) -> ColumnDescription | None:
+    """The column of classes, by its name."""
+    return file.find(LABEL_WORDS)
+
+
 def _features(file: FileDescription) -> list[str]:
-    label = file.find(_LABEL)
+    label = _label(file)
     numbers = [column for column in file.columns if column.is_number and column.name.lower() != "id"]
     return [column.name for column in numbers if column != label]
 
@@ -46,25 +142,23 @@ def _features(file: FileDescription) -> list[str]:
 def _recognise_features(file: FileDescription) -> Recognised | None:
     if file.suffix in ARRAYS:
         return Recognised(score=0.9, because="a file of arrays (embeddings)")
-    found, label = _features(file), file.find(_LABEL)
+    found, label = _features(file), _label(file)
     if label is None or len(found) < _FEWEST_FEATURES:
         return None
-    score = 0.75 if len(found) >= _MANY_FEATURES else 0.25
+    is_class = file.find(CLASS_WORDS) is not None
+    score = 0.75 if is_class and len(found) >= _MANY_FEATURES else 0.25
     return Recognised(score=score, because=f"{len(found)} columns of numbers and {label.name} (label)")
 
 
 def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
-    label = None if file is None else file.find(_LABEL)
-    arrays = file is not None and not file.columns
-    asks_label = (
-        Question(key="label", text="The array of classes", default="label", asked=lambda _: False)
-        if arrays
-        else column_question(
-            file, "label", "Which column is the class of a row", label.name if label else None
-        )
-    )
+    label = None if file is None else _label(file)
+    if file is not None and file.suffix in ARRAYS:
+        first = _array_questions(file)
+    else:
+        text = "Which column is the class of a row"
+        first = [column_question(file, "label", text, label.name if label else None)]
     return [
-        asks_label,
+        *first,
         Question(
             key="perturbation",
             text="How do clients perturb a row before they train on it",
@@ -91,8 +185,11 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
 def _draft_features(context: DraftContext) -> DraftedPlan:
     label = context["label"]
     data: dict[str, Any] = {"source": context.source, **context.text_keys}
-    if label != "label":
-        data["keys"] = {"labels": label}
+    keys = {"rows": context.answers.get("rows"), "labels": label}
+    defaults = {"rows": _ROWS_ARRAY, "labels": _LABEL_ARRAY}
+    named = {key: name for key, name in keys.items() if name not in (None, defaults[key])}
+    if named:
+        data["keys"] = named
     if context.file is not None and context.file.columns:
         data["features"] = _features_besides(context.file, label)
     perturbation = context["perturbation"]
@@ -116,7 +213,9 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
             TEXT_COMMENTS
             | {
                 "source": "the rows; a relative path starts in this folder",
-                "keys": "what the column of classes is called",
+                "keys": "what rows and classes are called"
+                if "rows" in named
+                else "what the column of classes is called",
             },
         ),
         "[audit.mechanism]",
@@ -229,6 +328,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             about="A table of features with a class: rows that federated clients perturb and train on.",
             keys={
                 "label": "the column of classes",
+                "rows": "the array of rows in a .npz file",
                 "perturbation": "how rows are perturbed: laplace, bitrand, ome or none",
                 "epsilon": "the epsilon that is promised, or none",
                 "batch": "rows that a client trains on",

@@ -6,6 +6,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
+from leakgauge.support.label_words import LABEL_WORDS
 from leakgauge.support.member_words import ACCEPTED_WORDS
 from leakgauge.support.plan_draft import (
     TEXT_COMMENTS,
@@ -27,21 +28,6 @@ from leakgauge.support.plan_draft import (
     table_lines,
 )
 
-_LABEL = (
-    *("label", "class", "target", "outcome", "y", "income", "diagnosis", "survived", "default", "churn"),
-    *("klasse", "ergebnis", "diagnose", "zielvariable", "etiquette", "classe", "cible", "resultat"),
-    *(
-        "diagnostic",
-        "etiqueta",
-        "clase",
-        "objetivo",
-        "resultado",
-        "diagnostico",
-        "etichetta",
-        "esito",
-        "diagnosi",
-    ),
-)
 _MEMBER = (
     *("member", "is_member", "is_train", "in_training", "train", "trained_on", "in_train", "is_training"),
     *("train_set", "training_set", "training_data", "in_train_set", "in_training_set", "used_for_training"),
@@ -82,7 +68,7 @@ def fit(X, y, rng):
 
 def _label(file: FileDescription) -> ColumnDescription | None:
     """The column of classes: by its name, else the last column if it has few values."""
-    named = file.find(_LABEL, ("text", "whole", "truth"))
+    named = file.find(LABEL_WORDS, ("text", "whole", "truth"))
     if named is not None and 2 <= named.n_distinct <= _MOST_CLASSES:
         return named
     last = file.columns[-1] if file.columns else None
@@ -131,7 +117,7 @@ def _recognise_rows(file: FileDescription) -> Recognised | None:
         few = [column for column in file.columns if column.kind != "real" and 2 <= column.n_distinct <= 10]
         because = "columns that could be predicted"
         return Recognised(score=0.25, because=because, sure=False) if few else None
-    named = file.find(_LABEL, ("text", "whole", "truth")) == label
+    named = file.find(LABEL_WORDS, ("text", "whole", "truth")) == label
     because = f"{len(file.columns) - 1} columns besides {label.name} (label)"
     return Recognised(score=0.6 if named else 0.4, because=because, sure=named)
 
