@@ -1,7 +1,7 @@
 """Draft a plan for a Python function that makes a release, or read scores of another tool."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from leakgauge.core.errors import BadInput
 from leakgauge.support.file_description import CODE, FileDescription
@@ -22,6 +22,7 @@ from leakgauge.support.plan_draft import (
 
 _MEMBER = ("member", "is_member", "in", "is_train", "train")
 _SCORE = ("score",)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _RELEASE = '''"""The release to audit: put your own code into `release`, and your own inputs into `pair`."""
 
 import numpy as np
@@ -37,13 +38,17 @@ pair = (np.array([12, 7, 20]), np.array([12, 8, 20]))
 '''
 
 
-def _functions(file: FileDescription) -> dict[str, ast.FunctionDef]:
-    """The public functions of a Python file, which is not run."""
+def _parsed(file: FileDescription) -> ast.Module:
+    """The statements of a Python file, which is not run."""
     try:
-        tree = ast.parse(file.path.read_text(encoding="utf-8"))
+        return ast.parse(file.path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:
         raise BadInput(f"{file.path}: is no Python file that can be read: {error}") from None
-    found = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def _functions(file: FileDescription) -> dict[str, ast.FunctionDef]:
+    """The public functions of a Python file."""
+    found = (node for node in _parsed(file).body if isinstance(node, ast.FunctionDef))
     return {node.name: node for node in found if not node.name.startswith("_")}
 
 
@@ -53,9 +58,45 @@ def _takes_generator(function: ast.FunctionDef) -> bool:
 
 
 def _variables(file: FileDescription) -> list[str]:
-    tree = ast.parse(file.path.read_text(encoding="utf-8"))
-    assigned = (node for node in tree.body if isinstance(node, ast.Assign))
-    return [target.id for node in assigned for target in node.targets if isinstance(target, ast.Name)]
+    return [
+        node.id
+        for node in _top_level(_parsed(file).body)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+
+def _top_level(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes that are not within a function or class, such as both branches of a condition."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, (*_NAMED, ast.Lambda)):
+            yield from _top_level(ast.iter_child_nodes(node))
+
+
+def _read_name(file: FileDescription) -> Callable[[str], str]:
+    """Return a check that a name exists in a file, as far as its text says; it is read at each answer."""
+
+    def read(answer: str) -> str:
+        nodes = list(_top_level(_parsed(file).body))
+        imported = [
+            (name.asname or name.name).partition(".")[0]
+            for node in nodes
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for name in node.names
+        ]
+        named = [node.name for node in nodes if isinstance(node, _NAMED)]
+        if answer not in (*_variables(file), *named, *imported) and "*" not in imported:
+            raise BadInput(f"{file.path.name} has no {answer!r} at its top level; {_pair_example(file)}")
+        return answer
+
+    return read
+
+
+def _pair_example(file: FileDescription) -> str:
+    return (
+        f"write a line such as pair = ([1, 0, 1], [1, 0, 1, 1]) in {file.path.name}: without and with one "
+        "person"
+    )
 
 
 def _recognise_function(file: FileDescription) -> Recognised | None:
@@ -90,7 +131,9 @@ def _function_questions(file: FileDescription | None) -> Sequence[Question]:
             ),
             Question(
                 key="pair",
-                text="What in the file holds two inputs that differ by one person, (without, with)",
+                text=f"What in {file.path.name} holds two inputs that differ by one person? If nothing does, "
+                f"{_pair_example(file)}",
+                read=_read_name(file),
                 default=pairs[0] if pairs else None,
                 asked=lambda _: len(pairs) != 1,
             ),
