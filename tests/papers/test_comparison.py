@@ -98,7 +98,8 @@ def test_drawn_number_is_not_compared_and_stands_beside_theory():
         "high": 0.92,
         "exact": 0.915,
         "verdict": "no number printed",
-        "reason": "The paper draws this without a number; the exact value, 0.9150, lies inside our interval.",
+        "reason": "The paper draws or describes this without a number; the exact value, 0.9150, lies inside "
+        "our interval.",
     }
     outside = cell(interval(0.90, 0.91, 0.92), exact=0.93, drawn=True)
     assert (outside.verdict, outside.holds_exact) == (NOT_PRINTED, False)

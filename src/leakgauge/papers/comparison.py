@@ -198,7 +198,11 @@ class ComparedNumber:
     def _basis(self) -> str:
         if self.published is not None:
             return f"Published: {self.published.written}, {self.published.where}."
-        here = "The paper draws this without a number" if self.drawn else "The paper does not have this"
+        here = (
+            "The paper draws or describes this without a number"
+            if self.drawn
+            else "The paper does not have this"
+        )
         if self.exact is None:
             return f"{here}."
         if self.ours.is_exact:

@@ -24,12 +24,12 @@ def behind(noise, contender):
     return lost + (0.04 if contender.knowledge == "auxiliary" else 0.0)
 
 
-def made_up(audit, contender, wide):
+def made_up(audit, contender, wide, lost):
     """A verdict as it would be if the attack had reached what we say, give or take ``wide``."""
     noise = audit.mechanism["name"]
     n = contender.knowledge_parameters.get("observations", 60)
     best = float(exact_values.accuracy(noise, "likelihood", exact_values.np.array([float(n)]))[0])
-    value = max(best - behind(noise, contender) * (best - 0.5) * 2, 0.5)
+    value = max(best - behind(noise, contender) * (best - 0.5) * 2 - lost(contender), 0.5)
     estimate = Estimate(
         value=value, low=value - wide, high=min(value + wide, 1.0), confidence=0.999, method="made up"
     )
@@ -49,7 +49,7 @@ def made_up(audit, contender, wide):
 def pretend():
     """Return what an item would show if its games had come out as we say."""
 
-    def shown(name, wide=0.001, scale=Scale.QUICK):
+    def shown(name, wide=0.001, scale=Scale.QUICK, lost=lambda contender: 0.0):
         item, scope = PAPER.item(name), Scope(scale=scale)
         plans = {
             run.name: plan_of({"seed": run.seed_offset, "audit": audits})
@@ -57,7 +57,7 @@ def pretend():
             if (audits := run.audits(scope))
         }
         verdicts = [
-            made_up(audit, who, wide)
+            made_up(audit, who, wide, lost)
             for plan in plans.values()
             for audit in plan.audits
             for who in audit.contenders

@@ -29,6 +29,7 @@ def _trace_share_plan(scope: paper.Scope) -> list[paper.AuditTable]:
     quick = scope.scale is paper.Scale.QUICK
     shares = PLAYED_SHARES[scope.scale]
     variants = [_knowing_share(variant, share) for share in shares for variant in plans.ALL_ATTACKS]
+    variants += [_knowing_one_visit(variant) for variant in plans.PAPER_ATTACKS]
     few = (plans.LIKELIHOOD, plans.INFORMED) if quick else plans.ALL_ATTACKS
     elsewhere = [
         _knowing_share(variant, share) for share in ((0.1, 1.0) if quick else shares) for variant in few
@@ -49,6 +50,10 @@ def _knowing_share(variant: plans.AttackVariant, share: float) -> plans.AttackVa
     return variant.extended(f"{share:g}", known={"trace": share})
 
 
+def _knowing_one_visit(variant: plans.AttackVariant) -> plans.AttackVariant:
+    return variant.extended("one-visit", known={"observations": 1})
+
+
 TRACE_SHARE_RUN = paper.PaperRun(name="part-of-trace", audits=_trace_share_plan)
 
 
@@ -61,9 +66,10 @@ def _figure_9(played: paper.PlayedItem) -> paper.ItemResult:
         )
         if variant in plans.PAPER_ATTACKS:
             cells += auc_claim(
-                f"{place_prefix(main)}{variant.description}, AUC, 10 % of the trace known",
-                tenth,
-                PUBLISHED["figure_9_tenth_of_trace"],
+                f"{place_prefix(main)}{variant.description}, AUC, a single visit known",
+                verdicts.find(main, NOISY_RELEASE, _knowing_one_visit(variant)),
+                PUBLISHED["figure_9_single_visit"],
+                "How much one visit reveals depends on how crowded its place and hour are.",
             )
             cells += auc_lead(
                 f"{place_prefix(main)}{variant.description}, AUC, the whole trace minus 10 % of it known",

@@ -1,5 +1,7 @@
 """Figure 22: how much each attack gains from more shadows, 60 cells, Laplace noise."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from leakgauge.papers import comparison, metric_intervals, paper
@@ -15,6 +17,11 @@ NUMBERS = {
     paper.Scale.FULL: (LEAST, plans.FEW_SHADOWS, 5_000, 10_000, 20_000, 50_000, 100_000, plans.MANY_SHADOWS),
 }
 TIMES = {paper.Scale.QUICK: 2, paper.Scale.FULL: 10}
+SHADOWLESS_SCORES = ("one_threshold", "reference")  # only their thresholds are learned from shadows
+SAME_AUC = (
+    "True by construction, so “not affected much” is not judged: the score uses no shadows, only the "
+    "threshold does, and the AUC has no threshold."
+)
 
 
 def _audits(scope: paper.Scope, name: str) -> list[paper.AuditTable]:
@@ -48,7 +55,11 @@ def _figure_22(played: paper.PlayedItem) -> paper.ItemResult:
     cells = (
         *(cell for quantity in (ACCURACY, AUC) for cell in _unmoved(quantity, games)),
         *(cell for quantity in (ACCURACY, AUC) for cell in _rising(quantity, together)),
-        *(_not_yet(quantity, games) for quantity in (ACCURACY, AUC)),
+        *(
+            _not_yet(quantity, knowledge, games)
+            for quantity in (ACCURACY, AUC)
+            for knowledge in plans.KNOWLEDGES
+        ),
     )
     charts = tuple(
         _chart(f"figure-22-{knowledge}-{quantity.name.lower()}", quantity, knowledge, together)
@@ -60,20 +71,32 @@ def _figure_22(played: paper.PlayedItem) -> paper.ItemResult:
 
 def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
     """That rules do not need many shadows."""
-    most = max(p.shadows or 0 for p in games)
-    same = comparison.PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
     return [
-        statements.lead_claim(
-            quantity,
-            games,
-            statements.variant(attack, knowledge, shadows=most),
-            statements.variant(attack, knowledge, shadows=LEAST),
-            same,
-        )
+        _unmoved_rule(quantity, games, attack, knowledge)
         for attack in ATTACKS
         if attack != plans.NETWORK
         for knowledge in plans.KNOWLEDGES
     ]
+
+
+def _unmoved_rule(
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, attack: str, knowledge: str
+) -> comparison.ComparedNumber:
+    """That one rule does not; it is not judged where no other result is possible."""
+    most = max(p.shadows or 0 for p in games)
+    same = comparison.PublishedNumber(
+        value=0.0, places=2, where="“not affected much”, section 5.3.2 and appendix E"
+    )
+    claim = statements.lead_claim(
+        quantity,
+        games,
+        statements.variant(attack, knowledge, shadows=most),
+        statements.variant(attack, knowledge, shadows=LEAST),
+        same,
+    )
+    if quantity == AUC and attack in SHADOWLESS_SCORES:
+        return replace(claim, published=None, drawn=True, why=SAME_AUC)
+    return claim
 
 
 def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[comparison.ComparedNumber]:
@@ -93,15 +116,17 @@ def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[
     ]
 
 
-def _not_yet(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> comparison.ComparedNumber:
-    """That the network of an informed attacker is still behind the votes with fewer shadows."""
+def _not_yet(
+    quantity: MeasuredQuantity, knowledge: str, games: plans.VerdictsByVariant
+) -> comparison.ComparedNumber:
+    """That the network of an attacker is still behind the votes with fewer shadows."""
     most = max(p.shadows or 0 for p in games if (p.shadows or 0) < plans.MANY_SHADOWS)
     return statements.lead_claim(
         quantity,
         games,
-        statements.variant("two_threshold", plans.INFORMED, shadows=most),
-        statements.variant(plans.NETWORK, plans.INFORMED, shadows=most),
-        statements.PUBLISHED["figure_22_shadows"],
+        statements.variant("two_threshold", knowledge, shadows=most),
+        statements.variant(plans.NETWORK, knowledge, shadows=most),
+        statements.PUBLISHED[f"figure_22_shadows_{knowledge}"],
         why="How many a network needs depends on how it is trained, which the paper does not say.",
     )
 
