@@ -16,7 +16,10 @@ def test_prints_differences_with_reasons_and_page_path(call, tmp_path):
     outcome = call("reproduce", "tiny26", "--only", "table_1")
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
-        "tiny26: 0 agrees, 1 differs, 0 undecided, 0 no number printed, 0 other data, 1 ours only",
+        (
+            "tiny26: 0 agrees, 1 differs, 0 undecided, 0 no number printed, 0 other data, 1 not simulated, "
+            "1 ours only"
+        ),
         "Table 1",
         "  differs: one half: 0.5000. Published: 0.4000, text. <why>",
         "Page: runs/reproduce-tiny26/reproduction.html",

@@ -13,11 +13,12 @@ from leakgauge.papers.comparison import (
     PublishedTable,
     exact_number,
     format_exact,
+    not_simulated,
     read_published,
 )
 from leakgauge.papers.paper import paper_names
 
-AGREES, DIFFERS, UNDECIDED, NOT_PRINTED, OTHER_DATA, OURS_ONLY = Agreement
+AGREES, DIFFERS, UNDECIDED, NOT_PRINTED, OTHER_DATA, NOT_SIMULATED, OURS_ONLY = Agreement
 
 
 def cell(ours, **more):
@@ -152,6 +153,30 @@ def test_numbers_of_other_data_are_not_compared():
     assert cell.reason == "Published: 0.767, table 3. Other data."
     with pytest.raises(BadInput, match="here: state why"):
         ComparedNumber(setting="here", ours=exact_number(0.767), published=published, other_data=True)
+
+
+def test_number_without_one_of_ours_is_listed_with_the_reason():
+    published = PublishedNumber(value=0.97, places=2, where="section 6.3", claim=Claim.ABOVE)
+    listed = not_simulated("call records", published)
+    assert listed.verdict is NOT_SIMULATED
+    assert listed.reason == (
+        "Published: above 0.97, section 6.3. Not simulated at this scale; use --scale full."
+    )
+    found = listed.to_json("guan24", "figure_9")
+    assert (found["published"], found["ours"], found["low"], found["high"]) == (0.97, None, None, None)
+    with pytest.raises(BadInput, match="call records: state why"):
+        not_simulated("call records", published, "")
+    with pytest.raises(BadInput, match="neither"):
+        cell(None, why="Nothing.")
+
+
+def test_reason_is_given_where_an_undecided_value_is_beyond_the_limit():
+    stated = PublishedNumber(value=0.5, where="text", claim=Claim.AT_MOST)
+    for value, contradicts in ((0.6, True), (0.4, False)):
+        found = cell(interval(0.3, value, 0.7), published=stated, why="Crowded.")
+        assert found.verdict is UNDECIDED
+        assert found.contradicts is contradicts
+        assert found.reason.endswith("Crowded.") is contradicts
 
 
 @pytest.mark.parametrize("low", [0.003, 0.006, 0.024, 0.026])

@@ -26,7 +26,7 @@ def test_outcome_comes_first(page):
     assert "Does tiny26 reproduce?" in text
     assert "“A tiny paper”, Nobody &amp; Co (2026). Scale: quick." in text
     assert "Of 1 statement in the paper, 0 agree with ours and 1 differ." in text
-    assert "1 number are ours only. Each" in text
+    assert "1 statement was not simulated. 1 number are ours only. Each" in text
     assert text.index("In short") < text.index("Table 1") < text.index("How to repeat this")
     assert "theory only" in text
 
@@ -36,6 +36,7 @@ def test_our_number_is_shown_beside_published_with_reason(page):
     assert "one half 0.4000 text 0.5000 exact differs &lt;why&gt;" in text
     assert "Where we differ, and why A note." in text
     assert "a third – 0.3333 exact ours only" in text
+    assert "a fifth 0.2000 text – not simulated Not simulated at this scale; use --scale full." in text
 
 
 def test_simulated_figure_has_interval_and_plan(page):

@@ -73,5 +73,5 @@ def _print_table(reproduction: "Reproduction") -> None:
     for item in reproduction.items:
         print(item.item.title)
         for cell in item.result.cells:
-            if cell.verdict is Agreement.DIFFERS:
+            if cell.verdict is Agreement.DIFFERS and cell.ours is not None:
                 print(f"  differs: {cell.setting}: {format_exact(cell.ours.value)}. {cell.reason}")

@@ -24,17 +24,19 @@ AGREEMENT_RULE = (
     "last printed digit; otherwise it differs. The interval of a computed number has no width. Where the "
     "paper says “above”, “below” or “at most”, our whole interval must lie on that side; if the interval "
     "contains the limit, the comparison is undecided. Only the same quantity of the same attack is compared. "
-    "Three kinds of numbers are not compared: those that the paper draws or describes without printing a "
+    "Four kinds of numbers are not compared: those that the paper draws or describes without printing a "
     "number (beside them stands the exact value, where theory gives it), those that it prints for other data "
-    "than ours, and those that only we have, of other attacks or other quantities."
+    "than ours, those that were not simulated, and those that only we have, of other attacks or other "
+    "quantities."
 )
 UNDECIDED_REASON = "Our interval contains it: too few simulated releases to decide; use --scale full."
+NOT_AT_THIS_SCALE = "Not simulated at this scale; use --scale full."
 UNEXPLAINED = "No explanation is known."
 FILE = "published.toml"
 
 
 class Agreement(StrEnum):
-    """The result of a comparison; the last three say why there is none.
+    """The result of a comparison; the last four say why there is none.
 
     ``UNDECIDED``: the paper states a limit, and our interval contains it.
     """
@@ -44,6 +46,7 @@ class Agreement(StrEnum):
     UNDECIDED = "undecided"
     NOT_PRINTED = "no number printed"
     OTHER_DATA = "other data"
+    NOT_SIMULATED = "not simulated"
     OURS_ONLY = "ours only"
 
     @property
@@ -136,12 +139,12 @@ class ComparedNumber:
 
     ``exact`` is the theoretical value. With ``drawn`` the paper draws or describes this without printing a
     number; without it and without a published number, it is ours only. With ``other_data`` the published
-    number is that of other data: it is shown but not compared. ``why`` explains a difference, or why nothing
-    can be compared.
+    number is that of other data: it is shown but not compared. Without ``ours`` the published number is only
+    listed. ``why`` explains a difference, or why nothing can be compared.
     """
 
     setting: str
-    ours: OurNumber
+    ours: OurNumber | None
     published: PublishedNumber | None = None
     exact: float | None = None
     drawn: bool = False
@@ -149,20 +152,33 @@ class ComparedNumber:
     why: str = ""
 
     def __post_init__(self) -> None:
-        if self.other_data and not self.why:
+        if (self.other_data or self.ours is None) and not self.why:
             raise BadInput(f"{self.setting}: state why this cannot be compared")
+        if self.ours is None and self.published is None:
+            raise BadInput(f"{self.setting}: neither a published number nor one of ours")
 
     @property
     def verdict(self) -> Agreement:
         """Whether the numbers agree, by the rule above."""
         if self.published is None:
             return Agreement.NOT_PRINTED if self.drawn else Agreement.OURS_ONLY
-        return Agreement.OTHER_DATA if self.other_data else _judge(self.ours, self.published)
+        if self.other_data:
+            return Agreement.OTHER_DATA
+        return Agreement.NOT_SIMULATED if self.ours is None else _judge(self.ours, self.published)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether our value is not what the paper says, whether or not this decides anything."""
+        if self.published is None or self.ours is None:
+            return False
+        return _judge(exact_number(self.ours.value), self.published) is Agreement.DIFFERS
 
     @property
     def holds_exact(self) -> bool | None:
         """Whether our interval contains the exact value, if there is one."""
-        return None if self.exact is None else _inside(self.ours, self.exact, _ROUNDING)
+        if self.exact is None or self.ours is None:
+            return None
+        return _inside(self.ours, self.exact, _ROUNDING)
 
     @property
     def reason(self) -> str:
@@ -174,7 +190,7 @@ class ComparedNumber:
         """Why the numbers differ, why nothing is compared, or what it takes to decide."""
         match self.verdict:
             case Agreement.UNDECIDED:
-                return UNDECIDED_REASON
+                return f"{UNDECIDED_REASON} {self.why if self.contradicts else ''}".strip()
             case Agreement.DIFFERS:
                 return self.why or UNEXPLAINED
             case _:
@@ -187,9 +203,9 @@ class ComparedNumber:
             "item": item,
             "setting": self.setting,
             "published": None if self.published is None else self.published.value,
-            "ours": self.ours.value,
-            "low": self.ours.low,
-            "high": self.ours.high,
+            "ours": None if self.ours is None else self.ours.value,
+            "low": None if self.ours is None else self.ours.low,
+            "high": None if self.ours is None else self.ours.high,
             "exact": self.exact,
             "verdict": self.verdict.value,
             "reason": self.reason,
@@ -203,12 +219,17 @@ class ComparedNumber:
             if self.drawn
             else "The paper does not have this"
         )
-        if self.exact is None:
+        if self.exact is None or self.ours is None:
             return f"{here}."
         if self.ours.is_exact:
             return f"{here}; its formula gives {format_exact(self.exact)}."
         place = "inside" if self.holds_exact else "outside"
         return f"{here}; the exact value, {format_exact(self.exact)}, lies {place} our interval."
+
+
+def not_simulated(setting: str, published: PublishedNumber, why: str = NOT_AT_THIS_SCALE) -> ComparedNumber:
+    """List a published number beside which we have none."""
+    return ComparedNumber(setting=setting, ours=None, published=published, why=why)
 
 
 def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:

@@ -18,6 +18,7 @@ _TONES = {
     comparison.Agreement.UNDECIDED: "no-promise",
     comparison.Agreement.NOT_PRINTED: "no-promise",
     comparison.Agreement.OTHER_DATA: "no-promise",
+    comparison.Agreement.NOT_SIMULATED: "no-promise",
     comparison.Agreement.OURS_ONLY: "no-promise",
 }
 
@@ -156,11 +157,12 @@ def _summary(items: Sequence[SavedItem]) -> page.Section:
 
 
 def _detail(cells: Sequence[comparison.ComparedNumber]) -> str:
-    unprinted, elsewhere, alone = (
+    unprinted, elsewhere, missing, alone = (
         [cell for cell in cells if cell.verdict is kind]
         for kind in (
             comparison.Agreement.NOT_PRINTED,
             comparison.Agreement.OTHER_DATA,
+            comparison.Agreement.NOT_SIMULATED,
             comparison.Agreement.OURS_ONLY,
         )
     )
@@ -173,6 +175,9 @@ def _detail(cells: Sequence[comparison.ComparedNumber]) -> str:
         f"The paper draws {times(len(unprinted), 'value')} without a number.{theory}" if unprinted else "",
         f"{times(len(elsewhere), 'printed number')} come from other data: they are shown but not compared."
         if elsewhere
+        else "",
+        f"{times(len(missing), 'statement')} {'was' if len(missing) == 1 else 'were'} not simulated."
+        if missing
         else "",
         f"{times(len(alone), 'number')} are ours only." if alone else "",
         "Each difference is explained below.",
@@ -226,16 +231,25 @@ def _table(cells: Sequence[comparison.ComparedNumber], caption: str, reference: 
 
 
 def _row(cell: comparison.ComparedNumber) -> dict[str, Any]:
-    exact = cell.ours.is_exact
+    value, interval = _our_value(cell.ours)
     return {
         "setting": cell.setting,
         "reference": _reference(cell),
-        "value": comparison.format_exact(cell.ours.value) if exact else measured(cell.ours.value),
-        "interval": "exact" if exact else f"{lower(cell.ours.low)} to {upper(cell.ours.high)}",
+        "value": value,
+        "interval": interval,
         "verdict": cell.verdict.value,
         "tone": _TONES[cell.verdict],
         "why": cell.explanation,
     }
+
+
+def _our_value(ours: comparison.OurNumber | None) -> tuple[str, str]:
+    """Our value and its interval, as they are written; a dash where we have none."""
+    if ours is None:
+        return NOTHING, ""
+    if ours.is_exact:
+        return comparison.format_exact(ours.value), "exact"
+    return measured(ours.value), f"{lower(ours.low)} to {upper(ours.high)}"
 
 
 def _reference(cell: comparison.ComparedNumber) -> Markup | str:

@@ -3,6 +3,7 @@
 import pytest
 
 from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.guan24 import PAPER
 from leakgauge.papers.paper import Scale, Scope
 
 TABLES = [f"table_{n}" for n in range(3, 12)]
@@ -17,12 +18,12 @@ def verdicts(shown):
 def test_numbers_of_other_data_are_shown_but_not_compared(show, name, scale):
     shown = show(name, lambda audit, label: 0.9, scale=scale)
     printed = [cell for cell in shown.cells if cell.published is not None and cell.published.places == 3]
-    assert printed or (name in ("table_6", "table_8") and scale is Scale.QUICK)
+    assert len(printed) == {"3": 24, "4": 20, "5": 20, "6": 10, "7": 8, "8": 10, "9": 8}.get(name[6:], 16)
     for cell in printed:
-        assert cell.verdict is Agreement.OTHER_DATA
+        assert cell.verdict is (Agreement.NOT_SIMULATED if cell.ours is None else Agreement.OTHER_DATA)
         assert cell.why
     if scale is Scale.FULL:
-        assert len(printed) == {"3": 24, "4": 20, "5": 20, "6": 10, "7": 8, "8": 10, "9": 8}.get(name[6:], 16)
+        assert all(cell.ours is not None for cell in printed)
 
 
 def test_numbers_of_same_data_are_compared(show, milan):
@@ -98,17 +99,73 @@ def test_strong_suppression_must_hide_the_target(show):
         setting = f"city: {name}, AUC at k = 5"
         assert verdicts(show("figure_7", chance(0.53)))[setting] is Agreement.AGREES
         assert verdicts(show("figure_7", chance(0.75)))[setting] is Agreement.DIFFERS
-    (cell,) = [
-        c for c in show("figure_7", chance(0.75)).cells if c.setting == "city: Knock-Knock, AUC at k = 5"
-    ]
-    assert "suppressed without it" in cell.reason
+    for value in (0.75, 0.53):
+        found = {cell.setting: cell for cell in show("figure_7", chance(value)).cells}
+        for setting in (
+            "city: Knock-Knock, AUC at k = 5",
+            "city: likelihood, auxiliary, k = 5: mean AUC",
+            "CDR city: likelihood, auxiliary, k = 5: mean AUC",  # whatever the verdict is
+        ):
+            assert ("suppressed without it" in found[setting].reason) is (value > 0.55)
+        assert "suppressed without it" not in found["city: likelihood, auxiliary, k = 4: mean AUC"].reason
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("figure_7", ("AUC at k = 0", "AUC at k = 1", "AUC at k = 5")),
+        (
+            "figure_8",
+            ("AUC at event ε = 1", "AUC at user-day ε = 0.5", "AUC at user-day ε = 0.5, beside chance"),
+        ),
+        ("figure_9", ("AUC, the whole trace known", "range of the AUC from 10 % to the whole trace")),
+        ("table_8", ("AUC of groups of 1,000 minus groups of 100, k = 1",)),
+    ],
+)
+def test_sentences_on_call_records_are_judged_or_listed(show, name, settings):
+    quick, full = (
+        {cell.setting: cell for cell in show(name, lambda audit, label: 0.8, scale=scale).cells}
+        for scale in (Scale.QUICK, Scale.FULL)
+    )
+    for attack in ("Knock-Knock", "zero-knowledge"):
+        for words in settings:
+            listed, found = (cells[f"CDR city: {attack}, {words}"] for cells in (quick, full))
+            assert listed.verdict is Agreement.NOT_SIMULATED
+            assert "--scale full" in listed.reason
+            assert listed.published == found.published
+            assert found.ours is not None
+
+
+@pytest.mark.parametrize("name", PAPER.items)
+def test_every_sentence_of_the_full_scale_is_at_quick_scale_too(show, plans, name):
+    if not plans(name, Scope(scale=Scale.QUICK)):
+        return  # theory, or drawn without a game
+    quick, full = (
+        {
+            cell.published.where
+            for cell in show(name, lambda audit, label: 0.8, scale=scale).cells
+            if cell.published is not None
+        }
+        for scale in (Scale.QUICK, Scale.FULL)
+    )
+    assert quick == full
+
+
+def test_further_data_have_no_missing_sentences_and_keep_the_reason(show, tmp_path):
+    (tmp_path / "foursquare_kuala_lumpur_checkins.parquet").write_bytes(b"")
+    cells = show("figure_7", lambda audit, label: 0.8, data=tmp_path).cells
+    found = [cell for cell in cells if cell.setting.startswith("Foursquare")]
+    assert found
+    assert all(cell.ours is not None for cell in found)
+    crowded = [cell for cell in found if cell.setting.endswith(": Knock-Knock, AUC at k = 0")]
+    assert [("its own data" in cell.reason, "crowded" in cell.reason) for cell in crowded] == [(True, True)]
 
 
 def test_user_day_noise_equals_event_noise_at_a_tenth(show):
     def chance(audit, label):
         return 0.5 + audit.mechanism["epsilon"] / 20
 
-    table = {cell.setting: cell.ours.value for cell in show("table_5", chance).cells}
+    table = {cell.setting: cell.ours.value for cell in show("table_5", chance).cells if cell.ours}
     assert table["Milan: Knock-Knock, user-day ε = 5"] == pytest.approx(0.5 + 0.5 / 20)  # as event-level 0.5
     assert table["Milan: Knock-Knock, user-day ε = 0.5"] == pytest.approx(0.5 + 0.5 / 20)  # by itself
 

@@ -104,14 +104,18 @@ def _decline(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list
     """What suppression after the noise costs Knock-Knock."""
     noisy = verdicts.find(place, EVENT_RELEASE, plans.KNOCK_KNOCK)
     suppressed = verdicts.find(place, NOISY_RELEASE, _knowing_share(plans.KNOCK_KNOCK, 1.0))
+    setting = (
+        f"{place_prefix(place)}Knock-Knock, AUC at {EVENT_RELEASE.description} minus that at "
+        f"{NOISY_RELEASE.description}"
+    )
+    published = PUBLISHED["figure_9_decline"]
     if noisy is None or suppressed is None:
-        return []
+        return [comparison.not_simulated(setting, published)]
     return [
         comparison.ComparedNumber(
-            setting=f"{place_prefix(place)}Knock-Knock, AUC at {EVENT_RELEASE.description} minus that at "
-            f"{NOISY_RELEASE.description}",
+            setting=setting,
             ours=metric_intervals.difference(auc(noisy), auc(suppressed)),
-            published=PUBLISHED["figure_9_decline"],
+            published=published,
             other_data=not place.is_original,
             why=place.why_not,
         )
@@ -126,12 +130,12 @@ def _range(
     name: str,
 ) -> list[comparison.ComparedNumber]:
     """That the AUC changes little when only a part of the trace is known."""
+    setting = f"{place_prefix(place)}{variant.description}, range of the AUC from 10 % to the whole trace"
     if most is None or least is None:
-        return []
+        return [comparison.not_simulated(setting, PUBLISHED[name])]
     return [
         comparison.ComparedNumber(
-            setting=f"{place_prefix(place)}{variant.description}, range of the AUC from 10 % to the whole "
-            "trace",
+            setting=setting,
             ours=metric_intervals.difference(auc(most), auc(least)),
             published=PUBLISHED[name],
             other_data=not place.is_original,
@@ -145,15 +149,16 @@ def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[
     for share in SHARES:
         for variant in plans.ALL_ATTACKS:
             verdict = verdicts.find(place, NOISY_RELEASE, _knowing_share(variant, share))
-            if verdict is None:
-                continue
+            setting = f"{place_prefix(place)}{variant.description}, {share:.0%} of the trace known: mean AUC"
             stated = None
             if place is plans.CDR and variant == plans.ZERO_KNOWLEDGE and share == 0.1:
                 stated = PUBLISHED["figure_9_cdr_zero_knowledge"]
+            if verdict is None:
+                cells += [] if stated is None else [comparison.not_simulated(setting, stated)]
+                continue
             cells.append(
                 comparison.ComparedNumber(
-                    setting=f"{place_prefix(place)}{variant.description}, {share:.0%} of the trace known: "
-                    "mean AUC",
+                    setting=setting,
                     ours=auc(verdict),
                     published=stated,
                     other_data=not place.is_original,
@@ -267,15 +272,20 @@ def _printed(
     for column, value, error in zip(table.columns, row.values, row.errors, strict=True):
         variant, top = heads[column]
         verdict = verdicts.find(place, RAW_RELEASE, _knowing_places(variant, top, SPREADS[name]))
+        setting = f"{place.stands_for}: {variant.description}, AUC, {_top_text(top)}"
+        published = comparison.PublishedNumber(
+            value=value, places=table.places, where=f"± {error}, {table.where}"
+        )
         if verdict is None:
+            cells.append(
+                comparison.not_simulated(setting, published, f"{comparison.NOT_AT_THIS_SCALE} {BUG}")
+            )
             continue
         cells.append(
             comparison.ComparedNumber(
-                setting=f"{place.stands_for}: {variant.description}, AUC, {_top_text(top)}",
+                setting=setting,
                 ours=auc(verdict),
-                published=comparison.PublishedNumber(
-                    value=value, places=table.places, where=f"± {error}, {table.where}"
-                ),
+                published=published,
                 other_data=True,
                 why=f"{BUG} {place.why_not}".strip(),
             )

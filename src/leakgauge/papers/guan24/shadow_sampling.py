@@ -91,12 +91,16 @@ def _figure_10(played: paper.PlayedItem) -> paper.ItemResult:
         (plans.ZERO_KNOWLEDGE, "paired"),
     ):
         release = plans.ReleaseSetting(epsilon=4.0, unit=plans.USER_DAY)
-        if (verdict := verdicts.find(main, release, variant)) is not None:
+        setting = f"Milan: {variant.description}, AUC at {release.description}"
+        published = PUBLISHED[f"figure_10_zero_knowledge_{name}"]
+        if (verdict := verdicts.find(main, release, variant)) is None:
+            cells.append(comparison.not_simulated(setting, published))
+        else:
             cells.append(
                 comparison.ComparedNumber(
-                    setting=f"Milan: {variant.description}, AUC at {release.description}",
+                    setting=setting,
                     ours=auc(verdict),
-                    published=PUBLISHED[f"figure_10_zero_knowledge_{name}"],
+                    published=published,
                     other_data=not main.is_original,
                     why=main.why_not,
                 )

@@ -77,21 +77,24 @@ def printed_numbers(
     places: dict[str, plans.LocationDataSet],
     measure: Callable[[Verdict], comparison.OurNumber],
 ) -> list[comparison.ComparedNumber]:
-    """Numbers of a table that were simulated, with ours; only those on the paper's data are compared."""
+    """Numbers of a table, with ours where it was simulated; only those on the paper's data are compared."""
     cells = []
     for number in numbers:
         place = places[number.column]
+        setting = f"{number.column}: {number.variant.description}, {number.release.description}"
+        published = comparison.PublishedNumber(
+            value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
+        )
         verdict = verdicts.find(place, number.release, number.variant)
         if verdict is None:
+            cells.append(comparison.not_simulated(setting, published))
             continue
         ours = measure(verdict)
         cells.append(
             comparison.ComparedNumber(
-                setting=f"{number.column}: {number.variant.description}, {number.release.description}",
+                setting=setting,
                 ours=_widened(ours, number, verdict.n_targets) if place.is_original else ours,
-                published=comparison.PublishedNumber(
-                    value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
-                ),
+                published=published,
                 other_data=not place.is_original,
                 why=place.why_not,
             )
@@ -110,8 +113,8 @@ def _widened(ours: comparison.OurNumber, number: PrintedNumber, n_targets: int) 
 
 
 def with_reason(cell: comparison.ComparedNumber, why: str) -> comparison.ComparedNumber:
-    """The cell, with a reason where it differs from what the paper says."""
-    return replace(cell, why=why) if cell.verdict is comparison.Agreement.DIFFERS else cell
+    """The cell, with a reason where our value is not what the paper says."""
+    return replace(cell, why=why) if cell.contradicts else cell
 
 
 def on_data(
@@ -121,16 +124,33 @@ def on_data(
     if not place.is_further:
         return list(cells)
     return [
-        cell if cell.published is None else replace(cell, other_data=True, why=FURTHER_DATA) for cell in cells
+        cell
+        if cell.published is None
+        else replace(cell, other_data=True, why=f"{FURTHER_DATA} {cell.why}".strip())
+        for cell in cells
+        if cell.ours is not None  # the paper states nothing of these data, so nothing is missing
+    ]
+
+
+def against(
+    cells: Sequence[comparison.ComparedNumber], published: comparison.PublishedNumber, why: str
+) -> list[comparison.ComparedNumber]:
+    """Cells that are not compared, with a reason where they are not what the paper says of its attacks."""
+    said = f"This is not {published.written}, as the paper says of its own attacks ({published.where})."
+    return [
+        replace(cell, why=" ".join(filter(None, [cell.why, said, why])))
+        if cell.published is None and replace(cell, published=published).contradicts
+        else cell
+        for cell in cells
     ]
 
 
 def auc_claim(
     setting: str, verdict: Verdict | None, published: comparison.PublishedNumber, why: str = ""
 ) -> list[comparison.ComparedNumber]:
-    """One AUC beside what the paper says of it, if it was simulated."""
+    """One AUC beside what the paper says of it."""
     if verdict is None:
-        return []
+        return [comparison.not_simulated(setting, published)]
     return [
         with_reason(comparison.ComparedNumber(setting=setting, ours=auc(verdict), published=published), why)
     ]
@@ -143,9 +163,9 @@ def auc_lead(
     published: comparison.PublishedNumber | None = None,
     why: str = "",
 ) -> list[comparison.ComparedNumber]:
-    """The difference of the AUCs of two games, if both were simulated."""
+    """The difference of the AUCs of two games; of games that were not simulated, what the paper says."""
     if first is None or second is None:
-        return []
+        return [] if published is None else [comparison.not_simulated(setting, published)]
     ours = metric_intervals.difference(auc(first), auc(second))
     return [with_reason(comparison.ComparedNumber(setting=setting, ours=ours, published=published), why)]
 
@@ -153,9 +173,9 @@ def auc_lead(
 def auc_distance(
     setting: str, first: Verdict | None, second: Verdict | None, published: comparison.PublishedNumber
 ) -> list[comparison.ComparedNumber]:
-    """How far apart the AUCs of two games are, if both were simulated; "within" holds in both directions."""
+    """How far apart the AUCs of two games are; "within" holds in both directions."""
     if first is None or second is None:
-        return []
+        return [comparison.not_simulated(setting, published)]
     ours = metric_intervals.magnitude(metric_intervals.difference(auc(first), auc(second)))
     cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
     ahead = plans.ZERO_KNOWLEDGE if auc(second).value > auc(first).value else plans.KNOCK_KNOCK
@@ -169,12 +189,12 @@ def falling_auc_claims(
     variants: Sequence[plans.AttackVariant],
     where: str,
 ) -> list[comparison.ComparedNumber]:
-    """That the AUC falls from each release to the next one that was simulated."""
+    """That the AUC falls from each release to the next one that was simulated, or from first to last."""
     claim = comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.ABOVE)
     cells = []
     for variant in variants:
         played = [release for release in releases if verdicts.find(place, release, variant) is not None]
-        for weaker, stronger in pairwise(played):
+        for weaker, stronger in pairwise(played if len(played) > 1 else (releases[0], releases[-1])):
             cells += auc_lead(
                 f"{place_prefix(place)}{variant.description}, AUC at {weaker.description} minus that at "
                 f"{stronger.description}",

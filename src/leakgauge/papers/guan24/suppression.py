@@ -57,7 +57,12 @@ def _figure_7(played: paper.PlayedItem) -> paper.ItemResult:
         ]
         cells += statements.on_data(place, stated)
         cells += statements.likelihood_leads(verdicts, place, RELEASES)
-        cells += statements.measured_aucs(verdicts, place, RELEASES, plans.ALL_ATTACKS)
+        cells += statements.measured_aucs(verdicts, place, RELEASES[:-1], plans.ALL_ATTACKS)
+        cells += statements.against(
+            statements.measured_aucs(verdicts, place, RELEASES[-1:], plans.ALL_ATTACKS),
+            statements.PUBLISHED["figure_7_strong_suppression"],
+            MANY_VISITS,
+        )
     charts = []
     for place in (main, *plans.substitutes(played.scope), plans.CDR):
         charts += auc_charts.auc_chart(

@@ -1,7 +1,7 @@
 """One figure that is simulated, one table of theory alone, one that needs data."""
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, not_simulated
 from leakgauge.papers.paper import ItemResult, PaperItem, Scale
 from leakgauge.papers.series_chart import ChartSeries, dot_series, series_chart
 from leakgauge.report.charts.lines import ChartPoint
@@ -37,6 +37,7 @@ def _table(_):
                 why="<why>",
             ),
             ComparedNumber(setting="a third", ours=exact_number(1 / 3)),
+            not_simulated("a fifth", PublishedNumber(value=0.2, where="text")),
         )
     )
 
