@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 from math import ceil, exp, log, log1p, log2, sqrt, tanh
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from scipy.stats import binom, norm
 from leakgauge import promise_tests
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.locations.data.data_loader import load_visits
+from leakgauge.domains.locations.challenger import build
 from leakgauge.mechanisms import bitrand, laplace, ome, privunit
 from leakgauge.papers.guan24 import plans
+from leakgauge.papers.paper import Scale, Scope
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.metrics import epsilon_one_run
 from leakgauge.theory.query_splitting import optimum_laplace
@@ -274,19 +276,44 @@ def test_how_often_known_exact_answers_in_1_of_500_calls_are_found():
     )
 
 
-def test_counts_of_the_city_that_stands_in_for_milan(tmp_path):
+def test_counts_of_the_city_that_stands_in_for_milan():
     stated = re.search(
         r"makes (\S+) % of the counts .*? \((\S+) % with the default", page_words("reproduce.md")
     )
+    note = plans.place_note(Scope(scale=Scale.QUICK))
     for text, popularity in zip(stated.groups(), (0.25, 1.0), strict=True):
-        shares = []
-        for seed in range(8):
-            data = plans.CITY.data.table | {"popularity": popularity}
-            visits = load_visits(data, tmp_path, seed).traces.visits
-            people = np.random.default_rng(seed).choice(visits.shape[0], 1_000, replace=False)
-            counts = np.bincount(visits[np.sort(people)].indices)
-            shares.append((counts[counts > 0] <= 5).mean())
-        assert float(text) == pytest.approx(100 * np.mean(shares), abs=0.7)
+        cities = [capped_city(plans.CITY, seed, {"popularity": popularity}) for seed in range(8)]
+        share = np.mean([small_share(city, seed) for seed, city in enumerate(cities)])
+        assert float(text) == pytest.approx(100 * share, abs=0.3)
+        if popularity == 0.25:  # the share in the note, without the cap 98.5
+            assert f"{text} % of the counts above 0 of 1,000 people are at most 5" in note
+            visits = np.mean([city.traces.n_visits.mean() for city in cities])
+            for pattern, words in (
+                (r"after the daily cap of 10, (\S+) visits on average", note),
+                (r"and (\S+) after the daily cap of 10", page_words("reproduce.md")),
+            ):
+                assert float(re.search(pattern, words)[1]) == pytest.approx(visits, abs=0.15)
+    records = np.mean([capped_city(plans.CDR, seed, {}).traces.n_visits.mean() for seed in range(2)])
+    said = re.search(r"(\S+) visits on average after the daily cap of 20", note)[1]
+    assert float(said) == pytest.approx(records, abs=1)
+
+
+def capped_city(place, seed, options):
+    """The people of a city after the daily cap of the games."""
+    return build(
+        data=place.data.table | options,
+        challenger=place.challenger_table(3),
+        mechanism={"name": "raw"},
+        folder=Path(),
+        seed=seed,
+    )
+
+
+def small_share(city, seed):
+    """The share of the counts above 0 of 1,000 people that are at most 5."""
+    people = city.crowd.people(1, 1_000, np.random.default_rng(seed))
+    counts = np.asarray(city.crowd.counts(people))
+    return (counts[counts > 0] <= 5).mean()
 
 
 def test_what_rounds_without_an_error_show():

@@ -253,6 +253,24 @@ def test_every_figure_draws_its_results(show, name):
     assert any("substitute" in note for note in shown.notes)
 
 
+def test_number_of_earlier_work_is_listed(show):
+    (listed,) = [cell for cell in show("table_7", lambda audit, label: 0.8).cells if cell.ours is None]
+    assert listed.verdict is Agreement.OTHER_DATA
+    assert listed.reason.startswith("Published: above 0.8300, “AUC > 0.83”")
+    assert "Pyrgelis" in listed.reason
+
+
+def test_notes_say_what_is_compared_on_a_stand_in(show):
+    shown = show("figure_9", lambda audit, label: 0.8)
+    (note,) = [note for note in shown.notes if "substitute" in note]
+    assert "are compared with" not in note
+    compared = {cell.setting.split(":")[0] for cell in shown.cells if cell.verdict.is_compared}
+    assert compared == {"city"}
+    assert "listed as not simulated" in note
+    ranges = [cell for cell in shown.cells if cell.setting.startswith("city") and "range" in cell.setting]
+    assert [cell.verdict for cell in ranges] == [Agreement.OTHER_DATA] * 2
+
+
 def test_published_table_is_drawn_in_the_chart(show):
     rows = show("table_9", lambda audit, label: 0.8).charts[0].spec["data"]["values"]
     printed = {row["x"]: row["value"] for row in rows if row["label"] == "Knock-Knock, published"}

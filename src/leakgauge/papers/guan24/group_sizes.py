@@ -16,6 +16,15 @@ COLUMN = {"CDR": (100, 500, 2_000, 3_000), "Milan": (100, 500, 2_000)}  # beside
 QUICK_COLUMN = {"CDR": (100, 3_000), "Milan": (100, 500, 2_000)}
 
 
+EARLIER_WORK = comparison.ComparedNumber(
+    setting="two data sets of earlier work: Knock-Knock, AUC of groups of 100",
+    ours=None,
+    published=statements.PUBLISHED["table_7_earlier_work"],
+    other_data=True,
+    why="Quoted from Pyrgelis et al., who have other data and other features: not repeated here.",
+)
+
+
 def _sized(release: plans.ReleaseSetting, m: int) -> plans.ReleaseSetting:
     return plans.ReleaseSetting(
         k=release.k, epsilon=release.epsilon, unit=release.unit, m=None if m == plans.GROUP else m
@@ -135,6 +144,8 @@ def _table(name: str, played: paper.PlayedItem) -> paper.ItemResult:
     sizes = sorted({plans.GROUP, *COLUMN[column]})
     releases = [_sized(plans.ReleaseSetting(k=k), m) for m in sizes]
     cells += _trend(verdicts, place, k, releases)
+    if name == "table_7":
+        cells.append(EARLIER_WORK)
     variants = (plans.KNOCK_KNOCK, plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD, plans.INFORMED)
     cells += statements.measured_aucs(verdicts, place, releases, variants[2:])
     traces: list[ChartSeries] = []
