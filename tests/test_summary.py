@@ -36,6 +36,7 @@ def verdict():
 
 def found(verdict, finding, risk, **fields):
     promised = None if finding is None else PROMISE
+    fields = {"bounds": {"accuracy": 0.58}, **fields}
     return replace(verdict, finding=finding, risk=risk, promised=promised, rounds_needed=None, **fields)
 
 

@@ -38,6 +38,7 @@ _WORST_FINDING_FIRST = (
 )
 _WORST_RISK_FIRST = (RiskStatus.OVER, RiskStatus.UNDECIDED, RiskStatus.NO_LIMIT, RiskStatus.WITHIN)
 CONTROL_PASSED = ("passed", "not needed")
+WITHIN_YOUR_LIMITS = "within your limits"  # and for whom, where the promise is too weak to protect
 VIOLATED, NOT_AS_STATED = "the promise is violated", "the mechanism is not as stated"
 
 
@@ -348,6 +349,9 @@ def summarise_run(
         risk, audit = recognised, None
     code, reasons = _exit_code(covered, promise, risk, limits)
     accepted = (TOO_WEAK_TO_TEST,) if code == 0 and not promise.testable else ()
+    unprotected = unprotected_words(promise, risk, covered)
+    if code == 0 and promise.testable and unprotected is not None:
+        accepted = (f"{WITHIN_YOUR_LIMITS} {unprotected}",)
     warnings = (
         *accepted,
         *_warnings(verdicts, covered, promise, changed_rounds),
@@ -512,6 +516,19 @@ def verdict_strength(verdict: Verdict, accuracy_limit: float | None = None) -> P
     """How much the promise of one verdict protects, also the person of the data whom it protects least."""
     least = (verdict.promised or {}).get("least_protected") or {}
     return promise_strength(max(_allowed_accuracy(verdict), least.get("accuracy") or 0.0), accuracy_limit)
+
+
+def unprotected_words(promise: PromiseSummary, risk: Risk, covered: Sequence[Verdict]) -> str | None:
+    """For whom a risk is within its limits, and whom the promise does not protect; None if it protects."""
+    if risk.status is not RiskStatus.WITHIN or promise.strength is not PromiseStrength.TOO_WEAK:
+        return None
+    counts = {verdict.n_targets for verdict in covered}
+    number = f"{counts.pop():,} " if len(counts) == 1 and counts != {1} else ""
+    targets = f"the {number}target{'' if counts == {1} else 's'} counted"
+    if promise.least_protected is not None and promise.epsilon != promise.least_protected["epsilon"]:
+        return f"for {targets}; the promise does not protect more active people"
+    tried = "any attacker with this knowledge" if risk.scope == ANY_ATTACKER else "the attackers tried"
+    return f"for {tried}; the promise by itself is too weak to protect"
 
 
 def _allowed_accuracy(verdict: Verdict) -> float:

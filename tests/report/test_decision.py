@@ -216,7 +216,7 @@ def test_withdrawn_game_says_why(make):
 
 
 def test_warnings_are_on_the_first_screen(make):
-    verdict = at_risk(make(), RiskStatus.WITHIN, 0.7)
+    verdict = replace(at_risk(make(), RiskStatus.WITHIN, 0.7), bounds={"accuracy": 0.69})
     summary = summarise_run(
         [verdict], limits=Limits(metrics={"accuracy": 0.7}), changed_rounds=True, caveats=["no proof"]
     )

@@ -9,7 +9,8 @@ from leakgauge.limits import Limits
 from leakgauge.referee.metric_evaluation import ONE_RELEASE_SCOPE
 from leakgauge.referee.reused_noise import REUSED
 from leakgauge.referee.side_channels import ANSWER_SIZES, LOW_ORDER_BITS
-from leakgauge.report.decision import leading_verdict
+from leakgauge.report.answers import exit_sentence
+from leakgauge.report.decision import decision_of, leading_verdict
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.next_steps import STATE_A_LIMIT, decision_line, next_steps
 from leakgauge.risk import Risk, RiskStatus
@@ -57,11 +58,46 @@ def test_decision_is_one_sentence_to_be_read_first(make, finding, status, tone, 
     verdict, limits = make(finding), Limits()
     if status is not None:
         risk = Risk(status=status, metric="accuracy", value=0.6, limit=0.6, reason="too few")
-        verdict, limits = replace(verdict, risk=risk), Limits(metrics={"accuracy": 0.6})
+        verdict = replace(verdict, risk=risk, bounds={"accuracy": 0.59})
+        limits = Limits(metrics={"accuracy": 0.6})
     run = JudgedRun((verdict,), {"summary": summarise_run((verdict,), limits=limits)})
     found = decision_line(run, leading_verdict(run))
     assert found[0] == tone
     assert found[1].startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("promised", "allowed", "line"),
+    [
+        (
+            {"least_protected": {"epsilon": 17.8, "accuracy": 0.736, "parts": 9}},
+            0.59,
+            "Within your limits for the target counted; the promise does not protect more active people.",
+        ),
+        (
+            {},
+            0.95,
+            "Within your limits for the attackers tried; the promise by itself is too weak to protect.",
+        ),
+    ],
+)
+def test_a_promise_too_weak_to_protect_is_said_where_the_limits_are_kept(make, promised, allowed, line):
+    """The exit code stays 0, with a warning, and the line to be read first is not green."""
+    risk = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.57, high=0.59, limit=0.6)
+    verdict = make("not violated")
+    verdict = replace(
+        verdict,
+        risk=risk,
+        promised={**verdict.promised, **promised},
+        bounds={**verdict.bounds, "accuracy": allowed},
+    )
+    summary = summarise_run((verdict,), limits=Limits(metrics={"accuracy": 0.6}))
+    run = JudgedRun((verdict,), {"summary": summary})
+    assert decision_line(run, verdict) == ("warn", line)
+    assert (summary.exit_code, summary.reasons) == (0, ())
+    assert summary.warnings == (line[0].lower() + line[1:-1],)
+    assert line.removeprefix("Within your limits") in exit_sentence(summary, (verdict,))
+    assert not any("Within" in alert for alert in decision_of(run).alerts)  # said once
 
 
 def test_missing_limit_is_asked_for(make, make_estimate):

@@ -298,7 +298,7 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
     for reason in result.summary.reasons:
         console.print(Text(f"Exit code {code}: {_without_repetition(reason, told)}."), soft_wrap=True)
     if code == 0:
-        console.print(Text(f"Exit code 0: {exit_sentence(result.summary)}"), soft_wrap=True)
+        console.print(Text(f"Exit code 0: {exit_sentence(*found)}"), soft_wrap=True)
 
 
 def _without_repetition(reason: str, told: "Sequence[str]") -> str:

@@ -36,6 +36,7 @@ from leakgauge.summary import (
     PromiseSummary,
     RunSummary,
     is_control,
+    unprotected_words,
     verdict_strength,
 )
 from leakgauge.verdict import Finding, Verdict, why_untestable
@@ -119,7 +120,7 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     return Answer("neutral", "No promise stated", (text,))
 
 
-def exit_sentence(summary: RunSummary) -> str:
+def exit_sentence(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
     """What exit code 0 says of a run, so that nobody takes it for more than was answered."""
     promise = {
         Finding.NOT_VIOLATED.value: "no attack tried violated the promise",
@@ -128,6 +129,9 @@ def exit_sentence(summary: RunSummary) -> str:
     within = "the risk is within the limits"
     if summary.risk.scope != ANY_ATTACKER:
         within += " for the attackers tried"
+    covered = [found for found in verdicts if found.audit in summary.covers]
+    if (unprotected := unprotected_words(summary.promise, summary.risk, covered)) is not None:
+        within = f"the risk is within the limits {unprotected}"
     limited = summary.risk.status is RiskStatus.WITHIN
     return f"{promise}, and {within if limited else 'no limit on the risk was stated'}."
 

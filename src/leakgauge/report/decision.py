@@ -14,7 +14,7 @@ from leakgauge.report.metric_text import describe_metric, interval_text, value_t
 from leakgauge.report.next_steps import decision_line, next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.risk import RiskStatus, leading_metric
-from leakgauge.summary import RunSummary, is_control, refuted_audits
+from leakgauge.summary import WITHIN_YOUR_LIMITS, RunSummary, is_control, refuted_audits
 from leakgauge.verdict import Verdict
 
 WORST_METRIC = "accuracy_worst"
@@ -154,7 +154,8 @@ def _false_alarms_alert(run: JudgedRun) -> tuple[str, ...]:
 
 def _warnings(summary: RunSummary) -> tuple[str, ...]:
     """What to beware of; and why the release is not cleared, where the risk alone would clear it."""
-    warnings = [f"Beware: {warning}." for warning in summary.warnings]
+    said = WITHIN_YOUR_LIMITS  # by the line that is read first
+    warnings = [f"Beware: {warning}." for warning in summary.warnings if not warning.startswith(said)]
     if summary.exit_code == 3 and summary.risk.status is RiskStatus.WITHIN and summary.reasons:
         warnings.insert(0, f"Not cleared (exit code 3): {summary.reasons[0]}.")
     return tuple(whole_sentences(warning, 300) for warning in warnings)[:2]

@@ -22,6 +22,7 @@ from leakgauge.summary import (
     is_control,
     recognised_risk,
     refuted_audits,
+    unprotected_words,
 )
 from leakgauge.theory.metric_bounds import epsilon_for_limits
 from leakgauge.verdict import Finding, Verdict
@@ -82,6 +83,9 @@ def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
         return "warn", f"Not decided: {whole_sentences(summary.reasons[0], 120)}."
     if summary.risk.status is RiskStatus.NO_LIMIT:
         return "neutral", "No decision: no limit on the risk is stated."
+    covered = [found for found in run.verdicts if found.audit in summary.covers]
+    if (unprotected := unprotected_words(summary.promise, summary.risk, covered)) is not None:
+        return "warn", f"Within your limits {unprotected}."
     return "good", "Within your limits: this audit found nothing against publishing."
 
 
