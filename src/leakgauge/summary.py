@@ -115,6 +115,7 @@ class RunSummary:
         exit_code: 0, 1 or 3, as documented for the commands.
         reasons: Why the exit code is not 0, in plain sentences; empty where it is 0.
         limits: The limits, as a plan writes them.
+        besides: What alone would have given another exit code; never the reason for this one.
         warnings: What to beware of, whatever the exit code; never the reason for it.
         recognised: The people recognised beside their limit, if there is one.
         limit_results: Every stated limit with its own status, value and attacker.
@@ -127,6 +128,7 @@ class RunSummary:
     exit_code: int
     reasons: tuple[str, ...]
     limits: dict[str, Any]
+    besides: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     recognised: Risk | None = None
     limit_results: tuple[LimitResult, ...] = ()
@@ -262,6 +264,7 @@ def result_from_json(content: Mapping[str, Any]) -> RunResult:
             "risk": risk_from_json(table["risk"]),
             "covers": tuple(table["covers"]),
             "reasons": tuple(one for one in table["reasons"] if one not in table.get("warnings", ())),
+            "besides": tuple(table.get("besides", ())),
             "warnings": tuple(table.get("warnings", ())),
             "recognised": None if table.get("recognised") is None else risk_from_json(table["recognised"]),
             "limit_results": tuple(

@@ -93,6 +93,29 @@ def test_a_baseline_stops_a_release_that_leaks_more(call, folder, plan):
     assert "worse than the baseline: coin peek-nothing" in found["summary"]["reasons"]
 
 
+def test_only_what_decides_stands_behind_the_exit_code(call, folder, plan, tmp_path):
+    """A release that is worse fails; that its risk is undecided, which would be code 3, is said besides."""
+    worse = plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 3.0 }"), ("1.0 }", "4.0 }"))
+    call("run", worse, "--out", "worse")
+    path = policy(tmp_path, "[limits]\naccuracy = 0.95\n")
+    arguments = ["gate", "worse", "--policy", path, "--baseline", folder]
+    outcome = call(*arguments, "--junit", "gate.xml", "--markdown", "gate.md")
+    lines = outcome.out.splitlines()
+    assert outcome.code == 1
+    assert [line for line in lines if line.startswith("Exit code")] == [
+        "Exit code 1: worse than the baseline: coin peek-nothing."
+    ]
+    assert [line.partition(" (see")[0] for line in lines if line.startswith("Besides")] == [
+        "Besides: the risk is undecided"
+    ]
+    case = ElementTree.parse(tmp_path / "gate.xml").find("testcase[@name='gate']/failure")
+    assert case is not None
+    assert case.get("message") == "worse than the baseline: coin peek-nothing"
+    assert "- Besides: the risk is undecided" in (tmp_path / "gate.md").read_text()
+    summary = json.loads(call(*arguments, "--json").out)["summary"]
+    assert (len(summary["reasons"]), len(summary["besides"])) == (1, 1)
+
+
 def test_a_baseline_without_the_same_attacker_is_refused(call, folder, plan):
     call("run", plan(('name = "coin"', 'name = "another"')), "--out", "other")
     outcome = call("gate", folder, "--baseline", "other")

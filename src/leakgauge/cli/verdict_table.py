@@ -297,6 +297,8 @@ def _print_reasons(result: "RunResult", console: "Console") -> None:
         console.print(Text(f"Warning: {warning}."), soft_wrap=True)
     for reason in result.summary.reasons:
         console.print(Text(f"Exit code {code}: {_without_repetition(reason, told)}."), soft_wrap=True)
+    for other in result.summary.besides:
+        console.print(Text(f"Besides: {_without_repetition(other, told)}."), soft_wrap=True)
     if code == 0:
         console.print(Text(f"Exit code 0: {exit_sentence(*found)}"), soft_wrap=True)
 

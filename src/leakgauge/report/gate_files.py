@@ -133,5 +133,6 @@ def gate_comment(run: JudgedRun, compared: BaselineResult = NO_BASELINE) -> str:
     code = run.summary.exit_code
     lines = [f"- Warning: {plain_markdown(warning)}." for warning in run.summary.warnings]
     lines += [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
+    lines += [f"- Besides: {plain_markdown(other)}." for other in run.summary.besides]
     lines += [f"- {plain_markdown(line)}." for line in baseline_lines(compared)]
     return "\n".join([markdown_text(run), *lines]).rstrip() + "\n"

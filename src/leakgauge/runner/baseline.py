@@ -134,18 +134,28 @@ def compare_with_baseline(
 
 
 def with_baseline(summary: RunSummary, comparisons: tuple[BaselineComparison, ...]) -> RunSummary:
-    """Return the summary with the exit code and the reasons that follow from the comparison."""
+    """Return the summary with the exit code and the reasons that follow from the comparison.
+
+    Only what leads to the exit code is among its reasons; what else was found is said besides.
+    """
     worse = [one for one in comparisons if one.status == "worse"]
     undecided = [one for one in comparisons if one.status == "undecided" and one.reason is None]
-    reasons = [f"worse than the baseline: {names_of(worse)}"] if worse else []
+    failed = [f"worse than the baseline: {names_of(worse)}"] if worse else []
+    unclear = []
     if undecided:
-        reasons.append(f"not clear whether worse than the baseline: {names_of(undecided)}; use more rounds")
+        unclear.append(f"not clear whether worse than the baseline: {names_of(undecided)}; use more rounds")
     for reason in dict.fromkeys(one.reason for one in comparisons if one.reason is not None):
         affected = names_of([one for one in comparisons if one.reason == reason])
-        reasons.append(f"not compared with the baseline: {affected}: {reason}")
-    code = 1 if worse else 0 if all(one.status == "not worse" for one in comparisons) else 3
-    codes = {summary.exit_code, code}
-    return replace(summary, exit_code=1 if 1 in codes else max(codes), reasons=(*summary.reasons, *reasons))
+        unclear.append(f"not compared with the baseline: {affected}: {reason}")
+    codes = {summary.exit_code, 1 if failed else 3 if unclear else 0}
+    code = 1 if 1 in codes else max(codes)
+    by_code = [(summary.exit_code, summary.reasons), (1, failed), (3, unclear)]
+    return replace(
+        summary,
+        exit_code=code,
+        reasons=tuple(reason for own, reasons in by_code if own == code for reason in reasons),
+        besides=tuple(reason for own, reasons in by_code if own != code for reason in reasons),
+    )
 
 
 def names_of(comparisons: list[BaselineComparison]) -> str:
