@@ -1,13 +1,16 @@
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from time import sleep
 
 import pytest
 
+from leakgauge.catalog import prepare_audit
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
+from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.cost_shares import CostShare, audit_shares, control_shares
 from leakgauge.runner.dry_run import (
     _JUDGING,
@@ -20,6 +23,8 @@ from leakgauge.runner.dry_run import (
     _starts,
     dry_run,
 )
+from leakgauge.runner.engines import InProcessEngine
+from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.run import EngineOptions
 from leakgauge.support.work_count import (
     TRAINING,
@@ -388,6 +393,29 @@ def test_rounds_of_one_split_are_timed_and_each_split_counts(monkeypatch):
     }
     cost = dry_run(plan_of({"seed": 1, "audit": [audit]}))
     assert cost.seconds - cost.control_seconds == pytest.approx(2 * (12 + 10) + _REPORT + 200 * _JUDGING)
+
+
+def test_memory_is_that_of_a_block_and_not_of_what_is_computed_once():
+    """Tables of a split of the people are held once, however many rounds use them."""
+    audit = {
+        "name": "shops",
+        "domain": "locations",
+        "rounds": 40,
+        "block": 20,
+        "data": {"source": "synthetic", "users": 300, "sites": 40, "epochs": 7, "visits": 5},
+        "challenger": {"group_size": "everyone", "per_user": 10, "targets": {"n": 5, "min_visits": 5}},
+        "mechanism": {"name": "laplace", "epsilon": 0.1, "unit": "user", "round": True, "clamp": True},
+        "attacks": [{"name": "likelihood", "knowledge": knows} for knows in ("auxiliary", "zero")],
+    }
+    given = plan_of({"seed": 1, "audit": [audit]})
+    estimated = dry_run(given).memory - _TRIAL * 40 * 5 * 2
+    prepared = prepare_audit(given.audits[0], given)
+    play = study_attacks(prepared, given.seed, InProcessEngine())
+    tracemalloc.start()
+    play(RoundBlock(0, range(20)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= estimated <= 3 * peak
 
 
 def _train(number):

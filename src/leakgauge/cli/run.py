@@ -104,6 +104,7 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
         f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
+        f"{', of which every worker holds a copy' if arguments.workers > 1 else ''}"
     )
     for line in _control_and_work_lines(cost):
         print(line)

@@ -55,7 +55,7 @@ _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compar
 _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
 _HASTE, _SHARE = 0.3, 0.05  # also after so many seconds and such a share of the time that is estimated;
 _NEW_SHARE = 0.1  # audits of another kind only after such a share
-_MARGIN = 1.3  # of a range of times, above and below
+_MARGIN = 1.3  # of a range of times, above and below, and of memory, above
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class RunCost:
     trials: int
     seconds: float
     seconds_range: tuple[float, float]
-    memory: int  # bytes: of a block in every worker, and of an audit's trials
+    memory: int  # bytes besides the program: of a block in every worker, and of an audit's trials
     measured: int  # audits from which it was estimated
     work: dict[str, int]  # trainings, and requests to a service and the sessions that they open there
     control_rounds: int  # of the positive controls, before the counted rounds
@@ -376,14 +376,14 @@ def _audit_cost(
     block = min(audit.block, audit.rounds)
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
-    first = play(RoundBlock(0, range(1)))  # loads libraries
-    transcript = _transcript_bytes(first.values())  # of a round
+    peak, kept, first = _bytes(play, range(1))  # which loads libraries: what is kept is not counted
+    at_first, transcript = peak - kept, _transcript_bytes(first.values())  # of a round
     n_parts = _n_parts(prepared, audit.rounds)
     few_seconds, few_work = _seconds_and_work(play, few, n_parts)
     some_seconds, some_work = _seconds_and_work(play, some, n_parts)
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _block_seconds([(few, few_seconds), (some, some_seconds)], block, n_parts)
-    at_once = _extrapolate([(n, _bytes(play, n)) for n in (1, min(_TRACED, block))], block)
+    at_once = _block_bytes(play, block, n_parts, at_first)
     busy = min(workers, n_blocks)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
     work = _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
@@ -479,11 +479,27 @@ def _transcript_bytes(played: Iterable[Trials]) -> int:
     return sum(np.asarray(column).nbytes for column in columns)
 
 
-def _bytes(play: PlayBlock, n_rounds: int) -> float:
+def _block_bytes(play: PlayBlock, block: int, n_parts: int, at_first: float) -> float:
+    """The most that is held at once while a block is played, after one round was and took so many bytes.
+
+    What is computed once, such as the tables of a split of the people, is held in one of the rounds, however
+    many there are: how memory grows with rounds is seen in rounds that were played before. What stays of it
+    is kept for each part.
+    """
+    n = min(_TRACED, block)
+    peak, kept, _ = _bytes(play, range(n - 1, n))
+    once, again = (_bytes(play, range(rounds))[0] for rounds in (1, n))
+    growth = max(again - once, 0.0) / max(n - 1, 1)
+    return _MARGIN * (max(peak, at_first) + growth * (block - n) + kept * n_parts)
+
+
+def _bytes(play: PlayBlock, rounds: range) -> tuple[float, float, dict[str, Trials]]:
+    """The most that some rounds hold at once, what is held after them, and their trials."""
     tracemalloc.start()
     try:
-        play(RoundBlock(0, range(n_rounds)))
-        return float(tracemalloc.get_traced_memory()[1])
+        trials = play(RoundBlock(0, rounds))
+        kept, peak = tracemalloc.get_traced_memory()
+        return float(peak), float(kept), trials
     finally:
         tracemalloc.stop()
 
