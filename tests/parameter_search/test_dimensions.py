@@ -1,3 +1,5 @@
+import re
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -80,6 +82,22 @@ def test_a_function_of_the_user_cannot_be_tuned():
     challenger = {**PAIR, "release": "ours:noisy", "epsilon": 1.0}
     with pytest.raises(BadInput, match="nothing in this plan can be tuned"):
         dimensions(noisy(challenger=challenger, mechanism={}))
+
+
+@pytest.mark.parametrize("vary", [[], ["mechanism.epsilon"]])
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [({}, "the training adds no noise"), ({"trainer": {"name": "random_forest"}}, "random forests")],
+)
+def test_a_training_without_noise_gets_the_mechanism_to_write(vary, trainer, words):
+    audit = {"name": "a", "domain": "models", "data": {"source": "synthetic"}, "challenger": trainer}
+    plan = plan_of({"audit": [{**audit, "mechanism": {"name": "none"}}]})
+    with pytest.raises(BadInput, match=words) as refused:
+        dimensions(plan, *vary)
+    line = re.search(r"mechanism = {.*}", str(refused.value))
+    assert line is not None
+    noisy = plan_of({"audit": [{**audit, "challenger": {}, **tomllib.loads(line.group())}]})
+    assert [one.key for one in dimensions(noisy)] == ["mechanism.epsilon"]
 
 
 def test_two_amounts_of_noise_are_refused():

@@ -104,6 +104,8 @@ class Tunable:
     by_default: bool = True
     fixed_by: tuple[str, ...] = ()
     """Keys, or "key=value", with which a plan has a release of its own that does not use this one."""
+    obstacles: Mapping[str, str] = field(default_factory=dict)
+    """By "key=value": why a plan with this value has nothing to vary, and what to write instead."""
     compare_by: str = ""
     """The number on utility by which settings are compared if this key is varied; the main one if empty."""
 
@@ -119,17 +121,36 @@ class Tunable:
 
     def obstacle(self, tables: Mapping[str, Any]) -> str | None:
         """Why this key has no effect in an audit with these tables; nothing where it has one."""
-        for rule in self.fixed_by:
-            key, _, value = rule.partition("=")
-            found = _lookup(tables, key)
-            if found is not ABSENT and (not value or found == value):
-                return (
-                    f"the plan has {key}{f' = {found}' if value else ''}, which decides the noise by itself"
-                )
+        if (reason := self._fixed(tables) or self.stated_obstacle(tables)) is not None:
+            return reason
         if self.value_in(tables) is ABSENT:
             table, _, key = self.key.partition(".")
             return f"the plan does not set it; add {key} to the table {table}"
         return None
+
+    def stated_obstacle(self, tables: Mapping[str, Any]) -> str | None:
+        """What `obstacles` says of these tables; nothing where the plan decides the noise by itself."""
+        if self._fixed(tables) is not None:
+            return None
+        found = (reason for rule, reason in self.obstacles.items() if _holds(tables, rule))
+        return next(found, None)
+
+    def _fixed(self, tables: Mapping[str, Any]) -> str | None:
+        """That a key of `fixed_by` decides the noise, if one does."""
+        for rule in self.fixed_by:
+            if _holds(tables, rule):
+                key, _, value = rule.partition("=")
+                return (
+                    f"the plan has {key}{f' = {value}' if value else ''}, which decides the noise by itself"
+                )
+        return None
+
+
+def _holds(tables: Mapping[str, Any], rule: str) -> bool:
+    """Whether tables have a key, or for "key=value" this value of it."""
+    key, _, value = rule.partition("=")
+    found = _lookup(tables, key)
+    return found is not ABSENT and (not value or found == value)
 
 
 def _lookup(tables: Mapping[str, Any], key: str) -> Any:

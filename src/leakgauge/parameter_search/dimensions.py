@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import product
 from math import floor, log10
 from typing import Any, TypeAlias
 
@@ -130,6 +131,9 @@ def varied_keys(domain: Domain, plan: Plan, vary: Sequence[str] | None) -> list[
         if tunable.by_default and any(tunable.obstacle(vars(audit)) is None for audit in audits)
     ]
     if not proposed:
+        for audit, tunable in product(audits, domain.tunable):
+            if (reason := tunable.stated_obstacle(vars(audit))) is not None:
+                raise BadInput(f"audit {audit.name!r}: {reason}")
         raise BadInput(
             f"nothing in this plan can be tuned by itself: in domain {domain.name!r} leakgauge can vary "
             f"{', '.join(known) or 'nothing'}, and the plan sets none of these for noise that leakgauge "

@@ -2,6 +2,16 @@
 
 from leakgauge.core.domain import Domain, ExposureSpec, Term, Tunable
 
+_NO_NOISE = (
+    "the training adds no noise, so there is no amount of it to tune; in place of this mechanism write "
+    'mechanism = { name = "dp_sgd", epsilon = 1.0, delta = 1e-5, relation = "replace_one" } below [[audit]]'
+)
+_NO_NOISY_FOREST = (
+    "random forests are trained without noise, so there is no amount of it to tune; to train a network with "
+    'noise, leave out trainer and trees, and write mechanism = { name = "dp_sgd", epsilon = 1.0, '
+    'delta = 1e-5, relation = "replace_one" } below [[audit]]'
+)
+
 DOMAIN = Domain(
     package=__name__,
     default_attacks=(
@@ -50,6 +60,11 @@ DOMAIN = Domain(
             low=0.05,
             high=20.0,
             fixed_by=("mechanism.scale", "mechanism.sigma", "challenger.train", "challenger.model"),
+            obstacles={
+                "challenger.trainer=random_forest": _NO_NOISY_FOREST,
+                "challenger.trainer.name=random_forest": _NO_NOISY_FOREST,
+                "mechanism.name=none": _NO_NOISE,
+            },
         ),
     ),
     exposure=ExposureSpec(
