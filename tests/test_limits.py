@@ -24,6 +24,7 @@ def test_limits_are_read_from_a_plan_and_written_back(tmp_path):
     ("table", "message"),
     [
         ({"acuracy": 0.6}, "did you mean 'accuracy'"),
+        ({"acc": 0.6}, "did you mean 'accuracy'"),  # and not 'auc', which differs in fewer letters
         ({"tpr_at_fpr_0": {"01": 0.2}}, "names with a dot need quotes"),
         ({"accuracy": 60}, r"limits\.accuracy: must be below 1, got 60; .* write 0.6 for 60 %"),
         ({"accuracy": 1}, "must be below 1, got 1; no attacker exceeds 1, so no release could be over it"),

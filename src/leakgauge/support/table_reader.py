@@ -50,7 +50,9 @@ def require_known(name: object, known: Sequence[object], kind: str) -> None:
     """Refuse a name that is not known, and point to the nearest one that is."""
     if any(name == choice and isinstance(name, bool) == isinstance(choice, bool) for choice in known):
         return
-    near = get_close_matches(str(name), [choice for choice in known if isinstance(choice, str)], n=1)
+    words = [choice for choice in known if isinstance(choice, str)]
+    begun = [word for word in words if name and word.startswith(str(name))]
+    near = sorted(begun, key=len) or get_close_matches(str(name), words, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
     raise BadInput(f"{kind} is called {name!r}; {hint}")
 
