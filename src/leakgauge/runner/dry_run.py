@@ -55,6 +55,7 @@ _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compar
 _PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
 _HASTE, _SHARE = 0.3, 0.05  # also after so many seconds and such a share of the time that is estimated;
 _NEW_SHARE = 0.1  # audits of another kind only after such a share
+_STEPS = 4  # of an audit, on the progress bar: set up, attacks, rounds, positive control
 _MARGIN = 1.3  # of a range of times, above and below, and of memory, above
 
 
@@ -165,21 +166,25 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     facts: list[_AuditFacts] = []
     played: set[str] = set()  # controls
     start, clock_start, loaded = work_clock(), perf_counter(), set[str]()
-    with progress_bar(len(plan.audits), unit="audits") as advance:
+    with progress_bar(_STEPS * len(plan.audits), unit="steps") as advance:
         for audit in plan.audits:
+            step = partial(advance, audit.name, 1)
             advance(audit.name, 0)
             with sampling_work(loaded):
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
                 controls = AuditControls.of(audit, plan, prepared)
                 facts.append(_facts(audit, prepared, controls, seconds))
+                step()
                 seconds = work_clock() - start
                 known = audit_kind(audit) in map(audit_kind, measured)
                 new = not known and seconds <= min(_PATIENCE, _share_limit(costs, len(plan.audits)))
                 if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
                     measured.append(audit)
-                    costs.append(_audit_cost(audit, plan, prepared, options.workers, controls.after(played)))
+                    left = controls.after(played)
+                    costs.append(_audit_cost(audit, plan, prepared, options.workers, left, step))
                     played |= set(controls.keys.values())
-            advance(audit.name, 1)
+                else:
+                    advance(audit.name, _STEPS - 1)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     by_audit = [audit_shares(audit, measured) for audit in plan.audits]
     shares = [sum(one, NO_SHARE) for one in zip(*by_audit, strict=True)]
@@ -366,13 +371,19 @@ def _setup_seconds(facts: Sequence[_AuditFacts]) -> float:
 
 
 def _audit_cost(
-    audit: Audit, plan: Plan, prepared: PreparedAudit, workers: int, controls: AuditControls
+    audit: Audit,
+    plan: Plan,
+    prepared: PreparedAudit,
+    workers: int,
+    controls: AuditControls,
+    step: Callable[[], None],
 ) -> _AuditCost:
-    """What an audit costs after it is set up."""
+    """What an audit costs after it is set up; ``step`` is called after each of the other steps."""
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
     prepared = replace(prepared, challenger=challenger.rehearsal())
     with counting_work() as study_work:
         study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
+    step()
     block = min(audit.block, audit.rounds)
     few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
     some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
@@ -384,6 +395,7 @@ def _audit_cost(
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _block_seconds([(few, few_seconds), (some, some_seconds)], block, n_parts)
     at_once = _block_bytes(play, block, n_parts, at_first)
+    step()
     busy = min(workers, n_blocks)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
     work = _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
@@ -395,6 +407,7 @@ def _audit_cost(
         work[SESSION] += sessions * n_blocks * len(audit.contenders)
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, controls)
+    step()
     return _AuditCost(
         study_seconds=study_seconds,
         playing_seconds=n_blocks * per_block / busy,
