@@ -26,7 +26,7 @@ def test_outcome_comes_first(page):
     assert "Does tiny26 reproduce?" in text
     assert "“A tiny paper”, Nobody &amp; Co (2026). Scale: quick." in text
     assert "Of 1 statement in the paper, 0 agree with ours and 1 differ." in text
-    assert "1 statement was not simulated. 1 number are ours only. Each" in text
+    assert "Numbers that were not simulated: 1. Numbers that are ours only: 1. Each" in text
     assert text.index("In short") < text.index("Table 1") < text.index("How to repeat this")
     assert "theory only" in text
 

@@ -173,13 +173,9 @@ def _detail(cells: Sequence[comparison.ComparedNumber]) -> str:
     )
     parts = [
         f"The paper draws {times(len(unprinted), 'value')} without a number.{theory}" if unprinted else "",
-        f"{times(len(elsewhere), 'printed number')} come from other data: they are shown but not compared."
-        if elsewhere
-        else "",
-        f"{times(len(missing), 'statement')} {'was' if len(missing) == 1 else 'were'} not simulated."
-        if missing
-        else "",
-        f"{times(len(alone), 'number')} are ours only." if alone else "",
+        f"Numbers printed for other data, shown but not compared: {len(elsewhere)}." if elsewhere else "",
+        f"Numbers that were not simulated: {len(missing)}." if missing else "",
+        f"Numbers that are ours only: {len(alone)}." if alone else "",
         "Each difference is explained below.",
     ]
     return " ".join(filter(None, parts))

@@ -107,6 +107,8 @@ def test_strong_suppression_must_hide_the_target(show):
             "CDR city: likelihood, auxiliary, k = 5: mean AUC",  # whatever the verdict is
         ):
             assert ("suppressed without it" in found[setting].reason) is (value > 0.55)
+        said = "states at most 0.5500 for its own attacks"
+        assert (said in found["CDR city: likelihood, auxiliary, k = 5: mean AUC"].reason) is (value > 0.55)
         assert "suppressed without it" not in found["city: likelihood, auxiliary, k = 4: mean AUC"].reason
 
 

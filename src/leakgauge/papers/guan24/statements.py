@@ -136,7 +136,7 @@ def against(
     cells: Sequence[comparison.ComparedNumber], published: comparison.PublishedNumber, why: str
 ) -> list[comparison.ComparedNumber]:
     """Cells that are not compared, with a reason where they are not what the paper says of its attacks."""
-    said = f"This is not {published.written}, as the paper says of its own attacks ({published.where})."
+    said = f"The paper states {published.written} for its own attacks ({published.where})."
     return [
         replace(cell, why=" ".join(filter(None, [cell.why, said, why])))
         if cell.published is None and replace(cell, published=published).contradicts
