@@ -4,6 +4,7 @@ import pytest
 
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.guan24 import PAPER
+from leakgauge.papers.guan24.statements import PUBLISHED
 from leakgauge.papers.paper import Scale, Scope
 
 TABLES = [f"table_{n}" for n in range(3, 12)]
@@ -107,7 +108,7 @@ def test_strong_suppression_must_hide_the_target(show):
             "CDR city: likelihood, auxiliary, k = 5: mean AUC",  # whatever the verdict is
         ):
             assert ("suppressed without it" in found[setting].reason) is (value > 0.55)
-        said = "states at most 0.5500 for its own attacks"
+        said = "states below 0.5500 for its own attacks"
         assert (said in found["CDR city: likelihood, auxiliary, k = 5: mean AUC"].reason) is (value > 0.55)
         assert "suppressed without it" not in found["city: likelihood, auxiliary, k = 4: mean AUC"].reason
 
@@ -253,6 +254,13 @@ def test_every_figure_draws_its_results(show, name):
         dots = [row for row in rows if row["stroke"] == "dot"]
         assert all((row["low"], row["value"], row["high"]) == (0.79, 0.8, 0.81) for row in dots)
     assert any("substitute" in note for note in shown.notes)
+
+
+def test_less_than_is_not_at_most():
+    read = {
+        name: PUBLISHED[name].written for name in ("figure_7_strong_suppression", "figure_8_strong_noise")
+    }
+    assert set(read.values()) == {"below 0.5500"}
 
 
 def test_number_of_earlier_work_is_listed(show):
