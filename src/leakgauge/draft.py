@@ -158,7 +158,8 @@ def answer_questions(
     for key in given:
         require_known(key, [question.key for question in questions], "no question about this kind of file")
     answers: dict[str, object] = {}
-    for question in (question.after(answers) for question in questions):
+    for unread in questions:
+        question = unread if unread.key in given else unread.after(answers)
         asked = question.asked(answers)
         if question.key in given:
             answers[question.key] = _flag_value(question, given[question.key])

@@ -374,3 +374,21 @@ def test_each_column_is_listed_with_what_it_was_taken_for(trips, tmp_path):
     assert roles["times"].flag == "time"
     assert roles["times"].range == "2024-05-06 to 2024-05-12"
     assert roles["latitude"].range.startswith("41.7")
+
+
+def test_latitude_and_longitude_that_are_interchanged_are_refused_where_the_places_are_in_the_sea(tmp_path):
+    path, rng = tmp_path / "swapped.csv", np.random.default_rng(9)
+    rows = [
+        f"{i % 12},2024-05-{1 + i % 28:02}T{i % 24:02}:00:00,{rng.normal(4.9, 0.01):.4f},"
+        f"{rng.normal(52.37, 0.01):.4f}"
+        for i in range(200)
+    ]
+    path.write_text("user,time,latitude,long deg\n" + "\n".join(rows) + "\n")
+    with pytest.raises(
+        BadInput, match=r"write --lat 'long deg' --lon latitude, or, if they are right, name "
+    ):
+        drafted(path, "visits", tmp_path)
+    data = drafted_table(path, "visits", tmp_path, lat="long deg", lon="latitude")["data"]
+    assert data["timezone"] == "Europe/Amsterdam"
+    data = drafted_table(path, "visits", tmp_path, timezone="Africa/Mogadishu")["data"]
+    assert data["columns"]["lat"] == "latitude"

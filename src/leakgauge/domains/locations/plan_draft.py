@@ -2,13 +2,18 @@
 
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
-from leakgauge.domains.locations.data.visit_files.time_zones import find_time_zone, near_time_zones
+from leakgauge.domains.locations.data.visit_files.time_zones import (
+    city_distance,
+    find_time_zone,
+    near_time_zones,
+)
 from leakgauge.domains.locations.file_recognition import (
     PLAIN_AXES,
     cell_columns,
@@ -39,6 +44,7 @@ from leakgauge.support.plan_draft import (
     table_lines,
 )
 
+_FAR_KM, _NEAR_KM = 300.0, 100.0  # from a large city
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800  # 1990 and 2100, in seconds since 1970
 _UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, None: None}
 _LONGEST_DAYS = 28  # of a first plan; a longer file is cut to this window
@@ -85,12 +91,33 @@ def _scale(file: FileDescription, columns: Mapping[str, Any]) -> float:
     return scale
 
 
+def _middle(file: FileDescription, columns: Mapping[str, Any]) -> tuple[float, float]:
+    """Latitude and longitude of the middle of the map: a few points may lie far outside."""
+    scale, (lat, lon) = _scale(file, columns), (file.column(columns[key]) for key in ("lat", "lon"))
+    return scale * (lat.middle or 0.0), scale * (lon.middle or 0.0)
+
+
+def _default_zone(file: FileDescription | None, answers: Answers) -> str:
+    """The zone of the nearest city; refused where it is far away, and near if the axes are interchanged."""
+    if file is not None and answers.get("lat") is not None and answers.get("lon") is not None:
+        lat, lon = _middle(file, answers)
+        far = city_distance(lat, lon) > _FAR_KM
+        if far and abs(lon) <= 90 and city_distance(lon, lat) < _NEAR_KM:
+            exchanged = shlex.join(["--lat", answers["lon"], "--lon", answers["lat"]])
+            raise BadInput(
+                f"{file.path}: by {answers['lat']} (latitude) and {answers['lon']} (longitude) the places "
+                f"are more than {_FAR_KM:.0f} km from every large city, as in the open sea, and exchanged "
+                f"they are near one; write {exchanged}, or, if they are right, name their time zone "
+                "(--timezone)"
+            )
+    return next(iter(_guessed_zones(file, answers)), "UTC")
+
+
 def _guessed_zones(file: FileDescription | None, columns: Mapping[str, Any]) -> tuple[str, ...]:
     """The time zones that the middle of the map may be in, where there are coordinates."""
     if file is None or columns.get("lat") is None or columns.get("lon") is None:
         return ()
-    scale, ends = _scale(file, columns), [file.column(columns[key]) for key in ("lat", "lon")]
-    lat, lon = (scale * (column.middle or 0.0) for column in ends)  # a few points may lie far outside
+    lat, lon = _middle(file, columns)
     times = None if columns.get("time") is None else _time_range(file.column(columns["time"]))
     known = times is not None and _EARLIEST <= times[0] <= times[1] <= _LATEST
     return near_time_zones(lat, lon, times if known else None)
@@ -173,7 +200,7 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
         Question(
             key="timezone",
             text='In which time zone are the places, such as "Europe/Rome"',
-            derive=lambda answers: next(iter(_guessed_zones(file, answers)), "UTC"),
+            derive=lambda answers: _default_zone(file, answers),
             read=lambda answer: find_time_zone(answer).key,
             asked=lambda answers: len(_guessed_zones(file, answers)) != 1,
         ),

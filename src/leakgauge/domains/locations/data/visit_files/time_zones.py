@@ -115,6 +115,16 @@ def near_time_zones(lat: float, lon: float, times: tuple[float, float] | None = 
     return _different_zones(near, _USUAL_YEAR if times is None else _days_between(*times))
 
 
+def city_distance(lat: float, lon: float) -> float:
+    """How many kilometres a point is from the nearest city that is known; infinite where none is.
+
+    >>> city_distance(52.4, 4.9) < 10  # Amsterdam
+    True
+    """
+    _, points = _city_points()
+    return float(_EARTH_KM * np.linalg.norm(points - _unit_vectors([(lat, lon)]), axis=1).min(initial=np.inf))
+
+
 def _days_between(first: float, last: float) -> tuple[date, ...]:
     """The days between two times, or some of them where there are many."""
     start = date(1970, 1, 1) + timedelta(seconds=first)
