@@ -162,6 +162,14 @@ def test_losses_beside_a_column_of_two_values_are_never_taken_for_people(tmp_pat
     assert drafted_table(path, "losses", tmp_path, member="Gruppe")["data"]["member"] == "Gruppe"
 
 
+def test_a_split_into_more_than_two_parts_is_asked_for(tmp_path):
+    path = tmp_path / "split.csv"
+    rows = (f"{i},{('train', 'test', 'val')[i % 3]},0.{i + 10}" for i in range(80))
+    path.write_text("row,Split,loss\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadInput, match=r"It may be losses \(column loss \(loss\); Split may be the members"):
+        recognised(path)
+
+
 def test_members_in_other_words_are_refused_before_a_plan_is_written(tmp_path):
     path = loss_table(tmp_path, ("id", "is_member", "loss"), ("in use", "not"))
     with pytest.raises(

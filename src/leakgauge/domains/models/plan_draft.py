@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription
+from leakgauge.support.file_description import MODELS, ColumnDescription, FileDescription, name_parts
 from leakgauge.support.label_words import LABEL_WORDS
 from leakgauge.support.member_words import ACCEPTED_WORDS
 from leakgauge.support.plan_draft import (
@@ -49,6 +49,7 @@ _PROBABILITY = (
     *("probabilita", "confidenza"),
 )
 _MOST_CLASSES = 30
+_MOST_PARTS = 6  # of a split into training rows and others
 _MOST_NAMED = 3  # columns that may be the members
 _MOST_MEMBERS = 1000
 _MODELS = {"network": "a neural network", "random_forest": "a random forest"}
@@ -261,12 +262,21 @@ def _answer_column(file: FileDescription) -> tuple[str, ColumnDescription] | Non
     return None
 
 
+def _may_be_members(column: ColumnDescription) -> bool:
+    """Whether a column has two values, or a few and a name such as split: train, test and validation."""
+    few = 3 <= column.n_distinct <= _MOST_PARTS and column.kind != "real"
+    named = "".join(name_parts(column.name)) in {
+        word.replace("_", "") for word in (*_MEMBER, *_MEMBER_BESIDE_ANSWERS)
+    }
+    return column.n_distinct == 2 or (few and named)
+
+
 def _recognise_losses(file: FileDescription) -> Recognised | None:
     member, answer = _member_beside_answers(file), _answer_column(file)
     if answer is None:
         return None
     if member is None:
-        two = [column.name for column in file.columns if column.n_distinct == 2 and column != answer[1]]
+        two = [column.name for column in file.columns if column != answer[1] and _may_be_members(column)]
         if not two:
             return None
         because = (
