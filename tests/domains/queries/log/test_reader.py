@@ -182,7 +182,7 @@ def test_log_error_names_row(tmp_path, text, message):
         ),
         ("query,record,contribution\n1,a,1\n2,a,one\n", "and is not a number; write 1"),
         (
-            'query,record,contribution\n1,a,1\n2,a,"0,5"\n',
+            'query,record,contribution\n1,a,1.0\n2,a,"0,5"\n',
             "and has a decimal comma instead of a point; write",
         ),
         (
@@ -270,6 +270,21 @@ def test_separators_and_decimal_commas_are_detected(tmp_path, name):
     same = read(tmp_path, "query,records,epsilon,sigma\nq1,1 2,0.3,\nq2,2,1,\nq3,2,,1.125\n")
     assert log.answers.scale.tolist() == same.answers.scale.tolist()
     assert contained(log) == contained(same)
+
+
+def test_contributions_and_the_table_may_have_decimal_commas(tmp_path):
+    names = "query;record;contribution;kind;column;bound;epsilon\n"
+    commas = read(tmp_path, f"{names}q1;a;1,5;sum;x;2;0,5\nq1;b;-0,5;sum;x;2;0,5\n")
+    text = f"{names}q1;a;1.5;sum;x;2;0.5\nq1;b;-0.5;sum;x;2;0.5\n"
+    assert (
+        list(commas.incidence.contributions)
+        == list(read(tmp_path, text).incidence.contributions)
+        == [1.5, -0.5]
+    )
+    rows = "".join(f"{i:03};{i},{i % 7}\n" for i in range(60))
+    people = written(tmp_path, f"who;age\n{rows}", "people.csv")
+    log = read(tmp_path, "query;where;epsilon\nq1;age >= 57.3;0,5\n", data=people, id="who")
+    assert [name for name, queries in contained(log).items() if queries] == ["058", "059"]
 
 
 @pytest.mark.parametrize("numbers", [("0,3", "0.3"), ("1,234", "2"), ("0,3", "1.234,5")])

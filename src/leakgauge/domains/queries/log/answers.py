@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,18 +10,14 @@ import numpy.typing as npt
 from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log import noise_families
-from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
+from leakgauge.domains.queries.log.files import ANSWER, NUMBER_FIELDS, LogSource, duckdb_errors_as_bad_input
 from leakgauge.mechanisms import mechanism_names
 from leakgauge.support.tabular import Connection
 
 LARGEST_EPSILON = 1e9  # epsilon of one answer
 MOST_STEPS = 1_000_000  # largest bound of an answer with noise on whole numbers
-NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
-_COMMA = r"[+-]?\d*,\d+([eE][+-]?\d+)?"  # 0,3
-_THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"  # 1,234 may be a thousand
 _NAME_FIELDS = ("mechanism", "kind")
 _TEXT_FIELDS = ("column", "where")
-ANSWER = "answer"  # a number of either sign, read where it is asked for
 LOG_FIELDS = (*NUMBER_FIELDS, *_NAME_FIELDS, *_TEXT_FIELDS, ANSWER)
 
 
@@ -217,8 +213,6 @@ def create_log_table(
             f"{source.path.name}: no column is called 'query'; add one with the id of each query. "
             f"Found: {', '.join(source.types) or 'none'}"
         )
-    with duckdb_errors_as_bad_input(source.path):
-        source = replace(source, decimal=_decimal_mark(connection, source))
     whole = source.is_whole("query")
     fields = ", ".join(f"{_field(source, name)} AS {_name(name)}" for name in LOG_FIELDS)
     records = source.names["records"] if source.has("records") else "NULL"
@@ -268,37 +262,14 @@ def _field(source: LogSource, name: str) -> str:
     if not source.has(name):
         return f"CAST(NULL AS {'DOUBLE' if name in (*NUMBER_FIELDS, ANSWER) else 'VARCHAR'})"
     if name in (*NUMBER_FIELDS, ANSWER):
-        return _number(source, name)
+        return f"TRY_CAST({source.number(name)} AS DOUBLE)"
     text = f"nullif(trim(CAST({source.names[name]} AS VARCHAR)), '')"
     return f"lower({text})" if name in _NAME_FIELDS else text
 
 
 def _not_a_number(source: LogSource, name: str) -> str:
     text = f"trim(CAST({source.names[name]} AS VARCHAR))"
-    return f"{text} <> '' AND {_number(source, name)} IS NULL"
-
-
-def _number(source: LogSource, name: str) -> str:
-    """SQL for a number; with decimal commas, one with a point is none: it may be between thousands."""
-    if source.decimal == "." or source.types[name] != "VARCHAR":
-        return f"TRY_CAST({source.names[name]} AS DOUBLE)"
-    text = f"translate({source.names[name]}, '.,', ' .')"
-    return f"TRY_CAST(trim({text}) AS DOUBLE)"
-
-
-def _decimal_mark(connection: Connection, source: LogSource) -> Literal[".", ","]:
-    """The mark before decimals: a comma where no number has a point, and some comma is not at a thousand."""
-    names = [
-        name for name in (*NUMBER_FIELDS, ANSWER) if source.has(name) and source.types[name] == "VARCHAR"
-    ]
-    if not names:
-        return "."
-    texts = " UNION ALL ".join(f"SELECT trim({source.names[name]}) AS it FROM {source.sql}" for name in names)
-    ((commas, points),) = connection.execute(
-        f"SELECT count(*) FILTER (regexp_full_match(it, '{_COMMA}') AND NOT regexp_full_match(it, "
-        f"'{_THOUSANDS}')), count(*) FILTER (contains(it, '.')) FROM ({texts})"
-    ).fetchall()
-    return "," if commas and not points else "."
+    return f"{text} <> '' AND TRY_CAST({source.number(name)} AS DOUBLE) IS NULL"
 
 
 def _all_whole(connection: Connection) -> bool:

@@ -26,6 +26,11 @@ LOG_FLAG, CONTAINS_FLAG, DATA_FLAG = "query log", "contains", "data"  # as comma
 DEFAULT_DELTA = 1e-5  # for the epsilon of Gaussian answers
 INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _TEXT = ("VARCHAR", "HUGEINT", "UHUGEINT", "UBIGINT", "UUID")  # compared as texts, so that no digit is lost
+NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
+ANSWER = "answer"  # a number of either sign, read where it is asked for
+CONTRIBUTION = "contribution"
+_COMMA = r"[+-]?\d*,\d+([eE][+-]?\d+)?"  # 0,3
+_THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"  # 1,234 may be a thousand
 _JSON = (*JSON_LINES, ".json")
 
 
@@ -59,6 +64,12 @@ class LogSource:
     def has(self, column: str) -> bool:
         return column in self.types
 
+    def number(self, column: str) -> str:
+        """SQL for a column of numbers; where decimals follow commas, one with a point is no number."""
+        if self.decimal == "." or self.types[column] != "VARCHAR":
+            return self.names[column]
+        return f"trim(translate({self.names[column]}, '.,', ' .'))"
+
     def is_list(self, column: str) -> bool:
         return self.types[column].endswith("[]")
 
@@ -80,7 +91,22 @@ def open_source(connection: Connection, path: Path, flag: str) -> LogSource:
     with duckdb_errors_as_bad_input(path):
         description = connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()
     names = {name.strip().lower(): quote_identifier(name) for name, *_ in description}
-    return LogSource(path, sql, {name.strip().lower(): kind for name, kind, *_ in description}, names)
+    types = {name.strip().lower(): kind for name, kind, *_ in description}
+    return LogSource(path, sql, types, names, _decimal_mark(connection, LogSource(path, sql, types, names)))
+
+
+def _decimal_mark(connection: Connection, source: LogSource) -> Literal[".", ","]:
+    """The mark before decimals: a comma where no number has a point, and some comma is not at a thousand."""
+    able = (name for name in (*NUMBER_FIELDS, ANSWER, CONTRIBUTION) if source.types.get(name) == "VARCHAR")
+    texts = " UNION ALL ".join(f"SELECT trim({source.names[name]}) AS it FROM {source.sql}" for name in able)
+    if not texts:
+        return "."
+    with duckdb_errors_as_bad_input(source.path):
+        ((commas, points),) = connection.execute(
+            f"SELECT count(*) FILTER (regexp_full_match(it, '{_COMMA}') AND NOT regexp_full_match(it, "
+            f"'{_THOUSANDS}')), count(*) FILTER (contains(it, '.')) FROM ({texts})"
+        ).fetchall()
+    return "," if commas and not points else "."
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.support.required_columns import missing_columns_text
 from leakgauge.support.tabular import Connection, open_database
 
+_DECIMAL_COMMAS = 'write decimal = ","'  # the way out of a message about a table
 UNUSED_ANSWERS = (
     "The column answer of the log is not used: name a column of the table with two values (--secret, in "
     "Python secret=...) to see how many of its values the answers give away."
@@ -89,11 +90,16 @@ def read_table(path: Path, id_column: str | None) -> OracleRecords:
         raise BadInput(f"{DATA_FLAG}: there is no file {path}; check the path")
     table = {"source": str(path.absolute()), "id": ID if id_column is None else id_column}
     try:
-        return load_records(table, path.parent, seed=0)
+        try:
+            return load_records(table, path.parent, seed=0)
+        except BadInput as error:
+            if _DECIMAL_COMMAS not in str(error):
+                raise
+            return load_records({**table, "decimal": ","}, path.parent, seed=0)
     except BadInput as error:
         key, _, rest = str(error).partition(":")
         rest = rest.replace("Map it: id = ", "Name it (--id, in Python id_column=...): ")
-        rest = rest.replace('write decimal = ","', "write decimal points")
+        rest = rest.replace(_DECIMAL_COMMAS, "write decimal points")
         raise BadInput(f"{'id column' if key == 'data.id' else DATA_FLAG}:{rest}") from None
 
 

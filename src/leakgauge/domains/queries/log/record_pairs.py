@@ -198,7 +198,7 @@ def pairs_from_rows(source: LogSource) -> SqlPairs:
     query, record = source.names["query"], source.names["record"]
     columns = f"{query} AS query, {record} AS record"
     if source.has("contribution"):
-        columns += f", {source.names['contribution']} AS contribution"
+        columns += f", {source.number('contribution')} AS contribution"
     return SqlPairs(
         source.path,
         f"SELECT {columns} FROM {source.sql}",
