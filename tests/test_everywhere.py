@@ -177,6 +177,16 @@ def test_messages_need_no_checkout():
                 assert not words.search(node.value), f"{path}, line {node.lineno}: {node.value}"
 
 
+def test_comments_of_examples_hold_where_they_are_copied_to():
+    """`leakgauge new --example NAME` copies a folder: a path to it in the repository is nowhere there."""
+    files = [path for path in (ROOT / "examples").rglob("*") if path.suffix in (".toml", ".py")]
+    assert len(files) > 10
+    for path in files:
+        assert not re.search(r"(?<![.\w])(docs|examples|tests)/|checkout", path.read_text("utf-8")), path
+        for line in re.findall(r"^# .*leakgauge (?:run|expose) (\S+)", path.read_text("utf-8"), re.MULTILINE):
+            assert (path.parent / line).is_file(), path
+
+
 def has_docstring(node):
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None
