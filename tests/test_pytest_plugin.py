@@ -296,6 +296,21 @@ def test_opendp_keeps_its_promise_and_half_of_its_noise_does_not(kind, inputs, r
         assert_private(lambda count, rng: half(count), inputs, epsilon=1.0)
 
 
+def test_seeds_do_not_depend_on_where_pytest_starts(pytester, monkeypatch):
+    """Without a configuration file pytest names tests by the folder in which it was started."""
+    code = """
+class TestCoin:
+    @pytest.mark.parametrize("value", [0, 1])
+    def test_coin(self, assert_private, value):
+        print("drawn", assert_private(coin, (value, 1 - value), 1.0, rounds=60).seed)
+"""
+    pytester.mkdir("inner").joinpath("test_noise.py").write_text(HEAD + code)
+    result = run_inner_tests(pytester, monkeypatch, "-s", "inner")
+    result.assert_outcomes(passed=2)
+    seeds = [line.split()[-1] for line in result.outlines if "drawn" in line]
+    assert seeds == [str(node_seed(f"test_noise.py::TestCoin::test_coin[{n}]", 0)) for n in (0, 1)]
+
+
 @pytest.mark.nightly
 def test_opendp_keeps_its_promise_in_all_rounds(run):
     pytest.importorskip("opendp")

@@ -97,7 +97,7 @@ class PrivacyAssertion:
                 release,
                 pair_or_pairs,
                 rounds=planned,
-                seed=node_seed(self.node.nodeid, number) if seed is None else seed,
+                seed=node_seed(_test_name(self.node), number) if seed is None else seed,
                 workers=workers,
                 **settings,
             )
@@ -149,6 +149,15 @@ def node_seed(node: str, number: int) -> int:
     """
     digest = sha256(f"{number} {node}".encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
+
+
+def _test_name(node: pytest.Item) -> str:
+    """The file without its folders, class, name and parameters of a test.
+
+    The name that pytest gives a test begins with folders that depend on where pytest was started.
+    """
+    above = [one.name for one in node.listchain() if isinstance(one, pytest.Class)]
+    return "::".join([node.path.name, *above, node.name])
 
 
 def _audit(release: Callable[..., Any], pair: Any, **settings: Any) -> "Verdict":
