@@ -1,6 +1,7 @@
 """The code of docs/python.md and docs/pytest.md runs, and does what the pages say."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def test_the_tests_on_pytest_pass_and_fail_as_it_says(run):
     result = run("--leakgauge-scale=0.1")
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["noisy_count breaks its promise of epsilon = 1."])
+
+
+def test_a_package_whose_first_file_cannot_be_imported_is_entered_by_hand(tmp_path, monkeypatch):
+    """As diffprivlib beside a recent scikit-learn: the code on the page reaches its mechanisms."""
+    folder = tmp_path / "diffprivlib"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise ImportError('DOUBLE')")
+    (folder / "mechanisms.py").write_text("Geometric = Laplace = Snapping = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "diffprivlib.mechanisms", None)  # forgotten afterwards, and so is
+    monkeypatch.delitem(sys.modules, "diffprivlib.mechanisms")
+    monkeypatch.setitem(sys.modules, "diffprivlib", None)  # the package
+    monkeypatch.delitem(sys.modules, "diffprivlib")
+    (code,) = blocks("pytest.md", "py")
+    names = {}
+    exec(compile(code, "pytest.md", "exec"), names)
+    assert names["Laplace"] == 1
 
 
 @pytest.mark.nightly
