@@ -234,6 +234,18 @@ def test_an_array_with_an_entry_of_two_has_values():
         (lambda: leakgauge.audit_counts([1, 2], mechanism=LAPLACE), "frame: must be a data frame of pandas"),
         (lambda: leakgauge.audit_counts(np.array([[0.5]]), mechanism=LAPLACE), "each count: 0, 1 or 2"),
         (lambda: leakgauge.audit_counts(np.eye(3), mechanism=LAPLACE, columns={}), "no named columns"),
+        (lambda: leakgauge.audit_counts(None, mechanism=LAPLACE), "visits: None is no data; give a frame"),
+        (lambda: leakgauge.audit_queries(None, mechanism=LAPLACE), "records: None is no data; give a frame"),
+        (
+            lambda: leakgauge.audit_counts(visits(), mechanism=LAPLACE, columns="who"),
+            "columns: must be a dict of what each column means, .* got 'who'",
+        ),
+        (
+            lambda: leakgauge.audit_counts(
+                visits(), mechanism=LAPLACE, columns={**VISIT_COLUMNS, "user": "x"}
+            ),
+            "the frame has no column 'x'",
+        ),
         (lambda: leakgauge.audit_counts("no.csv", mechanism=LAPLACE), "there is no file 'no.csv'"),
         (lambda: leakgauge.audit_counts(visits(), mechanism="laplace"), "mechanism: must be a dict"),
         (
@@ -270,7 +282,7 @@ def test_bad_rows_of_a_frame_are_named_by_number_without_their_content():
     rows = visits(40)
     rows["when"][6] = f"{SECRET} o'clock"
     with pytest.raises(
-        BadInput, match=r"1 of 40 rows of frame:\w+ are bad \(time: 1\), first row 7 \(time not a time\)"
+        BadInput, match=r"1 of 40 rows of the frame are bad \(time: 1\), first row 7 \(time not a time\)"
     ) as caught:
         leakgauge.audit_counts(rows, columns=VISIT_COLUMNS, mechanism=LAPLACE)
     assert SECRET not in str(caught.value)

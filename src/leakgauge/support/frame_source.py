@@ -69,12 +69,19 @@ class FrameSource:
 
 @contextmanager
 def hold_frame(frame: Any, where: str) -> Iterator[str]:
-    """Hold a frame in memory within the context; yield the name by which a plan reads it."""
+    """Hold a frame in memory within the context; yield the name by which a plan reads it.
+
+    Messages about bad input do not repeat this name, which means nothing to whoever gave the frame.
+    """
     source = frame_source(frame, where)
     before = _held.get(source.name)
     _held[source.name] = source
     try:
         yield source.name
+    except BadInput as error:
+        if source.name not in str(error):
+            raise
+        raise BadInput(str(error).replace(source.name, "the frame")) from None
     finally:
         if before is None:
             _held.pop(source.name, None)

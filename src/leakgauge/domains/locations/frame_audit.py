@@ -20,6 +20,16 @@ def prepare_count_audit(
     """Set up the tables of a plan; an array with two dimensions has a row for each person."""
     if reserved := [key for key in ("source", "columns") if key in data]:
         raise BadInput(f"data.{reserved[0]}: is an argument of its own; leave it out of data")
+    if visits is None:
+        raise BadInput(
+            'visits: None is no data; give a frame, an array or a file, or audit_counts("synthetic", ...) '
+            "for a generated city"
+        )
+    if columns is not None and not isinstance(columns, Mapping):
+        raise BadInput(
+            'columns: must be a dict of what each column means, such as {"user": "u", "time": "t", '
+            f'"place": "p"}}, got {columns!r}'
+        )
     if is_path(visits):
         data = {**data, "source": str(visits)}
     elif _is_matrix(visits):

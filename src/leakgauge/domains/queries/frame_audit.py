@@ -12,6 +12,11 @@ def prepare_query_audit(
     records: Any, *, service: str | Mapping[str, Any] | None, data: dict[str, Any], challenger: dict[str, Any]
 ) -> FrameAudit:
     """Set up the tables of a plan; a service is given by its address, or by the table of a plan."""
+    if records is None:
+        raise BadInput(
+            'records: None is no data; give a frame or a file, or audit_queries("synthetic", ...) for a '
+            "generated table"
+        )
     if "source" in data:
         raise BadInput("data.source: the records are an argument of their own; leave it out of data")
     if service is not None:
