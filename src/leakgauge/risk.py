@@ -51,7 +51,7 @@ UNDERSTATED = (
 )
 HIDDEN_TARGETS = (
     "In these releases the targets hide one another, so {label} is right less often than about a single "
-    "person. Audit one target at a time (targets = 1), or compute exposure, which does so for everyone."
+    "person. Audit one target at a time (targets = 1), or compute exposure, which does so for everyone"
 )
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "

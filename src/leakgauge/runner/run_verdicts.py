@@ -95,6 +95,7 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
         verdicts += apply_controls([_without_control_risk(found) for found in judged])
     stated, publish = run.plan.limits, run.plan.publish
     covered = [audit.name for audit in run.plan.audits if publish in (None, audit.name)]
+    over = {(found.audit, found.label) for found in verdicts if _is_over(found)}
     summary = summarise_run(
         verdicts,
         limits=stated,
@@ -115,6 +116,7 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
                 if audit.name in covered
                 for contender in counted_contenders(audit)
                 if contender.knowledge in run.metadata[audit.name].understated_knowledge
+                and (audit.name, contender.label) not in over  # which even such an attacker can be
             ),
         ],
     )
