@@ -116,6 +116,35 @@ def test_status_check_does_not_block_run(tmp_path, monkeypatch):
             pass
 
 
+SOFT = """
+import sys
+sys.modules["fcntl"] = None  # as where the system has no locks of files
+from pathlib import Path
+from leakgauge.core.errors import BadInput
+from leakgauge.support.files import is_locked, lock_folder
+folder = Path(sys.argv[1])
+for _ in range(2):
+    with lock_folder(folder):
+        assert is_locked(folder)
+        try:
+            with lock_folder(folder):
+                print("both hold it")
+        except BadInput as error:
+            print(error)
+    assert not is_locked(folder)
+"""
+
+
+def test_a_file_left_by_a_lock_is_not_held_where_there_are_no_locks_of_files(tmp_path):
+    with lock_folder(tmp_path):
+        pass
+    command = [sys.executable, "-W", "ignore", "-c", SOFT, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.partition(" to ")[0] for line in done.stdout.splitlines()] == 2 * ["another run is writing"]
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
 def test_missing_folder_is_bad_input(tmp_path):
     assert not is_locked(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="cannot be written to"), lock_folder(tmp_path / "nowhere"):

@@ -11,7 +11,13 @@ from leakgauge.support import files
 
 PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER = "plan.toml", "audits", "controls"
 VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
-_WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER, files.LOCK_NAME)  # the lock last
+_WRITTEN_NAMES = (
+    manifest.NAME,
+    PLAN_FILE,
+    AUDITS_FOLDER,
+    CONTROLS_FOLDER,
+    *files.LOCK_NAMES,
+)  # the lock last
 EXPOSURE_FILES = {f"exposure.{style}" for style in ("csv", "json", "html")}
 _RESULT_FILES = (
     VERDICTS_FILE,

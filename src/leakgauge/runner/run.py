@@ -139,7 +139,9 @@ def _open_run_folder(
     """Lock a run folder that is new, or that holds this run; yield its manifest, also as the file has it."""
     try:
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        foreign = {name for name in inside if name != files.LOCK_NAME and not files.is_partial_file(name)}
+        foreign = {
+            name for name in inside if name not in files.LOCK_NAMES and not files.is_partial_file(name)
+        }
         foreign -= EXPOSURE_FILES
         if foreign and manifest.NAME not in inside:
             raise BadInput(f"{folder}: not empty and not a run folder; {ANOTHER_OUT}")

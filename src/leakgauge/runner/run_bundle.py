@@ -182,7 +182,7 @@ def bundle_members(copy: Path, hidden: HiddenValues, folders: frozenset[str]) ->
     members = {
         path.relative_to(copy).as_posix(): path.read_bytes()
         for path in sorted(copy.rglob("*"))
-        if path.is_file() and path.name != files.LOCK_NAME
+        if path.is_file() and path.name not in files.LOCK_NAMES
     }
     for name, content in members.items():
         if hidden.found_in(name.encode()) or hidden.found_in(content, folders):

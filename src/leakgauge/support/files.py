@@ -5,9 +5,11 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -16,7 +18,8 @@ from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 
 _PARTIAL_SUFFIX = ".partial"
 _PARTIAL_NAME = re.compile(r".+\.\d+\.partial")  # with the number of the process, unlike files of others
-LOCK_NAME = "lock"
+LOCK_NAME, SOFT_LOCK_NAME = "lock", "lock-here"
+LOCK_NAMES = (LOCK_NAME, SOFT_LOCK_NAME)
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _PATIENCE, _PAUSE = 0.25, 0.05  # seconds: reading the status locks the folder for an instant
 
@@ -102,6 +105,24 @@ def is_partial_file(name: str) -> bool:
     return _PARTIAL_NAME.fullmatch(name) is not None
 
 
+def _lock_path(folder: Path) -> Path:
+    """The file that is locked.
+
+    Where the system has no locks of files, a file is the lock by being there, and is removed afterwards. It
+    has another name then: a file that a run with locks of files has left is not held by anybody.
+    """
+    has_locks = sys.platform == "win32" or _is_importable("fcntl")
+    return folder / (LOCK_NAME if has_locks else SOFT_LOCK_NAME)
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder; the operating system releases the lock when the process ends, however it ends."""
@@ -109,7 +130,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     if not folder.is_dir():  # the library would create it
         raise BadInput(f"{folder}: cannot be written to (no such folder); choose another folder")
-    lock = FileLock(folder / LOCK_NAME)
+    path = _lock_path(folder)
+    lock = FileLock(path)
     try:
         lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
     except Timeout:
@@ -118,7 +140,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise BadInput(f"{folder}: cannot be written to ({reason}); choose another folder") from None
     try:
-        if not (folder / LOCK_NAME).exists():  # the process that held the lock has removed it
+        if not path.exists():  # the process that held the lock has removed it
             raise BadInput(f"another run in {folder} ended just now and removed the folder; start again")
         yield
     finally:
@@ -129,10 +151,11 @@ def is_locked(folder: Path) -> bool:
     """Whether a run is writing to the folder now."""
     from filelock import FileLock, Timeout
 
-    if not (folder / LOCK_NAME).is_file():
+    path = _lock_path(folder)
+    if not path.is_file():
         return False
     try:
-        with FileLock(folder / LOCK_NAME, timeout=0):
+        with FileLock(path, timeout=0):
             return False
     except Timeout:
         return True
