@@ -1,6 +1,8 @@
 import os
 import signal
+import sys
 from ipaddress import ip_address
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -10,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner import engines
 from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.ray_engine import open_ray
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support.parallel import parallel_map, use_parallel_map
 
@@ -151,6 +154,32 @@ def test_missing_extra_is_reported(name, monkeypatch):
     monkeypatch.setattr(engines, "find_spec", lambda _: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[distributed\]'"):
         engines.check_engine(name, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Exception("The current node timed out during startup.\nSee the logs."), "timed out during startup"),
+        (RuntimeError(), "RuntimeError"),
+        (TimeoutError("timed out"), "timed out"),
+    ],
+)
+def test_ray_that_does_not_start_is_said_in_one_line(monkeypatch, error, reason):
+    """Ray raises a plain Exception, which is no fault of leakgauge."""
+
+    def fail(**_):
+        raise error
+
+    stopped = []
+    fake = SimpleNamespace(is_initialized=lambda: False, init=fail, shutdown=lambda: stopped.append(True))
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
+        monkeypatch.setenv(name, "0")  # set by the engine, and restored afterwards
+    words = f"ray did not start on this machine .*{reason}.*engine local"
+    with pytest.raises(BadInput, match=words) as found, open_ray(2, None):
+        pytest.fail("it started")
+    assert "\n" not in str(found.value)
+    assert stopped == [True]
 
 
 @pytest.mark.slow

@@ -32,13 +32,25 @@ def open_ray(workers: int, address: str | None) -> Iterator["RayEngine"]:
             else:
                 _require_listener(address)
                 ray.init(address=address, **quiet)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise BadInput(f"no ray cluster answers at {address!r} ({error}); check --address") from None
+        except Exception as error:  # ray raises it by this name if a part of it does not start in time
+            ray.shutdown()  # what has started
+            raise BadInput(_why_not_started(error, address)) from None
     try:
         yield RayEngine(max(workers, int(ray.cluster_resources().get("CPU", 1))))
     finally:
         if ours:
             ray.shutdown()
+
+
+def _why_not_started(error: Exception, address: str | None) -> str:
+    """What to do where there is no cluster, in one line."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    if address is not None:
+        return f"no ray cluster answers at {address!r} ({reason}); check --address"
+    return (
+        f"ray did not start on this machine ({reason}); run again when it is less busy, which keeps what is "
+        "done, or use the engine local"
+    )
 
 
 def _require_listener(address: str) -> None:
