@@ -35,6 +35,7 @@ class Term:
     )
     sentence_above: float = 0.0  # the sentence is printed for larger values only
     lower_is_better: bool = False  # of a number that says how useful a release is
+    is_count: bool = False  # a whole number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,3 +130,11 @@ def test_targets_digest_is_that_of_data_and_targets():
 
 
 NOISIER = {"name": "laplace", "epsilon": 0.1}
+
+
+def test_utility_of_a_service_is_what_its_analysts_get():
+    """Three answers of 0.3 for 0.95, each with Laplace noise whose absolute value is 10 / 3 on average."""
+    found = game(budget=0.95).utility
+    assert found["answers"] == 3
+    assert found["answer_error"] == pytest.approx(1 / 0.3, rel=0.01)
+    assert "answers" not in game(budget=0.95, accountant="none").utility

@@ -77,6 +77,7 @@ DOMAIN = Domain(
             low=0.001,
             high=100.0,
             fixed_by=("challenger.service", "challenger.accountant=none"),
+            compare_by="answers",
         ),
         Tunable(
             key="mechanism.epsilon",
@@ -85,6 +86,7 @@ DOMAIN = Domain(
             high=20.0,
             by_default=False,
             fixed_by=("mechanism.scale", "mechanism.sigma", "challenger.service", "mechanism.name=opendp"),
+            compare_by="answer_error",
         ),
         Tunable(
             key="mechanism.scale",
@@ -94,8 +96,19 @@ DOMAIN = Domain(
             high=1e6,
             by_default=False,
             fixed_by=("challenger.service", "mechanism.name=opendp"),
+            compare_by="answer_error",
         ),
     ),
+    utility={
+        "answers": Term(
+            title="Answers", meaning="how many answers about one record the budget pays for", is_count=True
+        ),
+        "answer_error": Term(
+            title="An answer is off by",
+            meaning="the mean of the absolute noise of one answer to the question of the plan",
+            lower_is_better=True,
+        ),
+    },
     plan_choices={"accountants": "accountants"},
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,13 @@ from leakgauge.domains.queries.remote.http_client import missing_token
 from leakgauge.domains.queries.remote.plan_tables import ControlKind, QueriesServiceTable
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
 from leakgauge.domains.queries.remote.request_count import CountedQueriesBlock
-from leakgauge.mechanisms import name_of
+from leakgauge.mechanisms import name_of, opendp
 from leakgauge.support.target_choice import rows_by_name
 
 TARGETS_KEY = "challenger.targets"
 SERVICE_NOTE = "answers of a service: the same seed does not give the same answers again"
+
+_ERROR_DRAWS, _ERROR_STREAM = 400_000, 50  # of the mean error of an answer
 
 
 def choose_targets(
@@ -186,6 +188,20 @@ class Challenger(ChallengerDefaults):
         if self.control_questions is not None:
             return RemoteControlBlock(self.adapter, self.control_questions, members, seeds)
         return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
+
+    @cached_property
+    def utility(self) -> dict[str, float] | None:
+        """What an analyst gets from a simulated service: how many answers, and how exact one is."""
+        if self.adapter is not None or self.rehearsed is not None:
+            return None
+        found: dict[str, float] = {}
+        if (most := self.rules.most_answers) is not None and self.rules.accountant != "none":
+            found["answers"] = float(most)
+        noise = self.rules.noise_of(self.query) if self.rules.has_additive_noise(self.query) else None
+        if noise is not None and not isinstance(noise, opendp.Mechanism):
+            drawn = noise.sample(np.zeros(_ERROR_DRAWS), stream(0, Role.DATA, _ERROR_STREAM))
+            found["answer_error"] = float(np.abs(drawn).mean())
+        return found or None
 
     def utility_of(self, block: Any) -> Mapping[str, Reals]:
         """In the positive control of a service: how probable it is that its noise hides the target."""

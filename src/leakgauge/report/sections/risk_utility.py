@@ -109,6 +109,8 @@ def utility_sentence(domain: str, utility: Mapping[str, float] | None) -> str:
 
 def utility_value(term: Term, value: float | None) -> str:
     """A number about utility as text."""
+    if term.is_count and value is not None:
+        return number_format.count(round(value))
     return number_format.percent(value) if term.is_share else number_format.measured(value)
 
 
