@@ -427,7 +427,7 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
     """
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
-    shown = report.read_text(encoding="utf-8")
+    shown = report.read_text(encoding="utf-8", errors="replace")
     comparable = not differences and not run_bundle.other_versions(about)
     if comparable:
         run_bundle.set_judged_date(copy, _noon(about["judged"]))

@@ -525,6 +525,8 @@ def unprotected_words(promise: PromiseSummary, risk: Risk, covered: Sequence[Ver
     """For whom a risk is within its limits, and whom the promise does not protect; None if it protects."""
     if risk.status is not RiskStatus.WITHIN or promise.strength is not PromiseStrength.TOO_WEAK:
         return None
+    if risk.metric == "recognised":
+        return "for the people whom expose counted; the promise by itself is too weak to protect"
     counts = {verdict.n_targets for verdict in covered}
     number = f"{counts.pop():,} " if len(counts) == 1 and counts != {1} else ""
     targets = f"the {number}target{'' if counts == {1} else 's'} counted"

@@ -274,9 +274,9 @@ def test_file_of_visits_is_read_once_for_all_points_of_sweep(call, visits, monke
 
     read, times = reading.read_visits, []
 
-    def counted(table, folder):
+    def counted(table, folder, releases):
         times.append(table.source)
-        return read(table, folder)
+        return read(table, folder, releases)
 
     monkeypatch.setattr(reading, "read_visits", counted)
     assert call("run", visits).code != 2

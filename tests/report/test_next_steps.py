@@ -100,6 +100,16 @@ def test_a_promise_too_weak_to_protect_is_said_where_the_limits_are_kept(make, p
     assert not any("Within" in alert for alert in decision_of(run).alerts)  # said once
 
 
+def test_a_limit_on_people_recognised_is_not_about_targets(make):
+    verdict = replace(make("not violated"), bounds={"accuracy": 0.95})
+    risk = Risk(status=RiskStatus.WITHIN, metric="recognised", value=0.0, high=0.001, limit=0.01)
+    summary = summarise_run((verdict,), limits=Limits(recognised=0.01), recognised=risk)
+    line = (
+        "Within your limits for the people whom expose counted; the promise by itself is too weak to protect."
+    )
+    assert decision_line(JudgedRun((verdict,), {"summary": summary}), verdict) == ("warn", line)
+
+
 def test_missing_limit_is_asked_for(make, make_estimate):
     assert STATE_A_LIMIT in steps(make(metrics=accuracy(make_estimate, 0.55)))
 

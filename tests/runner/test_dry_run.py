@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from time import sleep
 
+import numpy as np
 import pytest
 
 from leakgauge.catalog import prepare_audit
@@ -18,6 +19,7 @@ from leakgauge.runner.dry_run import (
     _REPORT,
     _TRIAL,
     _AuditCost,
+    _block_bytes,
     _ControlCost,
     _extrapolate,
     _starts,
@@ -551,3 +553,12 @@ def test_transcripts_count_in_the_time(monkeypatch):
     without = dry_run(given).seconds
     monkeypatch.setattr("leakgauge.runner.dry_run._COMPARING", 1.0)
     assert dry_run(given).seconds - without >= 200 * 5 * 2 * 8  # at least each answer and the truth
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 4, 10])
+def test_memory_of_a_block_is_not_below_what_its_rounds_hold(block):
+    def play(some):
+        held = [np.ones(200_000) for _ in some.rounds]
+        return {} if held else None
+
+    assert block <= _block_bytes(play, block, 1, 0.0) / 1.6e6 <= 2 * block

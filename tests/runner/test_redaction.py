@@ -42,6 +42,8 @@ def test_names_and_paths_of_a_plan_are_hidden_and_time_zones_are_not():
         ("visits of may.csv", True),
         ("Visits of May.PARQUET", True),
         ("counts of May, version 1.5", False),
+        ("%" * 60 + "xx", False),
+        ("x" * 300, False),
         ("Asia/Kuala_Lumpur", False),
         ("laplace", False),
         ("1h", False),
@@ -59,6 +61,12 @@ def test_names_of_files_are_hidden_within_sentences_too():
         "notes": ["(path not shown): 3 rows of (path not shown)"],
         "names": ("(not shown)",),
     }
+
+
+def test_numbers_at_the_end_of_an_address_are_not_hidden_elsewhere():
+    hidden = HiddenValues(frozenset(), frozenset({"data/0.25", "http://localhost:8080/v1.0"}))
+    assert not hidden.found_in(b'{"value": 0.25, "version": "1.0"}')
+    assert redacted_value("0.25 of http://localhost:8080/v1.0", hidden) == "0.25 of (path not shown)"
 
 
 def test_names_of_files_with_blanks_and_signs_are_hidden_within_sentences():

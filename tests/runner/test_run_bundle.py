@@ -294,6 +294,12 @@ def test_charts_may_differ_by_fonts_only():
         assert same_page(again, chart)
     assert not same_page(chart.replace("everyone", "nobody"), chart)
     assert not same_page(chart + "<svg></svg>", chart)
+    assert not same_page("<p>a</p><svg>", chart)
+    assert not same_page("<p>a</p><svg></svg>", chart)  # without its words
+    assert not same_page(chart.replace("an attacker who knows everyone", "…"), chart)
+    assert not same_page(chart.replace("<text x=", "<text onclick='1' x="), chart)
+    said = chart.replace("<svg>", '<svg aria-label="60% right">')
+    assert not same_page(said.replace("60% right", "50% right"), said)
 
 
 def test_flipped_bit_of_a_score_is_found_though_all_hashes_were_made_again(counts, tmp_path):

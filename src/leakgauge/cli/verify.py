@@ -89,7 +89,10 @@ def _print_differences(found: "Verification") -> None:
     if found.differences:
         return
     if found.report_compared:
-        print("Verdicts, summary, plan and report agree. Lines and bars of charts are not compared.")
+        print(
+            "Verdicts, summary, plan and report agree. Of charts, words are compared, and not where lines, "
+            "bars and numbers stand."
+        )
     else:
         print("Verdicts, summary and plan agree. The report was not compared: other versions wrote it.")
 

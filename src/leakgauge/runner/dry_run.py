@@ -503,7 +503,7 @@ def _block_bytes(play: PlayBlock, block: int, n_parts: int, at_first: float) -> 
     peak, kept, _ = _bytes(play, range(n - 1, n))
     once, again = (_bytes(play, range(rounds))[0] for rounds in (1, n))
     growth = max(again - once, 0.0) / max(n - 1, 1)
-    return _MARGIN * (max(peak, at_first) + growth * (block - n) + kept * n_parts)
+    return _MARGIN * (max(peak, at_first) + growth * (block - 1) + kept * n_parts)
 
 
 def _bytes(play: PlayBlock, rounds: range) -> tuple[float, float, dict[str, Trials]]:

@@ -23,7 +23,8 @@ _FILE_NAME = re.compile(
     r"|sqlite|toml|tsv|txt|xlsx?|xml|zip)",
     re.IGNORECASE,
 )
-_TIME_FORMAT = re.compile(r"(%[A-Za-z%]|[\W\dTZ])*%[A-Za-z](%[A-Za-z%]|[\W\dTZ])*")
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+_TIME_FORMAT = re.compile(r"(?=.*%[A-Za-z])(?:%[A-Za-z%]|[^\w%]|[\dTZ])+")
 _SHORTEST_NAME = 4  # characters: shorter ones are found in any text by chance
 _TEXT_ENCODINGS = ("utf-8", "utf-16-le", "utf-32-le")
 
@@ -39,7 +40,7 @@ class HiddenValues:
     def places(self) -> frozenset[str]:
         """All texts that say where files are: the paths, and their last parts."""
         ends = (PureWindowsPath(path).name for path in self.paths)
-        return frozenset({*self.paths, *(end for end in ends if PureWindowsPath(end).suffix)})
+        return frozenset({*self.paths, *(end for end in ends if _SUFFIX.search(end))})
 
     def without(self, text: str) -> str:
         """Return a text with every path in it replaced, the longest first."""
@@ -154,7 +155,10 @@ def _is_path(text: str, folder: Path) -> bool:
         return text not in _time_zones()
     if _FILE_NAME.fullmatch(text) or PurePosixPath(text).parts[:1] == ("~",):
         return True
-    return (folder / text).is_file()
+    try:
+        return (folder / text).is_file()
+    except OSError:  # too long for a name
+        return False
 
 
 @cache

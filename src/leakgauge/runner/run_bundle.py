@@ -330,29 +330,38 @@ def same_page(shown: str, again: str) -> bool:
     """Whether two pages say the same: outside of charts to the letter, and in charts as far as fonts allow.
 
     Where the lines of a chart are, which numbers stand at its axes and how long names may be depends on the
-    fonts of a machine. A chart must consist of the same kinds of elements and hold no other words.
+    fonts of a machine. A chart must consist of the same kinds of elements with the same attributes, and hold
+    the same words.
 
-    >>> same_page("<p>a</p><svg><text>b</text></svg>", "<p>a</p><svg><text x='1'>b</text></svg>")
+    >>> same_page("<p>a</p><svg><text>b</text></svg>", "<p>a</p><svg><text>b</text> </svg>")
     True
     """
-    if _CHART.sub("<svg>", shown) != _CHART.sub("<svg>", again):
+    charts = _CHART.findall(shown), _CHART.findall(again)
+    if _CHART.sub("<svg>", shown) != _CHART.sub("<svg>", again) or len(charts[0]) != len(charts[1]):
         return False
-    charts = zip(_CHART.findall(shown), _CHART.findall(again), strict=True)
-    return all(_same_chart(*pair) for pair in charts)
+    return all(_same_chart(*pair) for pair in zip(*charts))
 
 
 def _same_chart(shown: str, again: str) -> bool:
-    elements = [set(re.findall(r"<([^\s>]+)", chart)) for chart in (shown, again)]
-    texts, known = ([text.strip() for text in re.findall(r">([^<]+)", chart)] for chart in (shown, again))
-    return elements[0] <= elements[1] and all(
-        _AXIS_NUMBER.fullmatch(text) or any(_same_name(text, other) for other in known) for text in texts
+    kinds = [set(re.findall(r"<([^\s>]+)|\s([^\s=<>\"]+)=", chart)) for chart in (shown, again)]
+    return kinds[0] <= kinds[1] and all(
+        any(_same_name(text, other) for other in _words(there))
+        for here, there in ((shown, again), (again, shown))
+        for text in _words(here)
     )
+
+
+def _words(chart: str) -> list[str]:
+    """The texts of a chart, but for numbers at its axes, and what it says to a screen reader."""
+    texts = [text.strip() for text in re.findall(r">([^<]+)", chart)]
+    said = re.findall(r'aria-label="([^"]*)"', chart)
+    return [text for text in texts if not _AXIS_NUMBER.fullmatch(text)] + said
 
 
 def _same_name(text: str, other: str) -> bool:
     """Whether two texts are equal, or one of them is the beginning of the other and cut off."""
     short, long = sorted((text, other), key=len)
-    return text == other or (short.endswith("…") and long.startswith(short[:-1]))
+    return text == other or (len(short) > 2 and short.endswith("…") and long.startswith(short[:-1]))
 
 
 def digest_in_zip(path: Path) -> str | None:

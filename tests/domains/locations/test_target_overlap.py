@@ -50,7 +50,7 @@ def lost(targets, noise, others=0, n=8_000, *, all_present=False, one=accuracy_l
     rng, table = np.random.default_rng(3), np.array(targets, dtype=np.uint8)
     chain = ReleaseChain(noise=noise, group_size=1000, **steps)
     members = rng.random((n, len(table))) < 0.5
-    counts = np.full((n, table.shape[1]), others, dtype=np.int64)
+    counts = np.zeros((n, table.shape[1]), dtype=np.int64) + others
     given = (csr_array(table), counts, members, chain, rng)
     if one is accuracy_lost:
         return accuracy_lost(0, *given, all_present=all_present)[0]
@@ -87,6 +87,17 @@ def test_a_couple_among_many_targets_is_found():
     assert lost(targets, Laplace(epsilon=0.3), n=4_000) == pytest.approx(0.082, abs=0.02)
     assert lost(targets, Laplace(epsilon=0.3), n=4_000, one=hide_one_another)
     assert not lost(targets[1:], Laplace(epsilon=0.3), n=4_000, one=hide_one_another)
+
+
+def test_a_couple_is_found_where_what_others_share_is_suppressed():
+    """Ten pairs share ten cells each, where nobody else is; a couple shares the only one published."""
+    pairs = np.hstack([np.kron(np.kron(np.eye(10), np.ones((2, 1))), np.ones(10)), np.zeros((20, 39))])
+    couple = np.zeros((2, 139))
+    couple[:, 100], couple[0, 101:120], couple[1, 120:] = 1, 1, 1
+    targets, others = np.vstack([pairs, couple]), np.zeros(139, dtype=np.int64)
+    others[100] = 5
+    assert lost(targets, None, others=others, n=2_000, suppress=5, one=hide_one_another)
+    assert not lost(targets[:20], None, others=others, n=2_000, suppress=5, one=hide_one_another)
 
 
 def test_accuracy_lost_is_that_of_simulated_likelihood_ratios():

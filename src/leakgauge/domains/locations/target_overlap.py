@@ -13,7 +13,7 @@ MOST_HIDDEN = 0.05  # of what a target changes, where the noise of a pipeline of
 _NEVER_HIDDEN = 0.01  # with less for every target, nothing is simulated
 _UNKNOWN_VARIANCE = 1.0  # taken for that of the noise of a pipeline of one's own
 _DRAWS = 4096
-_MOST_TARGETS, _ROUNDS = 20, (200, 4000)  # simulated
+_MOST_TARGETS, _ROUNDS = 200, (200, 4000)  # simulated
 _MOST_ENTRIES = 15_000_000  # outputs x possible counts of other targets
 
 
@@ -57,17 +57,20 @@ def hide_one_another(
 ) -> bool:
     """Whether an attacker is right clearly less often, on average or about one target, than about one alone.
 
-    Targets that share no cells lose nothing. Of the rest, those that are hidden most are simulated.
+    Targets that share no cells lose nothing. Of the rest all are simulated, or some where there are many:
+    those whose shared cells tell most.
     """
-    chosen = _most_hidden(targets)
+    chosen = _most_hidden(targets, others, chain)
+    if not chosen:
+        return False
     found = [
         accuracy_lost(own, targets, others, members, chain, rng, all_present=all_present) for own in chosen
     ]
-    if not found:
-        return False
     losses, errors = np.array(found).T
-    average = losses.sum() / targets.shape[0] * (_n_overlapping(targets) / len(chosen))
-    return bool(average > MOST_LOST or ((losses > MOST_LOST_BY_ONE) & (losses > _SURE * errors)).any())
+    scale = np.count_nonzero(_shared_cells(targets)) / len(chosen) / targets.shape[0]
+    average, error = losses.sum() * scale, float(np.sqrt((errors**2).sum())) * scale
+    by_one = (losses > MOST_LOST_BY_ONE) & (losses > _SURE * errors)
+    return bool(average - error > MOST_LOST or by_one.any())
 
 
 def accuracy_lost(
@@ -124,22 +127,33 @@ def _shared_cells(targets: csr_array) -> Reals:
     return np.asarray(common.multiply(common).sum(axis=1)).ravel() - common.diagonal() ** 2
 
 
-def _n_overlapping(targets: csr_array) -> int:
-    return int(np.count_nonzero(_shared_cells(targets)))
-
-
-def _most_hidden(targets: csr_array) -> list[int]:
+def _most_hidden(targets: csr_array, others: Ints, chain: ReleaseChain) -> list[int]:
+    """The targets whose shared cells tell most, as far as counts are not suppressed."""
     shared = _shared_cells(targets)
-    share = np.divide(
-        shared, targets.astype(np.float64).power(2).sum(axis=1), where=shared > 0, out=0 * shared
-    )
-    order = np.argsort(-share, kind="stable")
-    return [int(own) for own in order[: _n_simulated_targets(targets)] if shared[own] > 0]
+    told = _chance_to_be_published(others, targets, chain)
+    visits = targets.astype(np.float64)
+    weighted = (visits * told[None, :]).tocsr()
+    common = (weighted @ visits.T).tocsr()
+    hidden = np.asarray(common.multiply(common).sum(axis=1)).ravel() - common.diagonal() ** 2
+    own = np.maximum(common.diagonal(), 1e-9)
+    order = np.lexsort((-shared, -hidden / own))
+    return [int(one) for one in order if shared[one] > 0][: _n_simulated_targets(targets)]
+
+
+def _chance_to_be_published(others: Ints, targets: csr_array, chain: ReleaseChain) -> Reals:
+    """For each cell, about how probable it is that its count with a target in it is not suppressed."""
+    if not chain.suppress:
+        return np.ones(targets.shape[1])
+    counts = np.asarray(others.mean(axis=0)) + 1 + np.asarray(targets.sum(axis=0)) / 2
+    spread = 0.5 if chain.noise is None else max(0.5, float(chain.noise.noise_scale))
+    return np.asarray(1 / (1 + np.exp(-np.clip((counts - chain.suppress - 0.5) / spread, -50, 50))))
 
 
 def n_simulated_rounds(targets: csr_array) -> int:
     """How many rounds are simulated to find the accuracy lost."""
-    return int(np.clip(_MOST_ENTRIES / (_MOST_TARGETS * _entries_of_a_round(targets)), *_ROUNDS))
+    n = min(targets.shape[0], _n_simulated_targets(targets))
+    most = _MOST_ENTRIES / max(1, targets.shape[1])  # of all cells
+    return int(np.clip(min(_MOST_ENTRIES / (n * _entries_of_a_round(targets)), most), *_ROUNDS))
 
 
 def _n_simulated_targets(targets: csr_array) -> int:

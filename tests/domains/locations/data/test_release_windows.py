@@ -102,8 +102,22 @@ def test_min_visits_counts_visits_inside_the_windows(tmp_path):
 def test_refuses_a_window_without_visits(tmp_path):
     written(tmp_path, "v.csv", *VISITS)
     windows = [["2024-05-06", "2024-05-07"], ["2024-05-11", "2024-05-12"]]
-    with pytest.raises(BadInput, match="no visit lies in 2024-05-11T00:00 to 2024-05-12T00:00; move this"):
+    with pytest.raises(BadInput, match="lies in 2024-05-11T00:00 to 2024-05-12T00:00; move this"):
         loaded(tmp_path, **WEEK, releases=windows, window=["2024-05-06", "2024-05-13"])
+
+
+def test_windows_without_any_visit_are_named(tmp_path):
+    written(
+        tmp_path, "v.csv", "user,time,place", *[f"u{i % 9},2024-05-08T0{i % 9}:00:00,p" for i in range(60)]
+    )
+    windows = [["2024-05-06", "2024-05-07"], ["2024-05-10", "2024-05-11"]]
+    with pytest.raises(BadInput) as refused:
+        loaded(tmp_path, **WEEK, releases=windows, accept=["one_day"])
+    assert str(refused.value) == (
+        "data.releases: no visit of v.csv lies in 2024-05-06T00:00 to 2024-05-07T00:00 or in "
+        "2024-05-10T00:00 to 2024-05-11T00:00; in local time they run from 2024-05-08 "
+        "to 2024-05-08; move the windows"
+    )
 
 
 def test_refuses_windows_of_a_city_and_releases_of_cells(tmp_path):

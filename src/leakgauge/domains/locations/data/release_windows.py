@@ -99,7 +99,9 @@ def _epochs_of(data: VisitData, window: Sequence[Any], zone: ZoneInfo | None) ->
         raise BadInput(f"{WHERE}: {text} is not within data.window; widen data.window, or leave it out")
     visited = data.traces.map.epochs(data.traces.visits.indices)
     if not ((visited >= epochs.start) & (visited < epochs.stop)).any():
-        raise BadInput(f"{WHERE}: no visit lies in {text}; move this window, or leave it out")
+        raise BadInput(
+            f"{WHERE}: no visit that is counted (box, places, min_visits) lies in {text}; move this window"
+        )
     return epochs
 
 

@@ -220,14 +220,14 @@ def test_swapped_coordinates_are_refused_and_the_swap_is_accepted(tmp_path, cent
         ((69.6, 18.9), "Europe/Oslo"),
         ((-53.2, -70.9), None),
         ((1.3, 103.8), "Asia/Kuala_Lumpur"),
-        ((43.8, 87.6), "Asia/Shanghai"),
+        ((39.5, 76.0), "Asia/Shanghai"),
     ],
     ids=[
         "Rome",
         "Tromso",
         "Punta Arenas",
         "Singapore with a neighbour's zone",
-        "Urumqi with that of Shanghai",
+        "Kashgar with that of Shanghai",
     ],
 )
 def test_right_coordinates_are_not_refused(tmp_path, centre, zone):
@@ -317,6 +317,13 @@ def test_dates_outside_the_window_get_no_unit(tmp_path):
     message = refused(tmp_path, window=["2013-11-01", "2013-11-08"])
     assert message.endswith("move the window")
     assert "time_unit" not in message
+
+
+def test_likely_times_outside_the_window_get_no_format(tmp_path):
+    """Seconds of November 2023 that could also be read as dates of January 2017."""
+    write(tmp_path, [str(1_701_010_000 + 20 * i) for i in range(N - 5)] + ["1701012300"] * 5, points())
+    message = refused(tmp_path, window=["2024-05-06", "2024-05-07"], accept=["one_day", "one_hour"])
+    assert message.endswith("move the window")
 
 
 def test_warning_reaches_the_notes_of_a_run(tmp_path):

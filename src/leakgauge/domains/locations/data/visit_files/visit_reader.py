@@ -277,7 +277,16 @@ def no_visits_left(
         extent = row_filter.parser.extent(connection, None)
         begin, end = (format_wall_time(wall)[:_DATE_LENGTH] for wall in extent.walls)
         facts = extent.facts
-        line = facts and facts.counted and _likely_time_line(table, facts.first, facts.last)
+        odd = facts and facts.counted and facts.n_early + facts.n_future
+        line = facts and odd and _likely_time_line(table, facts.first, facts.last)
+        if windows := row_filter.clock.windows:
+            listed = " or in ".join(
+                f"{format_wall_time(start)} to {format_wall_time(stop)}" for start, stop in windows
+            )
+            return (
+                f"data.releases: no visit of {table.source} lies in {listed}; in local time they run from "
+                f"{begin} to {end}; {f'write {line}' if line else 'move the windows'}"
+            )
         return (
             f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
             f"from {begin} to {end}; {f'write {line}' if line else 'move the window'}"
