@@ -135,6 +135,6 @@ NOISIER = {"name": "laplace", "epsilon": 0.1}
 def test_utility_of_a_service_is_what_its_analysts_get():
     """Three answers of 0.3 for 0.95, each with Laplace noise whose absolute value is 10 / 3 on average."""
     found = game(budget=0.95).utility
-    assert found["answers"] == 3
+    assert found["paid_answers"] == 3
     assert found["answer_error"] == pytest.approx(1 / 0.3, rel=0.01)
-    assert "answers" not in game(budget=0.95, accountant="none").utility
+    assert "paid_answers" not in game(budget=0.95, accountant="none").utility

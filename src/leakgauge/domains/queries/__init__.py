@@ -77,7 +77,7 @@ DOMAIN = Domain(
             low=0.001,
             high=100.0,
             fixed_by=("challenger.service", "challenger.accountant=none"),
-            compare_by="answers",
+            compare_by="paid_answers",
         ),
         Tunable(
             key="mechanism.epsilon",
@@ -100,7 +100,7 @@ DOMAIN = Domain(
         ),
     ),
     utility={
-        "answers": Term(
+        "paid_answers": Term(
             title="Answers", meaning="how many answers about one record the budget pays for", is_count=True
         ),
         "answer_error": Term(

@@ -196,7 +196,7 @@ class Challenger(ChallengerDefaults):
             return None
         found: dict[str, float] = {}
         if (most := self.rules.most_answers) is not None and self.rules.accountant != "none":
-            found["answers"] = float(most)
+            found["paid_answers"] = float(most)
         noise = self.rules.noise_of(self.query) if self.rules.has_additive_noise(self.query) else None
         if noise is not None and not isinstance(noise, opendp.Mechanism):
             drawn = noise.sample(np.zeros(_ERROR_DRAWS), stream(0, Role.DATA, _ERROR_STREAM))
