@@ -1,5 +1,7 @@
 """How much the targets of a plan hide one another, where no attacker knows which of them are counted."""
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.random import Generator
 from scipy.sparse import csr_array
@@ -8,7 +10,7 @@ from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 
 MOST_LOST, MOST_LOST_BY_ONE = 0.01, 0.03  # of accuracy; with more, success clears nobody
-_SURE = 3.0  # standard errors of the loss of one target
+_CHANCE = 0.001  # that a loss about any one target is taken for one where nothing is lost
 MOST_HIDDEN = 0.05  # of what a target changes, where the noise of a pipeline of one's own is not known
 _NEVER_HIDDEN = 0.01  # with less for every target, nothing is simulated
 _UNKNOWN_VARIANCE = 1.0  # taken for that of the noise of a pipeline of one's own
@@ -69,7 +71,8 @@ def hide_one_another(
     losses, errors = np.array(found).T
     scale = np.count_nonzero(_shared_cells(targets)) / len(chosen) / targets.shape[0]
     average, error = losses.sum() * scale, float(np.sqrt((errors**2).sum())) * scale
-    by_one = (losses > MOST_LOST_BY_ONE) & (losses > _SURE * errors)
+    sure = NormalDist().inv_cdf(1 - _CHANCE / len(chosen))  # standard errors
+    by_one = (losses > MOST_LOST_BY_ONE) & (losses > sure * errors)
     return bool(average - error > MOST_LOST or by_one.any())
 
 
