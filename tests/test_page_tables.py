@@ -249,15 +249,21 @@ def test_reports_that_share_their_kept_bits():
     assert stated in page_words("mechanisms.md")
 
 
+def rounds_to_violate(promise):
+    return promise_tests.PromiseTest(
+        metrics=MetricsTable(), guarantee=promise, n_verdicts=1, schedule=None, trials_per_round=1.0
+    ).rounds_to_violate
+
+
 def test_rounds_that_a_violation_needs():
     exact, with_delta, known_curve = rows("statistics.md", "| promised epsilon | 0.5")
     for place, epsilon in enumerate((0.5, 1.0, 3.0, 5.0, 10.0), start=1):
         assert number(exact[place]) == ceil(log(20) / log1p(exp(-epsilon)))  # all right by chance: 5 %
         for row, delta in ((exact, 0.0), (with_delta, 1e-5)):
             promise = Guarantee(epsilon=epsilon, delta=delta)
-            assert number(row[place]) == promise_tests.rounds_needed(MetricsTable(), promise, 1, None, 1.0)
+            assert number(row[place]) == rounds_to_violate(promise)
         noise = laplace.Mechanism(epsilon=epsilon).guarantee
-        assert number(known_curve[place]) == promise_tests.rounds_needed(MetricsTable(), noise, 1, None, 1.0)
+        assert number(known_curve[place]) == rounds_to_violate(noise)
     assert "at least 3 at least 62, of 5 at least 447, of 10 at least 66,000" in page_words("faq.md")
 
 

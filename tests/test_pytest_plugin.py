@@ -99,8 +99,8 @@ def test_too_weak(assert_private):
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            f"E *UsageError: assert_private: {needed - 1} rounds cannot fail this test*at least {needed} *",
-            f"E *UsageError: assert_private: {needed} rounds cannot fail this test*",
+            f"E *UsageError: assert_private: {needed - 1} rounds are too few for*at least {needed} *",
+            f"E *UsageError: assert_private: {needed} rounds are too few for*",
             "E *UsageError: assert_private: epsilon = 60, delta = 0 is too weak a promise to test*",
         ]
     )
@@ -116,11 +116,15 @@ def test_the_rounds_that_are_named_decide_and_no_fewer_do(epsilon, confidence):
     def tell(value, rng):
         return value
 
-    def finding(rounds):
-        return audit_mechanism(tell, (0, 1), epsilon=epsilon, rounds=rounds, confidence=confidence).finding
+    def hide(value, rng):
+        return value if rng.random() < 0.01 else int(rng.integers(2))
 
-    assert finding(needed) is Finding.VIOLATED
-    assert finding(needed - 1) in (Finding.UNDECIDED, Finding.UNTESTABLE)
+    def finding(release, rounds):
+        return audit_mechanism(release, (0, 1), epsilon=epsilon, rounds=rounds, confidence=confidence).finding
+
+    assert finding(tell, needed) is Finding.VIOLATED
+    assert finding(hide, needed) is Finding.NOT_VIOLATED
+    assert finding(hide, needed - 1) in (Finding.UNDECIDED, Finding.UNTESTABLE)
 
 
 def test_what_cannot_be_tested_fails(run):
@@ -180,7 +184,7 @@ def test_it(assert_private): pass
 def test_seeds_differ_between_tests_and_calls_and_stay_the_same(run):
     code = """
 def test_calls(assert_private):
-    first, second = (assert_private(coin, (0, 1), 1.0, rounds=60) for _ in range(2))
+    first, second = (assert_private(coin, (0, 1), 1.0, rounds=120) for _ in range(2))
     assert first.seed != second.seed
     print("drawn", first.seed, second.seed)
 """
@@ -302,7 +306,7 @@ def test_seeds_do_not_depend_on_where_pytest_starts(pytester, monkeypatch):
 class TestCoin:
     @pytest.mark.parametrize("value", [0, 1])
     def test_coin(self, assert_private, value):
-        print("drawn", assert_private(coin, (value, 1 - value), 1.0, rounds=60).seed)
+        print("drawn", assert_private(coin, (value, 1 - value), 1.0, rounds=120).seed)
 """
     pytester.mkdir("inner").joinpath("test_noise.py").write_text(HEAD + code)
     result = run_inner_tests(pytester, monkeypatch, "-s", "inner")

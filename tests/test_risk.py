@@ -16,7 +16,6 @@ from leakgauge.risk import (
     ANY_ATTACKER,
     ATTACKERS_TRIED,
     OVERFITTED,
-    UNDERSTATED,
     RiskContext,
     RiskStatus,
     assess_risk,
@@ -260,11 +259,11 @@ def test_numbers_that_know_the_others_do_not_put_an_attacker_over_a_limit():
 
 def test_an_attacker_who_does_worse_here_than_elsewhere_clears_nobody():
     rng = np.random.default_rng(6)
-    found = risk(answers(0.5, 1000, 1, rng), understated=True)
-    assert (found.status, found.reason, found.rounds_needed) == (RiskStatus.UNDECIDED, UNDERSTATED, None)
-    assert risk(answers(0.9, 1000, 1, rng), understated=True).status is RiskStatus.OVER
+    found = risk(answers(0.5, 1000, 1, rng), understated="why")
+    assert (found.status, found.reason, found.rounds_needed) == (RiskStatus.UNDECIDED, "why", None)
+    assert risk(answers(0.9, 1000, 1, rng), understated="why").status is RiskStatus.OVER
     below = {"accuracy": 0.55}
-    exact = risk(answers(0.5, 1000, 1, rng), understated=True, optimum=below)
+    exact = risk(answers(0.5, 1000, 1, rng), understated="why", optimum=below)
     assert (exact.status, exact.scope) == (RiskStatus.WITHIN, ANY_ATTACKER)
 
 

@@ -244,3 +244,41 @@ def test_limit_on_people_recognised_without_exposure_is_undecided(verdict):
     )
     assert (summary.exit_code, summary.risk.metric, summary.risk.status) == (3, "recognised", "undecided")
     assert "limit accuracy instead" in summary.reasons[0]
+
+
+ASSUMED = ("mechanism.epsilon", "limits.accuracy")
+
+
+@pytest.mark.parametrize(
+    ("finding", "risk", "assumed", "code"),
+    [
+        (Finding.NOT_VIOLATED, RiskStatus.WITHIN, ASSUMED, 3),
+        (Finding.NOT_VIOLATED, RiskStatus.WITHIN, ("limits.accuracy",), 3),
+        (Finding.NOT_VIOLATED, RiskStatus.OVER, ("limits.accuracy",), 3),
+        (Finding.VIOLATED, RiskStatus.WITHIN, ("limits.accuracy",), 1),  # the promise was stated
+        (Finding.VIOLATED, RiskStatus.WITHIN, ("mechanism.epsilon",), 3),
+        (Finding.NOT_VIOLATED, RiskStatus.WITHIN, (), 0),
+    ],
+)
+def test_what_rests_on_an_assumed_key_decides_nothing(verdict, finding, risk, assumed, code):
+    judged = found(
+        verdict, finding, Risk(status=risk, metric="accuracy", value=0.5, limit=0.6), assumed=assumed
+    )
+    summary = summarise_run([judged], limits=Limits(metrics={"accuracy": 0.6}))
+    assert summary.exit_code == code
+    assert summary.assumed == assumed
+    if code == 3:
+        assert all(key in summary.reasons[0] for key in assumed)
+
+
+def test_a_violation_that_holds_for_every_epsilon_needs_no_stated_one(verdict):
+    judged = found(verdict, Finding.VIOLATED, UNDECIDED, assumed=ASSUMED, certain=True, for_any_epsilon=True)
+    assert summarise_run([judged], limits=Limits(metrics={"accuracy": 0.6})).exit_code == 1
+
+
+def test_a_channel_that_was_not_read_leaves_no_exit_code_0(verdict):
+    within = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.5, limit=0.6)
+    judged = found(verdict, Finding.NOT_VIOLATED, within, unread=("the field train_loss of a reply",))
+    summary = summarise_run([judged], limits=Limits(metrics={"accuracy": 0.6}))
+    assert summary.exit_code == 3
+    assert "not read: the field train_loss of a reply" in summary.reasons[0]

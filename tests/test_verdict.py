@@ -503,3 +503,38 @@ def test_advice_on_reversed_scores_is_about_what_the_user_can_change():
         (note,) = judge_trials(given, guarantee=None, subject=subject, metrics=MetricsTable()).notes
         assert words in note
         assert ("sign of the scores" in note) is not ("swapped" in note)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(10, 1.0), (300, 0.1)])
+def test_an_audit_that_would_not_have_noticed_the_promise_as_a_leak_is_undecided(n, epsilon):
+    """Ten scores can show an epsilon of 2.4 at best."""
+    found = judged(randomized_response(0.0, n, rng(90)), epsilon)
+    assert found.instrument["planted"]["epsilon"] > epsilon
+    assert found.finding is Finding.UNDECIDED
+    enough = judged(randomized_response(0.0, found.rounds_needed, rng(91)), epsilon)
+    assert enough.finding is Finding.NOT_VIOLATED
+
+
+def test_what_could_be_noticed_is_computed_at_the_error_of_the_finding():
+    rows = randomized_response(0.0, 400, rng(92))
+    alone, one_of_many = (judged(rows, 0.4, n_verdicts=n) for n in (1, 1000))
+    assert alone.instrument["planted"]["epsilon"] < 0.4 < one_of_many.instrument["planted"]["epsilon"]
+    assert (alone.finding, one_of_many.finding) == (Finding.NOT_VIOLATED, Finding.UNDECIDED)
+
+
+def test_beside_a_certain_departure_the_game_says_nothing():
+    found = kept(Conformance(departures=("Every tenth step has no noise.",)))
+    assert (found.finding, found.about, found.rounds_needed) == (Finding.UNDECIDED, "mechanism", None)
+    broken = kept(Conformance(certain=("It answers on.",), departures=("Every tenth step has no noise.",)))
+    assert broken.finding is Finding.VIOLATED
+
+
+def test_nobody_is_cleared_beside_a_channel_that_was_not_read():
+    found = kept(Conformance(unread=("the field train_loss of a reply",)))
+    (again,) = verdicts_from_json(json.loads(json.dumps(verdicts_to_json([found]))))
+    assert again.unread == found.unread == ("the field train_loss of a reply",)
+    for scope in ("the attackers tried", "any attacker with this knowledge"):
+        within = Risk(status=RiskStatus.WITHIN, value=0.5, limit=0.6, scope=scope)
+        assert verdict.risk_without_game(found, within).status is RiskStatus.UNDECIDED
+    over = Risk(status=RiskStatus.OVER, value=0.9, limit=0.6)
+    assert verdict.risk_without_game(found, over).status is RiskStatus.OVER

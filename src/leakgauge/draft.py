@@ -22,6 +22,7 @@ from leakgauge.support.files import relative_path, write_file
 from leakgauge.support.plan_draft import (
     FOLDER,
     MOST_QUESTIONS,
+    NONE,
     DraftContext,
     DraftedPlan,
     DraftKind,
@@ -178,16 +179,39 @@ def answer_questions(
 def assumed_answers(
     questions: Sequence[Question], given: Collection[str], answers: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the questions that were answered by their defaults, because nobody was asked.
+    """Return the questions that were answered by their defaults.
 
     ``given`` are those that a flag or the user answered.
     """
-    open_ones = [
+    return {
+        question.key: question.default
+        for question in _left_open(questions, given, answers)
+        if question.default is not None
+    }
+
+
+def assumed_keys(
+    questions: Sequence[Question], stated: Collection[str], answers: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Return the keys of the plan that defaults decide, where a wrong value could reassure.
+
+    ``stated`` are the questions that a flag or words of the user answered; Enter states nothing.
+    """
+    return tuple(
+        question.decides
+        for question in _left_open(questions, stated, answers)
+        if question.decides and question.default not in (None, NONE)
+    )
+
+
+def _left_open(
+    questions: Sequence[Question], given: Collection[str], answers: Mapping[str, object]
+) -> list[Question]:
+    return [
         question.after(answers)
         for question in questions
         if question.key not in given and question.asked(answers)
     ]
-    return {question.key: question.default for question in open_ones if question.default is not None}
 
 
 def _flag_value(question: Question, answer: str) -> object:
@@ -228,12 +252,21 @@ def draft_folder(kind: str, path: Path | None, wanted: Path | None = None) -> Pa
 
 
 def draft_plan(
-    kind: str, file: FileDescription | None, answers: Mapping[str, object], folder: Path
+    kind: str,
+    file: FileDescription | None,
+    answers: Mapping[str, object],
+    folder: Path,
+    assumed: Sequence[str] = (),
 ) -> DraftedPlan:
-    """Draft the plan of a kind, to be written to a folder; a plan that its own reader refuses is a bug."""
+    """Draft the plan of a kind, to be written to a folder; a plan that its own reader refuses is a bug.
+
+    ``assumed`` are the keys of the plan that nobody stated.
+    """
     source = "" if file is None else relative_path(file.path, folder)
     name = kind if file is None else _safe_name(file.path)
-    context = DraftContext(file=file, source=source, answers=answers, name=name, folder=folder)
+    context = DraftContext(
+        file=file, source=source, answers=answers, name=name, folder=folder, assumed=tuple(assumed)
+    )
     drafted = draft_kinds()[kind].draft(context)
     if drafted.command:
         return replace(drafted, command=tuple(word.replace(FOLDER, str(folder)) for word in drafted.command))

@@ -33,6 +33,7 @@ class Limits:
         recognised_at: From which accuracy on a person counts as recognised.
         none: Declares that no limit is wanted, as in research.
         file: The policy file they were read from, for messages.
+        assumed: The keys that nobody stated: a plan lists them as assumed.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class Limits:
     recognised_at: float = RECOGNISED_AT
     none: bool = False
     file: str | None = field(default=None, compare=False)
+    assumed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         metrics = convert_value(dict[str, Any], self.metrics, "metrics")

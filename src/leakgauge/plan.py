@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from numbers import Integral
@@ -25,6 +25,7 @@ from leakgauge.sweep import sweep_points
 
 MOST_ROUNDS = 10**9
 MOST_BLOCKS = 100_000  # each is a file
+ASSUMABLE = ("data", "challenger", "mechanism", "metrics", "limits")  # the tables of keys in `assumed`
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,=@+-]*")
 _LONGEST_NAME = 200  # characters of a folder's name
@@ -140,6 +141,7 @@ class Plan:
         limits: What the owner of the release allows an attacker to reach.
         heading: What the top of the report says about the release.
         publish: The audit of a sweep that will be published; the exit code is about it alone.
+        assumed: The keys that nobody stated, such as `mechanism.epsilon`; those of limits are in `limits`.
     """
 
     seed: int
@@ -150,6 +152,7 @@ class Plan:
     limits: Limits = NO_LIMITS
     heading: Heading = Heading()
     publish: str | None = None
+    assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_seed(self.seed, "plan")
@@ -169,6 +172,7 @@ class PlanFile:
         release: What is released.
         publish: Of a sweep, the audit that will be published: the exit code is about it alone.
         limits: What you allow an attacker to reach.
+        assumed: Keys that nobody stated, such as `mechanism.epsilon`: no answer that rests on them is green.
     """
 
     audit: tuple[dict[str, Any], ...]
@@ -178,6 +182,7 @@ class PlanFile:
     release: str | None = None
     publish: str | None = None
     limits: dict[str, Any] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +284,7 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
     limits = read_limits(file.limits, f"{where}: limits")
     if "limits" in table:
         require_stated(limits, f"{where}: limits")
+    limits, assumed = split_assumed(limits, file.assumed, where)
     try:
         return Plan(
             seed=seed,
@@ -287,9 +293,19 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
             limits=limits,
             heading=Heading(title=file.title, owner=file.owner, release=file.release),
             publish=file.publish,
+            assumed=assumed,
         )
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
+
+
+def split_assumed(limits: Limits, assumed: Sequence[str], where: str) -> tuple[Limits, tuple[str, ...]]:
+    """Note with the limits which of them were assumed; return them, and the other assumed keys."""
+    for key in assumed:
+        require_known(key.partition(".")[0], ASSUMABLE, f"{where}: assumed: {key!r} is in no table")
+    of_limits = tuple(key for key in assumed if key.startswith("limits"))
+    others = tuple(key for key in assumed if key not in of_limits)
+    return replace(limits, assumed=of_limits), others
 
 
 def _check_seed(seed: int, where: str) -> None:
@@ -499,6 +515,8 @@ def to_toml(plan: Plan) -> str:
     about = {**asdict(plan.heading), "publish": plan.publish}
     lines = [f"seed = {plan.seed}"]
     lines += [f"{key} = {toml_text(value)}" for key, value in about.items() if value is not None]
+    if assumed := [*plan.assumed, *plan.limits.assumed]:
+        lines.append(f"assumed = {toml_text(assumed)}")
     if limits := plan.limits.table():
         lines.append(f"limits = {toml_text(limits)}")
     for audit in plan.audits:

@@ -11,6 +11,7 @@ from leakgauge.core.game import Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.assumptions import unfair_coins
+from leakgauge.referee.instrument_check import rounds_to_notice
 from leakgauge.referee.intervals import FEWEST_ROUNDS
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import EpsilonMetric
@@ -110,29 +111,31 @@ class PromiseTest:
         """The error of each comparison with the curve; the one-run test of it gets a part too."""
         return self.error / 2 / (len(self.rates) + (self.trials_per_round > 1))
 
+    @property
+    def epsilon_metric(self) -> EpsilonMetric:
+        """The bound on epsilon that is compared with the promise."""
+        return epsilon_metric(self.metrics, self.guarantee, self.schedule, 1 - self.error_of_epsilon)
 
-def rounds_needed(
-    metrics: MetricsTable | None,
-    guarantee: Guarantee | None,
-    n_verdicts: int,
-    schedule: StoppingSchedule | None,
-    trials_per_round: float,
-) -> int | None:
-    """Count the rounds in which scores without an error would violate the promise; nothing if none do.
+    @property
+    def rounds_to_violate(self) -> int | None:
+        """In how many rounds scores without an error would violate the promise; nothing if in none.
 
-    By epsilon it is exact; by a curve it is an estimate from above, since TPR at small FPR is left out.
-    """
-    if metrics is None or guarantee is None:
-        return None
-    test = PromiseTest(
-        metrics=metrics,
-        guarantee=guarantee,
-        n_verdicts=n_verdicts,
-        schedule=schedule,
-        trials_per_round=trials_per_round,
-    )
-    counts = (_rounds_for_epsilon(test), _rounds_for_rates(test), _rounds_for_curve(test))
-    return min((count for count in counts if count is not None), default=None)
+        By epsilon it is exact; by a curve it is an estimate from above, since TPR at small FPR is left out.
+        """
+        counts = (_rounds_for_epsilon(self), _rounds_for_rates(self), _rounds_for_curve(self))
+        return min((count for count in counts if count is not None), default=None)
+
+    @property
+    def rounds_needed(self) -> int | None:
+        """In how many rounds the promise can be tested; nothing if in none.
+
+        Then scores without an error would violate it, and a leak as large as it would be noticed.
+        """
+        violated, promised = self.rounds_to_violate, self.guarantee.epsilon
+        if violated is None or np.isinf(promised):
+            return violated
+        noticed = rounds_to_notice(self.epsilon_metric, promised, self.trials_per_round, MOST_ROUNDS)
+        return None if noticed is None else max(violated, noticed)
 
 
 def _rounds_for_rates(test: PromiseTest) -> int | None:
@@ -170,7 +173,7 @@ def _rounds_for_epsilon(test: PromiseTest) -> int | None:
     promised, per_round = test.guarantee.epsilon, test.trials_per_round
     if not np.isfinite(promised):
         return None
-    metric = epsilon_metric(test.metrics, test.guarantee, test.schedule, 1 - test.error_of_epsilon)
+    metric = test.epsilon_metric
 
     def bound(n_rounds: int) -> float:
         n = round(n_rounds * per_round)

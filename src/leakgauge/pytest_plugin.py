@@ -125,8 +125,8 @@ class PrivacyAssertion:
             )
         if planned < needed:
             raise pytest.UsageError(
-                f"assert_private: {planned:,} rounds cannot fail this test even if every release gives the "
-                f"person away; {promise} needs at least {needed:,} (rounds, the marker {MARKER}, or "
+                f"assert_private: {planned:,} rounds are too few for {promise}: a leak as large as that "
+                f"would not be noticed; at least {needed:,} are needed (rounds, the marker {MARKER}, or "
                 f"{SCALE_OPTION})"
             )
 
@@ -183,7 +183,7 @@ def _fail_unless_kept(found: "Verdict", epsilon: float, delta: float) -> None:
         pytest.fail(f"assert_private: {found.audit} could not be tested: {why}", pytrace=False)
     needed = "more" if found.rounds_needed is None else f"{found.rounds_needed:,}"
     raise pytest.UsageError(
-        f"assert_private: {found.rounds:,} rounds cannot fail this test; {needed} are needed"
+        f"assert_private: {found.rounds:,} rounds are too few for this test; {needed} are needed"
     )
 
 

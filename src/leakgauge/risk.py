@@ -44,15 +44,6 @@ DRAWN_SPLITS = f"{ATTACKERS_TRIED}, for "  # so many splits of the people
 INSIDE = "the limit is inside the confidence interval"
 AT_LIMIT = f"{INSIDE}, and so close to the value that nobody can say how many more rounds would decide"
 NOT_CLEARED = "; what the stated noise distribution allows clears nobody: "
-UNDERSTATED = (
-    "in these releases the targets hide one another, so this attacker is right less often than about a "
-    "single person, and its success clears nobody; audit one target at a time (targets = 1), or compute "
-    "exposure"
-)
-HIDDEN_TARGETS = (
-    "In these releases the targets hide one another, so {label} is right less often than about a single "
-    "person. Audit one target at a time (targets = 1), or compute exposure, which does so for everyone"
-)
 OVERFITTED = (
     "a threshold fitted to these releases knows the people who are in all of them, and this attacker does "
     "not: that number is too high to show that the limit is exceeded, and at the attack's own threshold it "
@@ -184,8 +175,8 @@ class RiskContext:
         block: After how many rounds at a time such bounds are read.
         overfitted: Whether numbers with thresholds fitted to the rounds are too high for this attacker. Then
             only its own threshold can show that it is over a limit.
-        understated: Whether this attacker does worse in these rounds than about a single person. Then it can
-            be over a limit, but not within.
+        understated: Why this attacker does worse in these rounds than somebody could. Then it can be over a
+            limit, but not within.
     """
 
     confidence: float
@@ -197,7 +188,7 @@ class RiskContext:
     looked: str | None = None
     block: int = 100
     overfitted: bool = False
-    understated: bool = False
+    understated: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +281,7 @@ def assess_risk(
             reason = f"{said}{NOT_CLEARED if cleared else '; '}{context.refuted}"
             risk = replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
         if context.understated and risk.status is RiskStatus.WITHIN and risk.scope != ANY_ATTACKER:
-            return replace(risk, status=RiskStatus.UNDECIDED, reason=UNDERSTATED, rounds_needed=None)
+            return replace(risk, status=RiskStatus.UNDECIDED, reason=context.understated, rounds_needed=None)
         if risk.scope == ATTACKERS_TRIED and one_release:
             return replace(risk, scope=ONE_RELEASE)
         return risk

@@ -16,6 +16,7 @@ from leakgauge.verdict import (
     Finding,
     Verdict,
     json_table,
+    not_read,
     risk_from_json,
     verdicts_from_json,
     verdicts_to_json,
@@ -119,6 +120,7 @@ class RunSummary:
         warnings: What to beware of, whatever the exit code; never the reason for it.
         recognised: The people recognised beside their limit, if there is one.
         limit_results: Every stated limit with its own status, value and attacker.
+        assumed: The keys of the plan that nobody stated and that an answer rests on: none of it is green.
     """
 
     promise: PromiseSummary
@@ -132,6 +134,7 @@ class RunSummary:
     warnings: tuple[str, ...] = ()
     recognised: Risk | None = None
     limit_results: tuple[LimitResult, ...] = ()
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,6 +269,7 @@ def result_from_json(content: Mapping[str, Any]) -> RunResult:
             "reasons": tuple(one for one in table["reasons"] if one not in table.get("warnings", ())),
             "besides": tuple(table.get("besides", ())),
             "warnings": tuple(table.get("warnings", ())),
+            "assumed": tuple(table.get("assumed", ())),
             "recognised": None if table.get("recognised") is None else risk_from_json(table["recognised"]),
             "limit_results": tuple(
                 LimitResult(**{**one, "status": RiskStatus(one["status"])})
@@ -371,7 +375,18 @@ def summarise_run(
         warnings=warnings,
         recognised=recognised,
         limit_results=_limit_results(counted, limits, recognised),
+        assumed=_assumed_by(covered, promise, risk),
     )
+
+
+def _assumed_by(verdicts: Sequence[Verdict], promise: PromiseSummary, risk: Risk) -> tuple[str, ...]:
+    """The keys that nobody stated and that an answer rests on: the risk on all, the promise on no limit."""
+    keys = dict.fromkeys(key for verdict in verdicts for key in verdict.assumed)
+    if risk.status in (RiskStatus.OVER, RiskStatus.WITHIN):
+        return tuple(keys)
+    if promise.status in (Finding.VIOLATED, Finding.NOT_VIOLATED):
+        return tuple(key for key in keys if not key.startswith("limits"))
+    return ()
 
 
 def refuted_audits(verdicts: Sequence[Verdict]) -> dict[str, str]:
@@ -481,7 +496,11 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
     )
     promise, finding = worst.promised or {}, worst.finding
     nominal = promise.get("nominal") or {}
-    undecided = [verdict for verdict in promised if verdict.finding is Finding.UNDECIDED]
+    undecided = [
+        verdict
+        for verdict in promised
+        if verdict.finding is Finding.UNDECIDED and verdict.about != "mechanism"  # then rounds cannot help
+    ]
     not_compared = [reason for verdict in undecided if (reason := why_not_compared(verdict))]
     unfinished = [verdict.rounds_needed for verdict in undecided if not why_not_compared(verdict)]
     known = [rounds for rounds in unfinished if rounds is not None]
@@ -659,16 +678,24 @@ def _exit_code(
     verdicts: Sequence[Verdict], promise: PromiseSummary, risk: Risk, limits: Limits
 ) -> tuple[int, tuple[str, ...]]:
     """The exit code, and why; the first rule that applies decides."""
-    failed = []
-    if promise.status == Finding.VIOLATED:
-        failed.append(_violation_reason(verdicts))
+    assumed = _assumed_by(verdicts, promise, risk)
+    of_noise = [key for key in assumed if not key.startswith("limits")]
+    broken = [verdict for verdict in verdicts if verdict.finding is Finding.VIOLATED]
+    failed: list[str] = []
+    unsure: list[str] = []
+    if broken:
+        whatever_epsilon = any(verdict.for_any_epsilon for verdict in broken)
+        (unsure if of_noise and not whatever_epsilon else failed).append(_violation_reason(verdicts))
     if risk.status is RiskStatus.OVER:
-        failed.append("the risk is over the limit")
+        (unsure if assumed else failed).append("the risk is over the limit")
     if failed:
         return 1, tuple(failed)
     findings = [verdict.finding for verdict in verdicts]
     all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
     reasons: list[str] = []
+    if assumed:
+        reasons.append(f"{assumed_words(assumed)}, so nothing is decided; {STATE_ASSUMED}")
+        reasons += [f"{text}, as assumed" for text in unsure]
     if Finding.UNTESTABLE in findings:
         reasons += dict.fromkeys(
             why_untestable(found)
@@ -684,11 +711,27 @@ def _exit_code(
         reasons.append(TOO_WEAK_TO_TEST)
     departures = dict.fromkeys(verdict.evidence for verdict in verdicts if verdict.about == "mechanism")
     reasons += [f"{NOT_AS_STATED}: {_clause(said)}" if said else NOT_AS_STATED for said in departures]
-    if risk.status is RiskStatus.UNDECIDED:
+    channels = dict.fromkeys(name for verdict in verdicts for name in verdict.unread)
+    if (unread := not_read(tuple(channels))) is not None:
+        reasons.append(unread)
+    if risk.status is RiskStatus.UNDECIDED and risk.reason not in reasons:
         reasons.append(f"the risk is undecided: {risk.reason}")
     if (unasked := _nothing_asked(verdicts, limits)) is not None:
         reasons.append(unasked)
     return (3 if reasons else 0), tuple(reasons)
+
+
+STATE_ASSUMED = "state these keys in the plan, and delete their names from its list assumed"
+
+
+def assumed_words(keys: Sequence[str]) -> str:
+    """That keys of a plan were assumed, by name.
+
+    >>> assumed_words(["mechanism.epsilon", "limits.accuracy"])
+    'leakgauge assumed mechanism.epsilon and limits.accuracy'
+    """
+    *first, last = keys
+    return f"leakgauge assumed {', '.join(first)}{' and ' if first else ''}{last}"
 
 
 def _nothing_asked(verdicts: Sequence[Verdict], limits: Limits) -> str | None:

@@ -54,7 +54,7 @@ class Finding(StrEnum):
     Attributes:
         VIOLATED: The attack succeeds more often than the promise allows.
         NOT_VIOLATED: This attack, in these rounds, does not. A stronger attack might.
-        UNDECIDED: In so few rounds not even an attack without errors could have shown a violation.
+        UNDECIDED: In so few rounds a leak as large as the promise would not have been noticed.
         UNTESTABLE: No attack recognised anybody even in the positive control, without protection.
     """
 
@@ -76,6 +76,7 @@ class VerdictSubject:
     parameters: dict[str, dict[str, Any]]  # data, challenger, mechanism, attack
     seed: int
     utility: dict[str, float] | None = None  # what the release is good for, by whoever used it
+    assumed: tuple[str, ...] = ()  # keys of the plan that nobody stated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ class Verdict:
         promised: The promise: epsilon, delta, relation and unit; None if nothing is promised.
         finding: Whether the promise is kept; None if nothing is promised.
         corrected_for: The number of verdicts in the plan, by which the error of the finding is divided.
-        rounds_needed: In how many rounds an attack without errors would show a violation; None if in none.
+        rounds_needed: In how many rounds a leak as large as the promise would be noticed; None if in none.
         stopped_early: Whether the audit ended before the planned number of rounds.
         roc: The ROC curve: fpr and tpr, at most 500 points.
         bound_roc: The ROC curve that the promise allows.
@@ -120,6 +121,9 @@ class Verdict:
         conformance: The tests of transcripts: name, p value, number of values, whether each rejects, and
             whether that means a larger epsilon.
         withdrawn: Why the rounds are no evidence, so that the game says nothing; None usually.
+        unread: What came back and no attack and no test read, by name: nobody is cleared beside it.
+        assumed: The keys of the plan that leakgauge assumed and nobody stated, such as `mechanism.epsilon`.
+        for_any_epsilon: Whether a violation would be one with any other epsilon too.
     """
 
     audit: str
@@ -155,6 +159,9 @@ class Verdict:
     evidence: tuple[str, ...] = ()
     conformance: list[dict[str, Any]] = field(default_factory=list)
     withdrawn: str | None = None
+    unread: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    for_any_epsilon: bool = False
 
     def to_frame(self) -> Any:
         """One row for each metric: a frame of pandas or polars, or a dict of columns."""
@@ -222,12 +229,34 @@ def judge_trials(
     answers = promise_tests.applicable_metrics(trials, metrics)
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
-    promised = None if guarantee is None else guarantee.epsilon
+    test = (
+        None
+        if guarantee is None
+        else promise_tests.PromiseTest(
+            metrics=answers or metrics,
+            guarantee=guarantee,
+            n_verdicts=n_shares,
+            schedule=schedule,
+            trials_per_round=len(trials) / n_rounds,
+        )
+    )
+    planted = instrument_check.planted_leak(
+        len(trials),
+        (epsilon if test is None else test.epsilon_metric) if answers else None,
+        None if guarantee is None else guarantee.epsilon,
+        rng,
+        shared_rounds=trials.shared_rounds,
+    )
     finding, about = (
         (None, None)
         if guarantee is None
         else compare_with_promise(trials, guarantee, metrics, n_shares, schedule)
     )
+    control = control or instrument_check.no_positive_control("none was run")
+    if test is not None and finding is Finding.NOT_VIOLATED and control["status"] != "not needed":
+        seen, promised = planted["epsilon"], test.guarantee.epsilon
+        if np.isfinite(promised) and (seen is None or seen > promised):
+            finding = Finding.UNDECIDED  # a leak as large as the promise would not have been noticed
     found = Verdict(
         **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
@@ -240,29 +269,17 @@ def judge_trials(
         finding=finding,
         about=about,
         corrected_for=n_verdicts,
-        rounds_needed=promise_tests.rounds_needed(
-            None if trials.coins is Coins.GIVEN else answers,
-            guarantee,
-            n_shares,
-            schedule,
-            trials_per_round=len(trials) / n_rounds,
-        ),
+        rounds_needed=None
+        if test is None or answers is None or trials.coins is Coins.GIVEN
+        else test.rounds_needed,
         stopped_early=stopped_early,
         roc=_roc_points(trials),
         bound_roc=None if guarantee is None else _thinned_points(*vars(tradeoff.curve(guarantee)).values()),
         per_target=_per_target(trials) if 1 < targets.size < len(trials) else [],  # one trial tells nothing
         instrument={
             "null": instrument_check.null_release(trials, epsilon, metrics.confidence, rng),
-            "planted": instrument_check.planted_leak(
-                len(trials),
-                promise_tests.epsilon_metric(answers, guarantee, schedule, metrics.confidence)
-                if answers
-                else None,
-                promised,
-                rng,
-                shared_rounds=trials.shared_rounds,
-            ),
-            "control": control or instrument_check.no_positive_control("none was run"),
+            "planted": planted,
+            "control": control,
         },
         studied=trials.reading.studied or None,
         spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
@@ -281,13 +298,18 @@ def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdic
     evidence = (*decided.violations, *decided.departures)
     violated = bool(decided.violations) and found.promised is not None
     shown = found.finding is Finding.VIOLATED  # by the game, which says more than a departure
+    # of a mechanism that is certainly not as stated, the game says nothing
+    open_again = bool(seen.departures) and found.finding is Finding.NOT_VIOLATED
     found = replace(
         found,
-        finding=Finding.VIOLATED if violated else found.finding,
+        finding=Finding.VIOLATED if violated else Finding.UNDECIDED if open_again else found.finding,
+        rounds_needed=None if open_again and not violated else found.rounds_needed,
         certain=violated and decided.certain,
         about=None if violated else "mechanism" if evidence and not shown else found.about,
         evidence=evidence,
         conformance=decided.rows,
+        unread=seen.unread,
+        for_any_epsilon=violated and bool(seen.certain) and seen.for_any_epsilon,
     )
     withdrawn = seen.dependent or seen.unanswered
     return found if withdrawn is None else _without_game(found, withdrawn)
@@ -332,12 +354,20 @@ def risk_without_game(found: Verdict, risk: Risk) -> Risk:
 
 
 def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
-    """Nothing is within a limit where something beside the answers tells the target: no attack used it."""
-    telling = any(row["rejected"] and row["reveals"] for row in found.conformance)
-    if risk.status is not RiskStatus.WITHIN or not telling:
+    """Nothing is within a limit where something tells the target, or may, and no attack used it."""
+    reason = not_read(found.unread)
+    if any(row["rejected"] and row["reveals"] for row in found.conformance):
+        reason = "something beside the answers tells the target, and the attackers tried do not use it"
+    if risk.status is not RiskStatus.WITHIN or reason is None:
         return risk
-    reason = "something beside the answers tells the target, and the attackers tried do not use it"
     return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+
+
+def not_read(channels: Sequence[str]) -> str | None:
+    """Say what came back and was not read; nothing where all of it was."""
+    if not channels:
+        return None
+    return f"not read: {', '.join(channels)}; an attacker who uses it may be right more often"
 
 
 def why_not_as_stated(verdicts: Sequence[Verdict]) -> str | None:
@@ -587,7 +617,7 @@ def verdicts_from_json(content: Mapping[str, Any]) -> list[Verdict]:
                 "metrics": {name: Estimate(**estimate) for name, estimate in table["metrics"].items()},
                 "finding": None if table["finding"] is None else Finding(table["finding"]),
                 "risk": None if table["risk"] is None else risk_from_json(table["risk"]),
-                "evidence": tuple(table["evidence"]),
+                **{name: tuple(table.get(name, ())) for name in ("evidence", "unread", "assumed")},
             }
         )
         for table in content["verdicts"]

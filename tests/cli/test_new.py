@@ -93,7 +93,9 @@ def test_scores_are_judged_at_once(call, tmp_path):
     rng = np.random.default_rng(9)
     rows = "".join(f"{i % 2},{i % 2 + rng.normal():.3f}\n" for i in range(200))
     (tmp_path / "scores.csv").write_text("member,score\n" + rows)
-    code, out, _ = call("new", "scores.csv")
+    code, out, _ = call("new", "scores.csv", "--yes")
+    assert (code, "--policy" in out) == (3, False)  # nobody stated a limit
+    code, out, _ = call("new", "scores.csv", "--limit", "0.6")
     assert code == 1
     assert "No plan is needed: leakgauge judge scores.csv --policy scores-audit/policy.toml" in out
     assert "Risk over the limit" in out

@@ -116,11 +116,13 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
     kind, most = _kind(file, arguments.kind, interactive=interactive)
     folder = draft.draft_folder(kind, arguments.file, arguments.out)
     questions = draft.draft_kinds()[kind].questions(file)
-    answered = set(given)
+    answered, stated = set(given), set(given)
 
     def prompt(question: "Question") -> str:
         answered.add(question.key)
-        return _prompt(question)
+        if answer := _prompt(question).strip():
+            stated.add(question.key)
+        return answer
 
     answers = draft.answer_questions(
         questions,
@@ -129,7 +131,8 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
         most=most,
         complain=lambda line: print(f"  {line}"),
     )
-    drafted = draft.draft_plan(kind, file, answers, folder)
+    unstated = draft.assumed_keys(questions, stated, answers)
+    drafted = draft.draft_plan(kind, file, answers, folder, unstated)
     assumed = draft.assumed_answers(questions, answered, answers)
     if drafted.command:
         with _restored_on_error(folder, list(drafted.files)):

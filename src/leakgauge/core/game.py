@@ -162,8 +162,8 @@ class Challenger(Protocol[BlockOut]):
         ...
 
     @property
-    def understated_knowledge(self) -> tuple[str, ...]:
-        """Kinds of knowledge whose attackers do worse here than in a real release.
+    def understated_knowledge(self) -> Mapping[str, str]:
+        """By kind of knowledge, why its attackers do worse here than somebody could: they clear nobody.
 
         So it is where an attacker is said to know everyone else, and does not know the other targets.
         """
@@ -245,8 +245,8 @@ class ChallengerDefaults:
         return ()
 
     @property
-    def understated_knowledge(self) -> tuple[str, ...]:
-        return ()
+    def understated_knowledge(self) -> Mapping[str, str]:
+        return {}
 
     def rehearsal(self) -> Any:
         return self

@@ -250,7 +250,7 @@ class RiskAssessor:
             context=RiskContext(
                 confidence=self.confidence,
                 overfitted=contender.knowledge in challenger.overfitted_knowledge,
-                understated=contender.knowledge in challenger.understated_knowledge,
+                understated=challenger.understated_knowledge.get(contender.knowledge),
             ),
         )
 

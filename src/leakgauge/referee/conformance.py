@@ -17,6 +17,9 @@ class Conformance:
         tests: Tests whose rejection has a small probability under the statement.
         dependent: Why the rounds are not independent, so that the game says nothing; None if they are.
         unanswered: What was refused and the way out, where nothing was answered; else None.
+        unread: What came back, or happened, and no attack and no test read: short names, such as "the field
+            train_loss of a reply". Nobody is cleared beside them.
+        for_any_epsilon: Whether what is certain would violate a promise with any other epsilon too.
     """
 
     certain: tuple[str, ...] = ()
@@ -24,6 +27,8 @@ class Conformance:
     tests: tuple[NoiseTest, ...] = ()
     dependent: str | None = None
     unanswered: str | None = None
+    unread: tuple[str, ...] = ()
+    for_any_epsilon: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

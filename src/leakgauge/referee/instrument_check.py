@@ -75,6 +75,29 @@ def planted_leak(
     }
 
 
+def rounds_to_notice(metric: EpsilonMetric, epsilon: float, trials_per_round: float, most: int) -> int | None:
+    """About the fewest rounds in which a leak of this epsilon is detected; nothing if in none up to ``most``.
+
+    The last of some trials may be the one that does: detection is not quite monotone in their number.
+    """
+
+    def notices(n_rounds: int) -> bool:
+        n = round(n_rounds * trials_per_round)
+        seen = _most_wrong(n, lambda *counts: metric.from_counts(*counts, shared_rounds=trials_per_round > 1))
+        return seen >= 0 and bool(scipy.special.bdtr(seen, n, scipy.special.expit(-epsilon)) >= POWER)
+
+    high = 1
+    while not notices(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if notices(middle) else (middle, high)
+    return high
+
+
 def needed_accuracy(limit: float | None = None) -> float:
     """The accuracy that a positive control must exceed: .75, or the owner's limit if larger, at most .95.
 
@@ -185,13 +208,7 @@ def _fresh_worlds(trials: Trials, flipped: bool, rng: Generator) -> Iterator[Bit
 
 def _smallest(n_trials: int, bound: Callable[[int, int, int, int], float], above: float) -> float | None:
     """Smallest epsilon of randomized response whose bound exceeds ``above`` with the wanted power."""
-    few, many = -1, n_trials + 1  # wrong guesses that still leave the bound above, and that do not
-    while many - few > 1:
-        middle = (few + many) // 2
-        if bound(*_counts(n_trials, middle)) > above:
-            few = middle
-        else:
-            many = middle
+    few = _most_wrong(n_trials, bound, above)
     if few < 0:
         return None
     low, high = 0.0, 60.0
@@ -204,6 +221,18 @@ def _smallest(n_trials: int, bound: Callable[[int, int, int, int], float], above
         else:
             low = middle_epsilon
     return high
+
+
+def _most_wrong(n_trials: int, bound: Callable[[int, int, int, int], float], above: float = 0.0) -> int:
+    """How many wrong guesses still leave the bound above; -1 if not even none do."""
+    few, many = -1, n_trials + 1
+    while many - few > 1:
+        middle = (few + many) // 2
+        if bound(*_counts(n_trials, middle)) > above:
+            few = middle
+        else:
+            many = middle
+    return few
 
 
 def _simulate(

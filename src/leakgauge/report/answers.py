@@ -35,11 +35,12 @@ from leakgauge.summary import (
     PromiseStrength,
     PromiseSummary,
     RunSummary,
+    assumed_words,
     is_control,
     unprotected_words,
     verdict_strength,
 )
-from leakgauge.verdict import Finding, Verdict, why_untestable
+from leakgauge.verdict import Finding, Verdict, not_read, why_untestable
 
 CALIBRATED = ("accuracy_mean", "accuracy")  # at a threshold calibrated on labelled releases
 COMPUTED = "This is computed from the stated noise; what is measured varies around it by chance."
@@ -63,7 +64,12 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
 
     Nor is one of a mechanism that is not as stated, whatever the attacks show.
     """
-    answer = _promise_answer(summary, verdicts)
+    answer = _as_assumed(_promise_answer(summary, verdicts), summary.assumed)
+    covered = [verdict for verdict in verdicts if verdict.audit in summary.covers]
+    if unread := not_read(tuple(dict.fromkeys(name for one in covered for name in one.unread))):
+        text = f"{unread[0].upper()}{unread[1:]}."
+        tone = "warn" if answer.tone in ("good", "neutral") else answer.tone
+        answer = Answer(tone, f"{answer.words}; not everything was read", (text, *answer.sentences[:1]))
     other = next((one for one in verdicts if one.audit in summary.covers and one.about == "mechanism"), None)
     if other is None or summary.promise.status == Finding.VIOLATED:
         return answer
@@ -78,9 +84,17 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     return Answer(tone, f"{answer.words}; the mechanism is not as stated", (text, *answer.sentences))
 
 
+def _as_assumed(answer: Answer, assumed: Sequence[str]) -> Answer:
+    """An answer that rests on what nobody stated is amber, whatever it says."""
+    if not assumed or answer.tone not in ("good", "bad"):
+        return answer
+    text = f"This rests on what was not stated: {assumed_words(assumed)}."
+    return Answer("warn", f"{answer.words}, as assumed", (text, *answer.sentences))
+
+
 def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     promise, noun = summary.promise, round_term(verdicts).noun
-    worth = _promise_worth(promise, noun)
+    worth = _promise_worth(promise, noun, assumed="mechanism.epsilon" in summary.assumed)
     match promise.status:
         case Finding.VIOLATED:
             return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
@@ -92,9 +106,12 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
+        case Finding.UNDECIDED if _is_not_as_stated(summary, verdicts):
+            text = "The promise cannot be tested while the mechanism is not as stated."
+            return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
             needed = "" if promise.rounds_needed is None else f"; {count(promise.rounds_needed)} are needed"
-            text = f"Even an attack without errors could not have violated it in so few {noun}s{needed}."
+            text = f"It was not tested: so few {noun}s cannot show a violation{needed}."
             text = text if promise.no_bound is None else f"It was not tested: {promise.no_bound}."
             return Answer("bad", "Promise too weak to protect", (*worth, text))
         case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
@@ -103,8 +120,7 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.UNDECIDED:
             rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"
             text = (
-                f"So few {noun}s could not have shown a violation, even by an attack without errors; "
-                f"{rounds} are needed."
+                f"Too few {noun}s: a leak as large as the promise would not be noticed; {rounds} are needed."
             )
             return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.NOT_VIOLATED:
@@ -118,6 +134,12 @@ def _promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer(tone, words, (*(above or (_not_above_promise(summary, verdicts),)), *worth))
     text = "Nothing was promised, so nothing could be violated."
     return Answer("neutral", "No promise stated", (text,))
+
+
+def _is_not_as_stated(summary: RunSummary, verdicts: Sequence[Verdict]) -> bool:
+    """Whether the worst finding is open because the mechanism is not as stated."""
+    about = [one.about for one in verdicts if one.audit == summary.promise.audit]
+    return "mechanism" in about and summary.promise.rounds_needed is None
 
 
 def exit_sentence(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
@@ -139,8 +161,8 @@ def exit_sentence(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
 def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
     """Say how well people can be identified, and whether that is within the owner's limits."""
     if summary.risk.metric == "recognised":
-        return _recognised_answer(summary.risk)
-    answer = _attackers_answer(summary, verdicts)
+        return _as_assumed(_recognised_answer(summary.risk), summary.assumed)
+    answer = _as_assumed(_attackers_answer(summary, verdicts), summary.assumed)
     if summary.recognised is None:
         return answer
     return replace(answer, sentences=(*answer.sentences, *_recognised_answer(summary.recognised).sentences))
@@ -215,7 +237,9 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     found = _risk_verdict(summary, verdicts)
     average = found is not None and found.n_targets > 1 and is_average(risk.metric)
     of_average = " on the average over targets" if average else ""
-    limit = "" if risk.limit is None else f"; your limit{of_average} is {limit_text(risk.metric, risk.limit)}"
+    whose = "the assumed" if any(key.startswith("limits") for key in summary.assumed) else "your"
+    shown = "" if risk.limit is None else limit_text(risk.metric, risk.limit)
+    limit = shown and f"; {whose} limit{of_average} is {shown}"
     if risk.scope == ANY_ATTACKER or found is None:
         computed = risk.scope == ANY_ATTACKER
         subject = "The best possible attacker" if computed else "An attacker"
@@ -490,14 +514,14 @@ def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
     return adversary_names([found], verdicts)[0]
 
 
-def _promise_worth(promise: PromiseSummary, noun: str) -> tuple[str, ...]:
+def _promise_worth(promise: PromiseSummary, noun: str, *, assumed: bool) -> tuple[str, ...]:
     """What the promise allows an attacker, where that is much; and to whom it promises less."""
     unit = _protected_unit(promise)
     epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
     nominal = ""
     if promise.nominal_epsilon is not None and promise.nominal_unit != promise.unit:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
-        source = "added up from" if promise.unit == Unit.GROUP else "stated as"
+        source = "added up from" if promise.unit == Unit.GROUP else "assumed as" if assumed else "stated as"
         nominal = f", {source} ε = {number(promise.nominal_epsilon)} for {stated}"
     further = _least_protected(promise)
     if promise.allowed_accuracy is None or (promise.strength in (None, PromiseStrength.STRICT)):

@@ -174,9 +174,10 @@ def _row(name: str, verdict: Verdict, *, counts: bool) -> AttackerRow:
 def _limits(run: JudgedRun, leading: Verdict, *, all_count: bool) -> list[LimitLine]:
     lines = []
     if (limit := run.summary.limits.get("accuracy")) is not None:
+        whose = "assumed" if "limits.accuracy" in run.summary.assumed else "your"
         lines.append(
             LimitLine(
-                label=f"your limit ({level(limit)}){'' if all_count else ', for attackers that count'}",
+                label=f"{whose} limit ({level(limit)}){'' if all_count else ', for attackers that count'}",
                 value=limit,
                 colour=chart_style.INK,
                 stroke=Stroke.LINE,

@@ -15,9 +15,11 @@ from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import (
     NO_PROMISE,
     RUN_EXPOSE,
+    STATE_ASSUMED,
     TOO_WEAK_ACCURACY,
     WEAK_ACCURACY,
     PromiseStrength,
+    assumed_words,
     control_status,
     is_control,
     recognised_risk,
@@ -48,7 +50,8 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
     over = run.summary.risk.status is RiskStatus.OVER  # then other settings come first
     count_people = _count_people(run, leading) if "recognised" in run.summary.limits else []
     steps = [
-        *_stop(run, value),
+        *([f"{STATE_ASSUMED[:1].upper()}{STATE_ASSUMED[1:]}."] if run.summary.assumed else []),
+        *(_stop(run, value) if not run.summary.assumed or run.summary.exit_code == 1 else []),
         *_fixes(run),
         *(_more_rounds(run) if undecided or (not over and _rounds_above_promise(run)) else []),
         *([] if over else count_people),
@@ -72,6 +75,8 @@ def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
 def decision_line(run: JudgedRun, leading: Verdict | None) -> tuple[str, str]:
     """The decision as tone and one sentence, to be read first: publish or not, or why that is not decided."""
     summary = run.summary
+    if summary.assumed and summary.exit_code != 1:
+        return "warn", f"Not decided: {assumed_words(summary.assumed)}."
     if stop := _stop(run, None if leading is None else _value(leading)):
         bad = stop[0].startswith(DO_NOT_PUBLISH) or summary.promise.status == Finding.UNTESTABLE
         return ("bad" if bad else "warn"), stop[0]

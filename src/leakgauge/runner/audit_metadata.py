@@ -1,7 +1,8 @@
 """What a challenger declares about itself; with it, trials can be judged later without its data."""
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from leakgauge.catalog import PreparedAudit
 from leakgauge.core.game import Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
+
+WORSE_HERE = "this attacker does worse in these releases than about a single person"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,7 @@ class AuditMetadata:
     targets: str | None = None  # a digest of the data and the choice of targets, where it is known
     noise_is_stated: bool = False  # by the owner of a service, and not made here
     overfitted_knowledge: tuple[str, ...] = ()  # for which numbers with fitted thresholds are too high
-    understated_knowledge: tuple[str, ...] = ()  # whose attackers do worse here than in a real release
+    understated_knowledge: Mapping[str, str] = field(default_factory=dict)  # why its attackers clear nobody
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
@@ -91,7 +94,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "targets": metadata.targets,
         "noise_is_stated": metadata.noise_is_stated,
         "overfitted_knowledge": list(metadata.overfitted_knowledge),
-        "understated_knowledge": list(metadata.understated_knowledge),
+        "understated_knowledge": dict(metadata.understated_knowledge),
         "control": None if metadata.control is None else asdict(metadata.control),
     }
 
@@ -119,9 +122,14 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         targets=table.get("targets"),
         noise_is_stated=bool(table.get("noise_is_stated", False)),
         overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
-        understated_knowledge=tuple(table.get("understated_knowledge", ())),
+        understated_knowledge=_reasons(table.get("understated_knowledge", {})),
         control=_control_from_json(table.get("control")),
     )
+
+
+def _reasons(understated: Mapping[str, str] | list[str]) -> dict[str, str]:
+    """By kind of knowledge, why its attackers clear nobody; earlier versions wrote the names alone."""
+    return dict(understated if isinstance(understated, Mapping) else dict.fromkeys(understated, WORSE_HERE))
 
 
 def _control_from_json(table: dict[str, Any] | None) -> ControlMetadata | None:

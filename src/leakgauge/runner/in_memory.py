@@ -16,7 +16,7 @@ from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import MOST_ROUNDS, MetricsTable
-from leakgauge.promise_tests import rounds_needed
+from leakgauge.promise_tests import PromiseTest
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.instrument_check import no_positive_control
@@ -102,13 +102,17 @@ def audit_mechanism(
 def rounds_to_decide(
     pair: Any, *, epsilon: float, delta: float = 0.0, confidence: float = 0.95
 ) -> int | None:
-    """In how many rounds for each pair an attack without errors would break a promise; None if in none.
+    """In how many rounds for each pair a promise can be tested; None if in none.
 
     With fewer of them `audit_mechanism` finds `undecided` whatever the mechanism does.
     """
     promise, metrics = _promise(epsilon, delta), MetricsTable(confidence=_confidence(confidence))
     n_pairs = max(len(pair), 1) if _several_pairs(pair) else 1
-    return rounds_needed(metrics, promise, n_pairs, None, trials_per_round=1.0)
+    if promise is None:
+        return None
+    return PromiseTest(
+        metrics=metrics, guarantee=promise, n_verdicts=n_pairs, schedule=None, trials_per_round=1.0
+    ).rounds_needed
 
 
 def _refuse_useless_pairs(

@@ -13,7 +13,15 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import read_limits
-from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
+from leakgauge.plan import (
+    Audit,
+    Heading,
+    Plan,
+    has_overridden_seed,
+    plan_without_rounds,
+    split_assumed,
+    to_toml,
+)
 from leakgauge.runner import audit_metadata
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.support import files
@@ -82,6 +90,7 @@ def write(manifest: Manifest, folder: Path) -> None:
         "limits": manifest.plan.limits.table(),
         "heading": asdict(manifest.plan.heading),
         "publish": manifest.plan.publish,
+        "assumed": [*manifest.plan.assumed, *manifest.plan.limits.assumed],
         "looks": {name: list(rounds) for name, rounds in manifest.looks.items()},
         "facts": {name: audit_metadata.metadata_to_json(one) for name, one in manifest.metadata.items()},
     }
@@ -122,12 +131,16 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     audits = tuple(
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
     )
+    where = str(folder / NAME)
+    limits = read_limits(content.get("limits", {}), f"{where}: limits")
+    limits, assumed = split_assumed(limits, content.get("assumed", ()), where)
     plan = Plan(
         seed=content["seed"],
         audits=audits,
         folder=path.parent if path else folder,
         path=path,
-        limits=read_limits(content.get("limits", {}), f"{folder / NAME}: limits"),
+        limits=limits,
+        assumed=assumed,
         heading=Heading(**content.get("heading", {})),
         publish=content.get("publish"),
     )

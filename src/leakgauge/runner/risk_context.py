@@ -44,5 +44,5 @@ def risk_context(
         looked=looked,
         block=audit.block,
         overfitted=contender.knowledge in metadata.overfitted_knowledge,
-        understated=contender.knowledge in metadata.understated_knowledge,
+        understated=metadata.understated_knowledge.get(contender.knowledge),
     )

@@ -17,7 +17,7 @@ from leakgauge.limits import Limits
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.risk import ANY_ATTACKER, HIDDEN_TARGETS, RiskStatus, assess_risk
+from leakgauge.risk import ANY_ATTACKER, RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
@@ -111,11 +111,11 @@ def _judge(played: Manifest, content: dict[str, Any], folder: Path, limits: Limi
             ),
             *(doubt for name in covered for doubt in doubts(run.metadata[name].notes)),
             *(
-                HIDDEN_TARGETS.format(label=contender.label)
+                f"{contender.label}: {why}"
                 for audit in run.plan.audits
                 if audit.name in covered
                 for contender in counted_contenders(audit)
-                if contender.knowledge in run.metadata[audit.name].understated_knowledge
+                if (why := run.metadata[audit.name].understated_knowledge.get(contender.knowledge))
                 and (audit.name, contender.label) not in over  # which even such an attacker can be
             ),
         ],
@@ -305,6 +305,7 @@ def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSu
         knowledge=contender.knowledge,
         parameters=parameters,
         seed=plan.seed,
+        assumed=(*plan.assumed, *plan.limits.assumed),
     )
 
 

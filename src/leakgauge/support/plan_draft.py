@@ -28,7 +28,8 @@ class Question:
 
     ``asked`` says, from the answers so far, whether the question is asked; one that is not has its default,
     and can be answered by its flag only. ``derive`` gives a default that depends on the answers so far.
-    ``read`` checks an answer and returns its value.
+    ``read`` checks an answer and returns its value. ``decides`` names the key of the plan that the answer
+    becomes, where a wrong one could reassure: an answer that nobody gave is then listed in the plan.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Question:
     read: Callable[[str], Any] = str
     asked: Callable[[Answers], bool] = lambda _: True
     derive: Callable[[Answers], str | None] | None = None
+    decides: str = ""
 
     def after(self, answers: Answers) -> "Question":
         """The question with its default, after these answers."""
@@ -100,6 +102,7 @@ class DraftContext:
     answers: Answers
     name: str  # of the audit
     folder: Path  # where the plan is written
+    assumed: tuple[str, ...] = ()  # keys of the plan that nobody stated
 
     def __getitem__(self, key: str) -> Any:
         return self.answers[key]
@@ -215,12 +218,15 @@ def limit_question(person: str = "a person is in the data") -> Question:
         'time (0.5); "none" sets no limit',
         default="0.6",
         read=optional(read_number(above=0.5, below=1.0)),
+        decides="limits.accuracy",
     )
 
 
 def epsilon_question(text: str, default: str = "1") -> Question:
     """Return the question for an epsilon; "none" is accepted."""
-    return Question(key="epsilon", text=text, default=default, read=optional(read_number()))
+    return Question(
+        key="epsilon", text=text, default=default, read=optional(read_number()), decides="mechanism.epsilon"
+    )
 
 
 def plan_start(context: DraftContext, domain: str, *, title: str, question: str) -> list[str]:
@@ -230,10 +236,22 @@ def plan_start(context: DraftContext, domain: str, *, title: str, question: str)
         f"# {question}",
         f"title = {toml_text(named)}  # of the report",
         "seed = 20240501  # of all random numbers: the same seed gives the same result",
+        *_assumed_lines(context.assumed),
         "",
         "[[audit]]",
         f'name = "{context.name}"',
         f'domain = "{domain}"',
+    ]
+
+
+def _assumed_lines(keys: Sequence[str]) -> list[str]:
+    """The list of what nobody stated, with what to do about it."""
+    if not keys:
+        return []
+    return [
+        "# Nobody stated these keys: leakgauge assumed them, and no answer that rests on them is green.",
+        "# Whoever sets one of them deletes its name from this list.",
+        f"assumed = {toml_text(list(keys))}",
     ]
 
 

@@ -220,6 +220,8 @@ def _draft_scores(context: DraftContext) -> DraftedPlan:
         command += ["--coins", "fair"]
     if context.answers.get("epsilon") is not None:
         command += ["--epsilon", repr(context["epsilon"])]
+    if "limits.accuracy" in context.assumed:  # a policy is what the owner states
+        return DraftedPlan(command=tuple(command))
     command += ["--policy", f"{FOLDER}/policy.toml"]
     return DraftedPlan(command=tuple(command), files={"policy.toml": limits_text(context["limit"]).lstrip()})
 

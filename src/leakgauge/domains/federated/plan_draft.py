@@ -164,6 +164,7 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
             text="How do clients perturb a row before they train on it",
             default="bitrand",
             choices=_PERTURBATIONS,
+            decides="mechanism.name",
         ),
         Question(
             key="epsilon",
@@ -171,12 +172,14 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
             default="3",
             read=read_number(),
             asked=lambda answers: answers.get("perturbation") != "none",
+            decides="mechanism.epsilon",
         ),
         Question(
             key="batch",
             text="How many rows does a client train on at a time",
             default="32",
             read=read_whole(2),
+            decides="challenger.batch",
         ),
         limit_question("a row is in a client's batch"),
     ]

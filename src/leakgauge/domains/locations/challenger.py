@@ -43,6 +43,11 @@ from leakgauge.support.user_code import UserCodeLoader
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
 UTILITY, OVERLAP = 40, 41  # blocks of the data stream too
 OUTSIZED, SMALL_GROUP = 1, 2  # blocks of the stream of the positive control
+HIDDEN_TARGETS = (
+    "in these releases the targets hide one another, so this attacker is right less often than about a "
+    "single person, and its success clears nobody; audit one target at a time (targets = 1), or compute "
+    "exposure"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,7 @@ class Challenger(ChallengerDefaults):
         return tuple(name for name in KNOWLEDGE if name != "informed") if self.table.everyone else ()
 
     @cached_property
-    def understated_knowledge(self) -> tuple[str, ...]:
+    def understated_knowledge(self) -> dict[str, str]:
         """Informed and partial, where targets share so many cells that they hide one another.
 
         Which of the other targets are counted is not known to any attacker of the plan: bounds on epsilon
@@ -94,7 +99,7 @@ class Challenger(ChallengerDefaults):
         hidden = may_hide(targets, self.chain, rng)
         if hidden and isinstance(self.chain, ReleaseChain):
             hidden = self._hide_one_another(targets, self.chain, rng)
-        return ("informed", "partial") if hidden else ()
+        return dict.fromkeys(("informed", "partial"), HIDDEN_TARGETS) if hidden else {}
 
     def _hide_one_another(self, targets: csr_array, chain: ReleaseChain, rng: Generator) -> bool:
         """Whether targets do so in some simulated releases."""

@@ -155,6 +155,7 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
             default="event",
             choices=units,
             asked=_has_noise,
+            decides="mechanism.unit",
         ),
         Question(
             key="cap",
@@ -162,6 +163,7 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
             default="10",
             read=read_whole(1),
             asked=lambda answers: _has_noise(answers) and answers.get("unit") != "event",
+            decides="challenger.per_day",
         ),
         Question(
             key="suppress",
@@ -169,6 +171,7 @@ def _promise_questions(units: dict[str, str], what: str) -> list[Question]:
             default="0",
             read=read_whole(0),
             asked=lambda answers: not _has_noise(answers),
+            decides="mechanism.suppress",
         ),
         limit_question("a person is in these counts"),
     ]
@@ -210,6 +213,7 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
             default="10x10",
             read=_read_grid,
             asked=lambda _: by_points,
+            decides="data.grid",
         ),
         *([] if file is None else [_clock_question(file)]),
         Question(
@@ -217,6 +221,7 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
             text='How long is the period of one count, such as "1h" or "1d"',
             derive=lambda answers: _default_epoch(file, answers),
             read=_read_epoch,
+            decides="data.epoch",
         ),
         *_promise_questions(units, "visits of one person (in a day, if it protects a day)"),
     ]

@@ -138,6 +138,7 @@ def _row_questions(file: FileDescription | None) -> Sequence[Question]:
             text="What kind of model is it",
             default="network",
             choices=_MODELS,
+            decides="challenger.trainer",
         ),
         Question(
             key="epsilon",

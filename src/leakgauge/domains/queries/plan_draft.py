@@ -74,12 +74,14 @@ def _noise_questions() -> list[Question]:
             text="Which epsilon does the Laplace noise of one answer have",
             default="0.1",
             read=read_number(),
+            decides="mechanism.epsilon",
         ),
         Question(
             key="budget",
             text="After which total epsilon does the service stop answering",
             default="1",
             read=read_number(),
+            decides="challenger.budget",
         ),
     ]
 
@@ -94,6 +96,7 @@ def _record_questions(file: FileDescription | None) -> Sequence[Question]:
             text="How can an analyst select people",
             default="attributes",
             choices={"attributes": "by columns such as age and region", "ids": "also by their ids"},
+            decides="challenger.select",
         ),
         Question(
             key="smallest",

@@ -22,7 +22,7 @@ _WORDS = (
     ),
     (
         "Undecided",
-        "Even an attack without errors could not show a violation: too few rounds, or too weak a promise.",
+        "Not tested: too few rounds to notice a leak as large as the promise, or too weak a promise.",
     ),
     ("Control", "An attacker who never sees the release. What it finds out does not come from the release."),
     ("Untestable", "No attack recognised members even in the positive control, so the numbers say nothing."),
