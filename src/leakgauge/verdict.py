@@ -289,6 +289,44 @@ def judge_trials(
     return found if conformance is None else _with_conformance(found, conformance, error / 2 * tested)
 
 
+def verdict_without_rounds(
+    reason: str,
+    *,
+    guarantee: Guarantee | None,
+    subject: VerdictSubject,
+    metrics: MetricsTable,
+    n_targets: int,
+    coins: Coins,
+    n_verdicts: int = 1,
+) -> Verdict:
+    """Judge an audit of which no round was simulated, because none could have shown anything."""
+    names = [*rate_metrics(["in_sample"] if metrics.in_sample else []), "epsilon"]
+    none = Estimate(value=None, confidence=metrics.confidence, method="none", reason=reason)
+    return Verdict(
+        **vars(subject),
+        rounds=0,
+        n_targets=n_targets,
+        coins=coins.value,
+        metrics=dict.fromkeys(names, none),
+        bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
+        promised=None if guarantee is None else _promise_fields(guarantee),
+        finding=None if guarantee is None else Finding.UNTESTABLE,
+        corrected_for=n_verdicts,
+        rounds_needed=None,
+        stopped_early=False,
+        roc={"fpr": [], "tpr": []},
+        bound_roc=None,
+        instrument={
+            "null": None,
+            "planted": None,
+            "control": instrument_check.no_positive_control(reason),
+        },
+        notes=[reason],
+        risk=Risk(status=RiskStatus.UNDECIDED, attacker=subject.label, reason=reason),
+        withdrawn=reason,
+    )
+
+
 def _with_conformance(found: Verdict, seen: Conformance, error: float) -> Verdict:
     """Add what the transcripts show: a violation, or a mechanism that is not as stated.
 

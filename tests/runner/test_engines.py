@@ -1,6 +1,8 @@
 import os
 import signal
+import subprocess
 import sys
+import time
 from ipaddress import ip_address
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner import engines
-from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.engines import check_engine, map_in_order, open_engine
 from leakgauge.runner.ray_engine import open_ray
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support.parallel import parallel_map, use_parallel_map
@@ -188,3 +190,50 @@ def test_unreachable_cluster_is_bad_input(name, address, monkeypatch):
     monkeypatch.setattr("leakgauge.runner.dask_engine._TIMEOUT", "1s")
     with pytest.raises(BadInput, match="check --address"), open_engine(name, 2, address) as engine:
         engine.load_task(fails)
+
+
+WORK_AND_SLEEP = """
+import os, pathlib, sys, time
+from leakgauge.runner.engines import map_in_order, open_engine
+
+def sleep(item):
+    pathlib.Path(sys.argv[1], str(item)).write_text(str(os.getpid()))
+    time.sleep(600)
+
+with open_engine("local", 2) as engine:
+    map_in_order(engine, sleep, range(2))
+"""
+
+
+def test_no_worker_outlives_a_process_that_was_killed(tmp_path):
+    code = WORK_AND_SLEEP.replace("sys.argv[1]", repr(str(tmp_path)))
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    wait_for(lambda: len([path for path in tmp_path.iterdir() if path.read_text()]) == 2)
+    workers = [psutil.Process(int(path.read_text())) for path in tmp_path.iterdir()]
+    parent.kill()
+    parent.wait()
+    wait_for(lambda: not any(map(works, workers)))
+
+
+def works(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_for(condition, patience=120):
+    """Wait until it holds; a process that hangs fails the test."""
+    for _ in range(patience * 20):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("it did not happen")
+
+
+def test_far_more_workers_than_cores_are_refused():
+    most = 4 * len(os.sched_getaffinity(0))
+    with pytest.raises(BadInput, match=f"workers = {most + 1}: this machine has .* cores; .* {most}"):
+        check_engine("local", most + 1, None)
+    check_engine("local", most, None)
+    check_engine("dask", most + 1, None)

@@ -203,13 +203,16 @@ def test_a_second_run_into_the_same_folder_is_refused(tmp_path):
     finish(first)
 
 
-def test_an_interrupted_run_says_how_to_continue(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_run_that_is_asked_to_end_says_how_to_continue(tmp_path, number, code, word):
     (tmp_path / "plan.toml").write_text(PLAN)
-    process = start(tmp_path, "--out", "out", signals=[(FIRST_BLOCK, "run", signal.SIGINT)])
+    process = start(tmp_path, "--out", "out", signals=[(FIRST_BLOCK, "run", number)])
     _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert errors == (
-        "leakgauge: interrupted; finished blocks are kept; continue with: leakgauge run plan.toml --out out\n"
+        f"leakgauge: {word}; finished blocks are kept; continue with: leakgauge run plan.toml --out out\n"
     )
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["seed"] == 7
 

@@ -1,7 +1,7 @@
 """The command ``leakgauge``.
 
-Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided, untestable or incomplete, 130 interrupted; 70 is a
-bug in leakgauge itself, never a finding.
+Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided, untestable or incomplete, 130 interrupted, 143
+terminated; 70 is a bug in leakgauge itself, never a finding.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import gc
 import io
 import os
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from threading import current_thread, main_thread
 from types import ModuleType
 from typing import NoReturn
 
@@ -23,7 +25,7 @@ from leakgauge.cli.console_encoding import print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.version import VERSION
 
-BUG, INTERRUPTED = 70, 130
+BUG, INTERRUPTED, TERMINATED = 70, 130, 143
 _NEW_OBJECTS = 10_000  # before a collection; Python's own number is 700
 
 
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = _parse(argv)
-        with _rarer_collections(), _no_quiet_end():
+        with _rarer_collections(), _terminable(), _no_quiet_end():
             return _run(arguments)
     except BadInput as error:
         return _print_error(error, 2)
@@ -43,12 +45,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         return _print_error(error, 3)
-    except KeyboardInterrupt:
-        command = shlex.join(["leakgauge", *(word for word in argv if word != "--fresh")])
-        return _print_error(f"interrupted; finished blocks are kept; continue with: {command}", INTERRUPTED)
+    except KeyboardInterrupt as error:
+        asked = isinstance(error, _Terminated)
+        word, code = ("terminated", TERMINATED) if asked else ("interrupted", INTERRUPTED)
+        command = shlex.join(["leakgauge", *(part for part in argv if part != "--fresh")])
+        return _print_error(f"{word}; finished blocks are kept; continue with: {command}", code)
     except Exception:
         traceback.print_exc()
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
+
+
+class _Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM): it ends as after an interrupt."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the command as an interrupt does, unless somebody else listens to it."""
+
+    def end(*_: object) -> NoReturn:
+        raise _Terminated
+
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -48,11 +48,13 @@ class NoControl:
     """Why a challenger has no positive control.
 
     It is not ``needed`` where the release is the same in both worlds by its noise distribution: then every
-    attack is right in exactly half of the rounds.
+    attack is right in exactly half of the rounds. With ``nothing_to_audit`` no round is simulated: the
+    release does not use its input, so that no round could show anything.
     """
 
     reason: str  # a clause, without a full stop
     needed: bool = True
+    nothing_to_audit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ An engine gets a function once and then items; it yields results with the positi
 order in which they arrive. The results do not depend on the engine.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
 _WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers that use much memory
+_WORKERS_PER_CORE = 4  # on this machine; more only take memory from each other
 _MOST_DEATHS = 3  # times in a row that a worker may be killed before an item is done
 _KILLED_WORKERS = (
     f"a worker process was killed {_MOST_DEATHS} times in a row, perhaps because memory ran out; use "
@@ -59,6 +61,8 @@ def check_engine(name: str, workers: int, address: str | None) -> None:
         raise BadInput(f"no engine is called {name!r}; known: {', '.join(ENGINES)}")
     if not convert_value(int, workers, "workers") >= 1:
         raise BadInput(f"workers must be >= 1, got {workers}; 1 is no parallel work")
+    if name == "local" and workers > (most := _WORKERS_PER_CORE * _cores()):
+        raise BadInput(f"workers = {workers}: this machine has {_cores()} cores; write at most {most}")
     convert_value(str | None, address, "address")
     if name == "local" and address is not None:
         raise BadInput(
@@ -66,6 +70,11 @@ def check_engine(name: str, workers: int, address: str | None) -> None:
         )
     if name != "local" and find_spec({"dask": "distributed", "ray": "ray"}[name]) is None:
         raise BadInput(f"engine {name!r} is not installed; run: pip install 'leakgauge[distributed]'")
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

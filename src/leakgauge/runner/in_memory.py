@@ -184,6 +184,30 @@ def play_function_audit(
 ) -> verdict.Verdict:
     """Play an audit without a run folder; the tables are those that a plan would have."""
     label = f"{audit.attack_name}-{audit.knowledge_name}"
+    subject = verdict.VerdictSubject(
+        audit=name,
+        domain=domain.name,
+        label=label,
+        attack=audit.attack_name,
+        knowledge=audit.knowledge_name,
+        parameters={
+            "data": {},
+            "challenger": challenger,
+            "mechanism": mechanism,
+            "attack": audit.attack_parameters,
+        },
+        seed=seed,
+    )
+    unprotected = audit.challenger.control()
+    if isinstance(unprotected, NoControl) and unprotected.nothing_to_audit:
+        return verdict.verdict_without_rounds(
+            unprotected.reason,
+            guarantee=promise,
+            subject=subject,
+            metrics=metrics,
+            n_targets=audit.challenger.n_targets,
+            coins=audit.challenger.coins,
+        )
     prepared = PreparedAudit(
         audit.challenger, {label: audit.knowledge}, {label: audit.attack}, audit.challenger.digest
     )
@@ -197,20 +221,7 @@ def play_function_audit(
     found = verdict.judge_trials(
         trials,
         guarantee=promise,
-        subject=verdict.VerdictSubject(
-            audit=name,
-            domain=domain.name,
-            label=label,
-            attack=audit.attack_name,
-            knowledge=audit.knowledge_name,
-            parameters={
-                "data": {},
-                "challenger": challenger,
-                "mechanism": mechanism,
-                "attack": audit.attack_parameters,
-            },
-            seed=seed,
-        ),
+        subject=subject,
         metrics=metrics,
         control=control,
         conformance=_conformance(domain, trials, challenger, mechanism),

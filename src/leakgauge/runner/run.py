@@ -68,12 +68,12 @@ def run_plan(
     new, prepared = set_up_run(plan, options, without_control)
     with _open_run_folder(folder, new, fresh=fresh) as (run, content):
         command = manifest.how_to_continue(content, folder)
-        rounds = sum(audit.rounds for audit in plan.audits)
+        rounds = sum(audit.rounds for audit in run.plan.audits)
         with (
             engines.open_engine(options.engine, options.workers, options.address) as engine,
             progress_bar(rounds) as advance,
         ):
-            for audit in plan.audits:
+            for audit in run.plan.audits:
                 with _run_error_context(audit, command):
                     _play_audit(audit, run, folder, engine, advance, prepared.pop(audit.name, None))
         return judge_run(run, content, folder)
@@ -86,7 +86,7 @@ def set_up_run(
 
     Many prepared audits may not fit into memory together, so only that of a plan with one audit is returned.
     """
-    metadata, kept = {}, {}
+    metadata, kept, audits = {}, {}, []
     for audit in plan.audits:
         prepared = prepare_audit(audit, plan)
         with audit_error_context(audit, plan):
@@ -95,9 +95,12 @@ def set_up_run(
             refuse_too_many_rounds(audit, prepared)
             metadata[audit.name] = metadata_of(prepared, without_control)
             refuse_unjudgeable(audit, metadata[audit.name], plan.limits)
+        control = metadata[audit.name].control
+        nothing = control is not None and control.none is not None and control.none.nothing_to_audit
+        audits.append(replace(audit, rounds=0) if nothing else audit)
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
-    return _new_manifest(plan, metadata), kept
+    return _new_manifest(replace(plan, audits=tuple(audits)), metadata), kept
 
 
 def _new_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:

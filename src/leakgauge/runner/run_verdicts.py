@@ -168,7 +168,27 @@ def collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder:
     return sequence
 
 
+def _without_rounds(audit: Audit, run: Manifest, reason: str) -> list[Verdict]:
+    """The verdicts of an audit of which no round could have shown anything."""
+    metadata = run.metadata[audit.name]
+    return [
+        verdict.verdict_without_rounds(
+            reason,
+            guarantee=metadata.guarantee,
+            subject=verdict_subject(contender, audit, run.plan),
+            metrics=audit.metrics,
+            n_targets=metadata.n_targets,
+            coins=metadata.coins,
+            n_verdicts=run.n_verdicts,
+        )
+        for contender in audit.contenders
+    ]
+
+
 def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: Path) -> list[Verdict]:
+    control = run.metadata[audit.name].control
+    if control is not None and control.none is not None and control.none.nothing_to_audit:
+        return _without_rounds(audit, run, control.none.reason)
     stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
     guarantee, accuracy_limit = run.metadata[audit.name].guarantee, run.plan.limits.metrics.get("accuracy")
     controls = {

@@ -1,13 +1,17 @@
 """Send a function to workers as bytes, run it there, and bring back results and errors."""
 
+import os
 import sys
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +27,7 @@ Results: TypeAlias = Iterator[tuple[int, Any]]  # with the positions of their it
 TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 _MOST_UNPACKED = 4  # functions a worker keeps unpacked
+_LOOK_AT_PARENT = 1.0  # seconds between two looks whether the process that started a worker is still there
 _unpacked: OrderedDict[str, Task] = OrderedDict()
 
 
@@ -96,7 +101,21 @@ def run_packed_item(
     """Apply a packed function to a packed item, in a worker."""
     import cloudpickle
 
+    _end_with_parent()
     return run_task(packed, header, position, cloudpickle.loads(item), progress_file)
+
+
+@cache
+def _end_with_parent() -> None:
+    """End this worker soon after the process that started it, however that ended; once in a process."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_AT_PARENT)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def unwrap_outcome(outcome: tuple[int, Any]) -> tuple[int, Any]:

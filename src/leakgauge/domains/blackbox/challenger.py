@@ -1,14 +1,13 @@
 """The challenger of a black box, which calls a release on one of two neighbouring inputs."""
 
 import inspect
-from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, is_dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
-import cloudpickle
 import numpy as np
 from numpy.random import Generator
 
@@ -17,6 +16,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import ChallengerDefaults, Coins, Mechanism, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.blackbox.input_dependence import value_texts, why_input_is_ignored
 from leakgauge.domains.blackbox.own_law import LogProbability, MarkedLaw, require_fit
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.mechanisms import laplace
@@ -51,7 +51,7 @@ class MarkedRelease:
 
 def require_difference(pair: tuple[Any, Any]) -> None:
     """Refuse two equal inputs: no release could tell one from the other."""
-    if len(pair) == 2 and list(_value_texts(pair[0])) == list(_value_texts(pair[1])):
+    if len(pair) == 2 and list(value_texts(pair[0])) == list(value_texts(pair[1])):
         raise BadInput(
             "pair: both inputs are the same, so no release can depend on the target; give the input without "
             "the target, then the one with it"
@@ -81,7 +81,7 @@ def release_digest(function: Any, pair: tuple[Any, Any], sources: tuple[str, ...
     """Hash the pair and the sources; without sources, the source text or the name of the function."""
     texts = sources or (function_source(function),)
     hashed = sha256()
-    for text in (*texts, *_value_texts(pair)):
+    for text in (*texts, *value_texts(pair)):
         encoded = text.encode(errors="surrogatepass")
         hashed.update(f"{len(encoded)}:".encode() + encoded)
     return hashed.hexdigest()
@@ -96,32 +96,6 @@ def function_source(function: Any) -> str:
     except (OSError, TypeError, SyntaxError, TokenError):  # the last two: its file holds other code by now
         kind = function if hasattr(function, "__qualname__") else type(function)
         return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _value_texts(value: Any) -> Iterator[str]:
-    """Yield texts that identify a value; for unknown types, the hash of its pickle."""
-    name = type(value).__name__
-    match value:
-        case np.ndarray() if value.dtype.kind != "O":
-            yield f"{name} {value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}"
-        case str() | bytes() | int() | float() | complex() | None | np.generic():
-            yield f"{name} {value!r}"
-        case Mapping():
-            yield f"{name} {len(value)}"
-            for key, item in value.items():
-                yield from _value_texts(key)
-                yield from _value_texts(item)
-        case list() | tuple() | np.ndarray():
-            yield f"{name} {len(value)}"
-            for item in value:
-                yield from _value_texts(item)
-        case set() | frozenset():
-            yield f"{name} {sorted(' '.join(_value_texts(item)) for item in value)}"
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            yield name
-            yield from _value_texts(astuple(value))
-        case _:
-            yield f"{name} {sha256(cloudpickle.dumps(value)).hexdigest()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +140,22 @@ class Challenger(ChallengerDefaults):
     def release(self, members: Bits, rng: Generator) -> list[Any]:
         return run_release(self.function, self.pair, members[:, 0], rng)
 
+    @cached_property
+    def _ignores_input(self) -> str | None:
+        """Why no round could show anything: the output does not depend on the input, as far as calls show."""
+        return why_input_is_ignored(self.function, self.pair)
+
     def control(self) -> "Challenger | NoControl":
         """A function shows the bit beside its output; a named mechanism has too little noise to hide it."""
-        without, with_target = (tuple(_value_texts(given)) for given in self.pair)
+        without, with_target = (tuple(value_texts(given)) for given in self.pair)
         if without == with_target:
             return NoControl(
                 reason="both inputs are the same, so the output is distributed alike with the target and "
                 "without it, and every attack is right in exactly half of the rounds",
                 needed=False,
             )
+        if self.mechanism is None and self._ignores_input is not None:
+            return NoControl(reason=self._ignores_input, nothing_to_audit=True)
         if self.mechanism is not None:
             release = faint_noise(self.mechanism, self.pair)
             name = f"control: {type(release.mechanism).__module__}"
