@@ -18,11 +18,11 @@ def secret(counts, rng):
     return {"counts": (counts + rng.laplace(scale=1e6, size=2)).tolist(), "text": "ok"}
 
 
-def constant(counts, rng):
-    return None
+def withheld(counts, rng):
+    return None if counts.sum() < 1000 else "many"
 
 
-@pytest.mark.parametrize("release", [secret, constant])
+@pytest.mark.parametrize("release", [secret, withheld])
 def test_bit_beside_the_output_is_seen(release):
     assert (
         played("blackbox", Challenger(release, PAIR, None).control(), "learned_event")["status"] == "passed"
