@@ -95,6 +95,7 @@ class Verdict:
         n_targets: How many people's membership was in question in a round.
         coins: How membership was decided: "fair" or "given".
         event: What a learned attack looks at, in words.
+        clue: The known cause of what it looks at, by name, such as `floating_point`.
         metrics: The estimates by the name of the metric, such as `accuracy`, `auc` and `epsilon`.
         bounds: What the promise allows, by the name of the metric.
         promised: The promise: epsilon, delta, relation and unit; None if nothing is promised.
@@ -137,6 +138,7 @@ class Verdict:
     n_targets: int
     coins: str
     event: str | None = None
+    clue: str | None = None
     metrics: dict[str, Estimate]
     bounds: dict[str, float | None]
     promised: dict[str, Any] | None
@@ -263,6 +265,7 @@ def judge_trials(
         n_targets=max(targets.size, -(-len(trials) // n_rounds)),  # each round may have targets of its own
         coins=trials.coins.value,
         event=trials.reading.event,
+        clue=trials.reading.clue,
         metrics=_estimates(trials, epsilon, metrics, schedule),
         bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise_fields(guarantee),

@@ -239,6 +239,8 @@ class Domain:
     """(tables of the plan) -> str: the same, where it depends on what the plan has already."""
     conformance_advice: Mapping[str, str] = field(default_factory=dict)
     """What to fix where a test of ``conformance`` rejects, by the name of the test; others need no advice."""
+    clue_advice: Mapping[str, str] = field(default_factory=dict)
+    """What to fix where an attack that breaks the promise uses a clue with a known cause, by its name."""
     round_term: RoundTerm = RoundTerm()
     round_term_of_plan: Place | None = None
     """(tables of the plan) -> RoundTerm: the same, where it depends on the plan."""

@@ -361,8 +361,9 @@ class Reading:
     log-likelihood ratios, or similar: zero means no evidence. ``fraction`` is the share of trials on which to
     guess, where the attack fixed it beforehand. ``cut`` is a strength of evidence fixed beforehand: guess on
     all trials at or above it. An attack that fixed both has two events, each with half of the error.
-    ``event`` describes what a learned attack looks at. ``studied`` holds numbers that an attack computed
-    while it studied; a domain declares their titles.
+    ``event`` describes what a learned attack looks at, and ``clue`` names its cause, where that is known: a
+    domain has advice for it. ``studied`` holds numbers that an attack computed while it studied; a domain
+    declares their titles.
     """
 
     threshold: float | None = None
@@ -370,6 +371,7 @@ class Reading:
     fraction: float | None = None
     cut: float | None = None
     event: str | None = None
+    clue: str | None = None
     studied: dict[str, float] = field(default_factory=dict)
 
 

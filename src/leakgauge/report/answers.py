@@ -7,7 +7,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.referee.metric_evaluation import is_of_one_release
-from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.adversary_names import adversary_names, clip, whole_sentences
 from leakgauge.report.judged_run import is_finished, round_term
 from leakgauge.report.metric_text import (
     UNIT_NAMES,
@@ -444,12 +444,17 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         shown = lower(bound, above=stated)
         return (
             f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
-            f"ε = {number(stated)} was promised.{_rare_outputs(found)}"
+            f"ε = {number(stated)} was promised.{_rare_outputs(found)}{_clue(found)}"
         )
     if found.evidence:
         return f"The answers themselves show it, without an attack: {found.evidence[0]}"
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
-    return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
+    return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows.{_clue(found)}"
+
+
+def _clue(found: Verdict) -> str:
+    """What gave people away, where the attack can say it."""
+    return f" What gave people away: {whole_sentences(found.event, 200)}." if found.event else ""
 
 
 def _above_promise(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:

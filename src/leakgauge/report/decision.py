@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from leakgauge import catalog
@@ -15,9 +16,16 @@ from leakgauge.report.next_steps import decision_line, next_steps
 from leakgauge.report.number_format import count, level, percent
 from leakgauge.risk import RiskStatus, leading_metric
 from leakgauge.summary import WITHIN_YOUR_LIMITS, RunSummary, is_control, refuted_audits
-from leakgauge.verdict import Verdict
+from leakgauge.verdict import Finding, Verdict
 
 WORST_METRIC = "accuracy_worst"
+
+
+class Evidence(StrEnum):
+    """What the chart of the first screen shows: how often attackers are right, or the ε that they prove."""
+
+    SUCCESS = "success"
+    EPSILON = "epsilon"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +44,7 @@ class LeadingNumber:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What the first screen says; ``line`` is read first."""
+    """What the first screen says; ``line`` is read first, and ``evidence`` is what the chart shows."""
 
     tone: str
     line: str
@@ -47,6 +55,7 @@ class Decision:
     people: str
     steps: tuple[str, ...]
     limits: tuple[LimitRow, ...] = ()
+    evidence: Evidence = Evidence.SUCCESS
 
 
 def decision_of(run: JudgedRun) -> Decision:
@@ -71,7 +80,18 @@ def decision_of(run: JudgedRun) -> Decision:
         people=people_sentence(run, leading.audit if leading else None),
         steps=next_steps(run, leading),
         limits=limit_rows(run.summary, run.verdicts),
+        evidence=_evidence(run, leading),
     )
+
+
+def _evidence(run: JudgedRun, leading: Verdict | None) -> Evidence:
+    """What shows the decision: ε, where a promise is broken though nobody does too well on average."""
+    if leading is None or run.summary.promise.status != Finding.VIOLATED:
+        return Evidence.SUCCESS
+    if run.summary.risk.status is RiskStatus.OVER:
+        return Evidence.SUCCESS
+    allowed, value = leading.bounds.get("accuracy"), leading_value(leading)
+    return Evidence.EPSILON if allowed is None or (value or 0.0) <= allowed else Evidence.SUCCESS
 
 
 def leading_verdict(run: JudgedRun) -> Verdict | None:

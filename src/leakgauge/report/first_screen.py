@@ -8,6 +8,8 @@ from leakgauge.report.adversary_names import SEPARATOR, clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.identifications import AttackerRow, LimitLine, identification_chart
 from leakgauge.report.decision import (
+    Decision,
+    Evidence,
     attacker_title,
     decision_of,
     leading_estimate,
@@ -18,6 +20,7 @@ from leakgauge.report.judged_run import JudgedRun, by_audit
 from leakgauge.report.metric_text import LARGEST_LIMIT, interval_text
 from leakgauge.report.number_format import level, percent, times
 from leakgauge.report.page import Chart, Section, Stroke, render_html
+from leakgauge.report.sections.metrics import HOW_TO_READ_EPSILON, epsilon_chart
 from leakgauge.risk import leading_metric
 from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
@@ -61,7 +64,10 @@ _TEMPLATE = """
 <div>
 {% if chart %}
 {{ chart.figure }}
-<p class="note">{{ number.assumes[0]|upper }}{{ number.assumes[1:] }}. {{ number.among }}</p>
+<p class="note">
+{%- if decision.evidence == "epsilon" %}{{ reading }}
+{%- else %}{{ number.assumes[0]|upper }}{{ number.assumes[1:] }}. {{ number.among }}{% endif -%}
+</p>
 {% endif %}
 </div>
 <div>
@@ -84,14 +90,30 @@ _TEMPLATE = """
 
 def first_screen(run: JudgedRun) -> Section:
     """The first screen."""
-    decision, chart = decision_of(run), decision_chart(run)
-    steps = [step for step in decision.steps if step != decision.line]
-    html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart, steps=steps)
+    decision = decision_of(run)
+    chart = decision_chart(run, decision)
+    html = render_html(
+        _TEMPLATE,
+        decision=decision,
+        number=decision.number,
+        chart=chart,
+        reading=HOW_TO_READ_EPSILON,
+        steps=[step for step in decision.steps if step != decision.line],
+    )
     return Section("The decision", html, (chart,) if chart else ())
 
 
-def decision_chart(run: JudgedRun) -> Chart | None:
-    """How often each attacker of the leading audit is right; nothing where no number is known."""
+def decision_chart(run: JudgedRun, decision: Decision) -> Chart | None:
+    """What the decision rests on; nothing where no number is known."""
+    if decision.evidence is Evidence.EPSILON:
+        covered = [verdict for verdict in run.verdicts if verdict.audit in run.summary.covers]
+        if (chart := epsilon_chart(covered, CHART, MOST_ROWS)) is not None:
+            return chart
+    return _success_chart(run)
+
+
+def _success_chart(run: JudgedRun) -> Chart | None:
+    """How often each attacker of the leading audit is right."""
     leading = leading_verdict(run)
     if leading is None:
         return None

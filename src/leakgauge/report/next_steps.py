@@ -33,6 +33,11 @@ TUNE = " leakgauge tune finds the most useful settings under a limit."
 MOST_STEPS = 3
 MOST_ROUNDS = 1_000_000  # that anybody is advised to simulate; how many are needed is said beside the answer
 DO_NOT_PUBLISH = "Do not publish"
+FIND_CAUSE = (
+    "Compare the noise in the code with the promise, and add up all that is published about one person; then "
+    "audit again."
+)
+AUDIT_AGAIN = "Audit the changed release again before you publish it."
 SMALLEST_EPSILON = 0.01  # advice is rounded down to multiples of it
 STATE_A_LIMIT = (
     "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
@@ -187,7 +192,16 @@ def _fixes(run: JudgedRun) -> list[str]:
         if row["rejected"]
     ]
     advice = [domain.conformance_advice.get(name, "") for domain, name in rejected if domain is not None]
-    return [text for text in dict.fromkeys(advice) if text]
+    broken = [
+        verdict
+        for verdict in run.verdicts
+        if verdict.audit in run.summary.covers and verdict.finding is Finding.VIOLATED
+    ]
+    for verdict in sorted(broken, key=lambda verdict: verdict.label != run.summary.promise.attacker):
+        domain = catalog.find_domain(verdict.domain)
+        advice.append("" if domain is None else domain.clue_advice.get(verdict.clue or "", ""))
+    fixes = [text for text in dict.fromkeys(advice) if text]
+    return [*fixes, *([AUDIT_AGAIN] if fixes else [FIND_CAUSE] if broken else [])]
 
 
 def _stronger_promise(run: JudgedRun) -> list[str]:

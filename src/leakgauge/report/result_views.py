@@ -86,7 +86,8 @@ def result_html(verdicts: Sequence[Verdict], shown: Mapping[str, Any]) -> str:
     ``shown`` is what a report shows besides the verdicts, of which any entry may be missing.
     """
     run = JudgedRun(verdicts, shown)
-    decision, chart = decision_of(run), decision_chart(run)
+    decision = decision_of(run)
+    chart = decision_chart(run, decision)
     listed = verdicts[:MOST_ROWS]
     names = [name for name in table_metrics(metrics_in(listed)) if name in _LISTED]
     return render_html(
@@ -131,7 +132,8 @@ def _light_svg(chart: Chart) -> Markup:
 
 def result_chart(verdicts: Sequence[Verdict], shown: Mapping[str, Any]) -> Any:
     """The chart of the decision, as one of Altair."""
-    chart = decision_chart(JudgedRun(verdicts, shown))
+    run = JudgedRun(verdicts, shown)
+    chart = decision_chart(run, decision_of(run))
     if chart is None:
         raise BadInput("plot: no attacker of this result has a number to draw; see to_frame()")
     return _altair_chart(chart)

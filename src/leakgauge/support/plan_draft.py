@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.file_description import ColumnDescription, FileDescription
+from leakgauge.support.file_description import ColumnDescription, FileDescription, name_parts
 from leakgauge.support.files import relative_path
 from leakgauge.support.table_reader import number_way_out, require_known
 from leakgauge.support.tabular import TextFormat
@@ -19,6 +19,17 @@ MOST_QUESTIONS = 6
 NONE = "none"
 TEXT_COMMENTS = {"encoding": "of the file", "decimal": "the mark before decimals in the file"}
 FOLDER = "{folder}"  # in a command: where the files of a draft are written
+_MOST_PARTS = 6  # of a split of the rows
+_PARTS = (
+    *("split", "fold", "set", "subset", "part", "partition", "train", "test", "is_train", "is_test"),
+    *("in_train", "member", "is_member", "source", "dataset", "synthetic", "is_synthetic", "real", "is_real"),
+    "aufteilung",
+)
+_PROBABILITIES = ("p", "prob", "proba", "probability", "softmax", "class")
+_SAID_BY_MODELS = (
+    *("prob", "proba", "probability", "prediction", "pred", "predicted", "logit", "loss", "confidence"),
+    *("y_prob", "y_score", "yhat", "y_hat", "y_pred"),
+)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -196,6 +207,41 @@ def column_question(
     """Return a question about a column; where one was found it is asked only if ``asked`` is set."""
     is_asked = asked or found is None
     return Question(key=key, text=text, default=found, read=read_column(file), asked=lambda _: is_asked)
+
+
+def doubtful_columns(file: FileDescription | None) -> list[str]:
+    """Columns that look like a split of the rows, or like what a model said of them: no features."""
+    if file is None:
+        return []
+
+    def divides(column: ColumnDescription) -> bool:
+        few = 2 <= column.n_distinct <= _MOST_PARTS and column.kind != "real"
+        return few and "_".join(name_parts(column.name)) in _PARTS
+
+    def answers(column: ColumnDescription) -> bool:
+        first, *rest = name_parts(column.name) or [""]
+        share = column.low is not None and column.low >= 0 and (column.high or 0.0) <= 1
+        numbered = first in _PROBABILITIES and bool(rest) and column.is_number and share
+        return numbered or (column.kind == "real" and "_".join([first, *rest]) in _SAID_BY_MODELS)
+
+    return [column.name for column in file.columns if divides(column) or answers(column)]
+
+
+def unused_question(file: FileDescription | None) -> list[Question]:
+    """Ask which of the doubtful columns are no features, where there are any: nothing can be assumed."""
+    if not (doubtful := doubtful_columns(file)):
+        return []
+    names = ", ".join(doubtful)
+
+    def read(answer: str) -> list[str]:
+        chosen = [] if answer.lower() == NONE else [name.strip() for name in answer.split(",")]
+        return [read_column(file)(name) for name in chosen]
+
+    text = (
+        f"Which columns are no features, such as {doubtful[0]}? They look like a split of the rows or like "
+        f"what a model said: {names}. Divide names by commas; {NONE!r} uses all"
+    )
+    return [Question(key="unused", text=text, read=read)]
 
 
 def range_text(column: ColumnDescription, seconds: float | None = None) -> str:

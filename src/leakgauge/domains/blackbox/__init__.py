@@ -19,6 +19,11 @@ DOMAIN = Domain(
         ),
     },
     private_keys=("pair",),
+    clue_advice={
+        "floating_point": "Use noise whose lowest bits tell nothing: geometric or discrete Gaussian noise on "
+        "whole numbers, results rounded to a fixed grid, or a library that does so, such as OpenDP.",
+        "shape": "Publish the same keys, lengths and types whoever is in the data.",
+    },
     tunable=(
         Tunable(
             key="mechanism.epsilon",

@@ -22,6 +22,7 @@ from leakgauge.support.plan_draft import (
     Question,
     Recognised,
     column_question,
+    doubtful_columns,
     limit_question,
     limits_text,
     optional,
@@ -29,6 +30,7 @@ from leakgauge.support.plan_draft import (
     read_number,
     read_whole,
     table_lines,
+    unused_question,
 )
 from leakgauge.support.table_reader import require_known
 
@@ -143,7 +145,7 @@ def _recognise_features(file: FileDescription) -> Recognised | None:
     if file.suffix in ARRAYS:
         return Recognised(score=0.9, because="a file of arrays (embeddings)")
     found, label = _features(file), _label(file)
-    if label is None or len(found) < _FEWEST_FEATURES:
+    if label is None or len(found) < _FEWEST_FEATURES or doubtful_columns(file):
         return None
     is_class = file.find(CLASS_WORDS) is not None
     score = 0.75 if is_class and len(found) >= _MANY_FEATURES else 0.25
@@ -181,6 +183,7 @@ def _feature_questions(file: FileDescription | None) -> Sequence[Question]:
             read=read_whole(2),
             decides="challenger.batch",
         ),
+        *unused_question(file),
         limit_question("a row is in a client's batch"),
     ]
 
@@ -194,7 +197,9 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
     if named:
         data["keys"] = named
     if context.file is not None and context.file.columns:
-        data["features"] = _features_besides(context.file, label)
+        unused = (label, "id", *context.answers.get("unused", ()))
+        numbers = [column.name for column in context.file.columns if column.is_number]
+        data["features"] = [name for name in numbers if name not in unused]
     perturbation = context["perturbation"]
     mechanism: dict[str, Any] = {"name": perturbation}
     if perturbation != "none":
@@ -238,11 +243,6 @@ def _draft_features(context: DraftContext) -> DraftedPlan:
     features = tuple(data.get("features", ()))
     roles = (ColumnRole("classes", (label,), "label"), ColumnRole("features", features)) if features else ()
     return DraftedPlan(text=text, roles=roles)
-
-
-def _features_besides(file: FileDescription, label: str) -> list[str]:
-    numbers = [column.name for column in file.columns if column.is_number]
-    return [name for name in numbers if name not in (label, "id")]
 
 
 def _project(file: FileDescription) -> dict[str, Any] | None:
@@ -332,6 +332,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             keys={
                 "label": "the column of classes",
                 "rows": "the array of rows in a .npz file",
+                "unused": "columns that are no features, divided by commas, or none",
                 "perturbation": "how rows are perturbed: laplace, bitrand, ome or none",
                 "epsilon": "the epsilon that is promised, or none",
                 "batch": "rows that a client trains on",

@@ -113,6 +113,9 @@ _CELL = (
         "codice",
     ),
 )
+_SECOND = (  # names of the second place of a trip
+    *("destination", "dest", "dropoff", "ziel", "destino", "destinazione"),
+)
 _VALUE = ("value", "alleles", "genotype", "dosage", "wert", "valeur", "valor", "valore")
 
 
@@ -207,6 +210,14 @@ def cell_columns(file: FileDescription) -> dict[str, str]:
     value = file.find(_VALUE, ("whole",))
     found = {"user": user, "cell": cell if cell != user else None, "value": value}
     return {key: column.name for key, column in found.items() if column is not None}
+
+
+def other_places(file: FileDescription | None, chosen: str | None) -> list[str]:
+    """Columns besides the chosen one that look like a second place, as those of trips have."""
+    if file is None or chosen is None:
+        return []
+    repeated = _repeated(file, but=(chosen,))
+    return [name for name in repeated if _named(file.column(name), (*_PLACE, *_SECOND))]
 
 
 def recognise_cells(file: FileDescription) -> Recognised | None:

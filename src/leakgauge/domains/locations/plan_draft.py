@@ -18,6 +18,7 @@ from leakgauge.domains.locations.file_recognition import (
     PLAIN_AXES,
     cell_columns,
     clock_columns,
+    other_places,
     recognise_cells,
     recognise_visits,
     unnamed_points,
@@ -198,7 +199,7 @@ def _visit_questions(file: FileDescription | None) -> Sequence[Question]:
                 _longitude_question(file, columns),
             ]
             if by_points
-            else [column_question(file, "place", "Which column says where it was", columns.get("place"))]
+            else [_place_question(file, "place", "Which column says where it was", columns.get("place"))]
         ),
         Question(
             key="timezone",
@@ -422,12 +423,20 @@ def _window(time: ColumnDescription, epoch: int) -> list[str] | None:
     return [day.isoformat(), (day + timedelta(days=days)).isoformat()]
 
 
+def _place_question(file: FileDescription | None, key: str, text: str, found: str | None) -> Question:
+    """Ask for the one column of places that is counted; where there are several, none is assumed."""
+    if others := other_places(file, found):
+        several = f"{text}? There are several places: {', '.join([found or '', *others])}; trips are not "
+        return column_question(file, key, f"{several}counted by both", None)
+    return column_question(file, key, text, found)
+
+
 def _cell_questions(file: FileDescription | None) -> Sequence[Question]:
     columns = cell_columns(file) if file is not None else {}
     units = {"event": "one cell of a person", "user": "all cells of a person"}
     return [
         column_question(file, "person", "Which column says who it was", columns.get("user")),
-        column_question(file, "cell", "Which column is counted", columns.get("cell")),
+        _place_question(file, "cell", "Which column is counted", columns.get("cell")),
         *_promise_questions(units, "cells of one person"),
     ]
 

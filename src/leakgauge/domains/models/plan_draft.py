@@ -18,6 +18,7 @@ from leakgauge.support.plan_draft import (
     Question,
     Recognised,
     column_question,
+    doubtful_columns,
     limit_question,
     limits_text,
     optional,
@@ -26,6 +27,7 @@ from leakgauge.support.plan_draft import (
     read_column,
     read_number,
     table_lines,
+    unused_question,
 )
 
 _MEMBER = (
@@ -114,6 +116,9 @@ def _recognise_rows(file: FileDescription) -> Recognised | None:
     label = _label(file)
     if len(file.columns) < 3 or _member(file) is not None:
         return None
+    if doubtful := doubtful_columns(file):
+        because = f"{', '.join(doubtful[:_MOST_NAMED])} may be a split, or what a model said, and no features"
+        return Recognised(score=0.25, because=because, sure=False)
     if label is None:
         few = [column for column in file.columns if column.kind != "real" and 2 <= column.n_distinct <= 10]
         because = "columns that could be predicted"
@@ -140,6 +145,7 @@ def _row_questions(file: FileDescription | None) -> Sequence[Question]:
             choices=_MODELS,
             decides="challenger.trainer",
         ),
+        *unused_question(file),
         Question(
             key="epsilon",
             text='With which epsilon is it trained (DP-SGD)? "none" means without noise',
@@ -155,7 +161,7 @@ def _row_data(context: DraftContext) -> dict[str, Any]:
     file = context.file
     assert file is not None
     label = context["label"]
-    unfit = _unfit(file, label)
+    unfit = [*dict.fromkeys([*_unfit(file, label), *context.answers.get("unused", ())])]
     gaps = any(column.n_missing for column in file.columns if column.name not in unfit)
     return {
         "source": context.source,
@@ -493,6 +499,7 @@ def draft_kinds() -> dict[str, DraftKind]:
             keys={
                 "label": "the column of classes",
                 "model": "the kind of model: network or random_forest",
+                "unused": "columns that are no features, divided by commas, or none",
                 "epsilon": "the epsilon that is promised, or none",
                 "limit": "how often an attacker may be right, such as 0.6, or none",
             },

@@ -32,6 +32,11 @@ LARGEST_DRAWN = 10.0  # epsilon of a promise that is compared in a chart; a larg
 MOST_ROWS, MOST_REASONS, MOST_OTHERS = 80, 20, 6
 LONGEST_REASON = 400
 
+HOW_TO_READ_EPSILON = (
+    "A bar is as long as the ε that the attacker's success proves at the stated confidence; the whole leak "
+    "may be larger. A bar beyond the red line means the promise is broken."
+)
+
 _TEMPLATE = """
 {{ tables }}
 {% if alone %}
@@ -44,9 +49,7 @@ release.
 {% endif %}
 {% if chart %}
 <h3>ε shown against ε promised</h3>
-<p>A bar is as long as the ε that the attacker's success proves at the stated confidence; the whole leak
-may be
-larger. A bar beyond the red line means the promise is broken.</p>
+<p>{{ reading }}</p>
 {{ chart.figure }}
 {% endif %}
 """
@@ -96,10 +99,11 @@ _TABLE = """
 
 def section(run: JudgedRun) -> Section:
     """Tables with value, interval and bound of every metric, and a chart of epsilon."""
-    chart = _epsilon_chart(run.verdicts)
+    chart = epsilon_chart(run.verdicts, "measured-epsilon")
     html = render_html(
         _TEMPLATE,
         chart=chart,
+        reading=HOW_TO_READ_EPSILON,
         tables=metric_tables(run.verdicts),
         alone=any(_passes_alone(verdict) for verdict in run.verdicts),
         single=any(verdict.rounds == 1 < verdict.n_targets for verdict in run.verdicts),
@@ -107,18 +111,18 @@ def section(run: JudgedRun) -> Section:
     return Section("The numbers", html, (chart,) if chart else ())
 
 
-def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
+def epsilon_chart(verdicts: Sequence[Verdict], name: str, most: int = MOST_BARS) -> Chart | None:
     """A bar for each attacker, where a promise is small enough to be compared with one."""
     compared = [verdict for verdict in verdicts if _is_comparable(verdict)]
     if not compared:
         return None
-    shown = most_severe(compared, MOST_BARS)
+    shown = most_severe(compared, most)
     rows = [
         _interval(verdict, name, "epsilon")
         for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
     ]
     return interval_chart(
-        "measured-epsilon",
+        name,
         [row for row, _ in rows],
         title="ε (lower bound)",
         caption="ε shown by each attacker, and ε promised. "

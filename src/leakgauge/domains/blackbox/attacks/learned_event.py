@@ -10,7 +10,7 @@ from numpy.random import Generator
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.blackbox.event_search.event_description import describe_event
+from leakgauge.domains.blackbox.event_search.event_description import describe_event, known_cause
 from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
@@ -60,6 +60,7 @@ class Attack:
                 fraction=event.fraction,
                 cut=event.cut,
                 event=_describe(event),
+                clue=_cause(event),
             ),
         )
 
@@ -84,6 +85,13 @@ def _describe(event: LearnedEvent) -> str | None:
         return usual
     rare = describe_event(event.rare.candidate, event.paths)
     return rare if rare == usual else f"{rare} (in rare cases); {usual} (otherwise)"
+
+
+def _cause(event: LearnedEvent) -> str | None:
+    """The known cause of the clue that counts in rare cases, where it does, or else of the usual one."""
+    candidates = (event.rare.candidate if event.rare else None, event.candidate)
+    causes = (known_cause(candidate, event.paths) for candidate in candidates if candidate is not None)
+    return next((cause for cause in causes if cause is not None), None)
 
 
 @dataclass(frozen=True, eq=False)

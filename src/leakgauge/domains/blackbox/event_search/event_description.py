@@ -35,6 +35,8 @@ _SHAPE_DESCRIPTIONS: dict[int | str, str] = {
     "#type": "the type of a value",
 }
 
+_SHAPES: tuple[str | None, ...] = tuple(_SHAPE_DESCRIPTIONS.values())
+
 
 def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
     """Describe which part of the output a candidate uses, as a phrase for the report.
@@ -73,6 +75,30 @@ def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
             return f"a classifier (boosted trees) on {len(candidate.features)} features of the output"
         case _:
             return "nothing: the output never changes"
+
+
+def known_cause(candidate: Any, paths: Sequence[ValuePath]) -> str | None:
+    """Name the cause of what a candidate looks at first, where it is known.
+
+    >>> from leakgauge.domains.blackbox.event_search.discrete_features import LowestBit
+    >>> from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureSpec
+    >>> known_cause(SingleFeature(FeatureSpec(LowestBit(0))), [()])
+    'floating_point'
+    """
+    match candidate:
+        case SingleFeature():
+            feature = candidate.spec.feature
+        case SymbolMemory():
+            feature = candidate.feature
+        case RatioSum() | WeightedRatios() if candidate.specs:
+            feature = candidate.specs[0].feature
+        case _:
+            return None
+    if isinstance(feature, (discrete_features.LowestBit, discrete_features.FloatGrid)):
+        return "floating_point"
+    exact = isinstance(feature, discrete_features.ExactValues) and len(feature.places) == 1
+    place = feature.places[0] if exact else getattr(feature, "place", None)
+    return "shape" if place is not None and _describe_shape(paths[place]) in _SHAPES else None
 
 
 def _with_others(first: str, n_others: int) -> str:
