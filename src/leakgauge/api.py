@@ -59,6 +59,7 @@ def run(
     engine: str = "local",
     workers: int = 1,
     address: str | None = None,
+    memory: float | None = None,
 ) -> RunResult:
     """Carry out a plan, or continue it; return one verdict per attacker, and a summary.
 
@@ -76,6 +77,8 @@ def run(
         engine: What runs the blocks: `local`, `dask` or `ray`.
         workers: How many blocks are run at the same time.
         address: The dask or ray cluster to use; without it one is started on this machine.
+        memory: How many GB the arrays of all workers on this machine may take; a quarter of what is free
+            unless given. Rounds that do not fit are refused before the first one.
 
     Returns:
         A sequence with one verdict for each attack of each audit, in the order of the plan; its `summary`
@@ -87,7 +90,12 @@ def run(
     plan = as_plan(plan, seed)
     fresh = convert_value(bool, fresh, "fresh")
     folder = path_argument(out, "out") if out is not None else default_folder(plan)
-    options = EngineOptions(engine=engine, workers=workers, address=address)
+    memory = convert_value(float | None, memory, "memory")
+    if memory is not None and not memory > 0:
+        raise BadInput(
+            f"memory must be above 0 (in GB), got {memory:g}; leave it out for a quarter of what is free"
+        )
+    options = EngineOptions(engine=engine, workers=workers, address=address, memory=memory)
     check_engine(engine, workers, address)
     if line := cost_line(plan, options):
         announce(f"{line}; trainings that are finished are kept in the cache")

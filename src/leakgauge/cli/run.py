@@ -34,6 +34,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--policy", metavar="FILE", type=Path, help="limits from this file instead of those in the plan"
     )
     add_engine_options(parser)
+    parser.add_argument(
+        "--memory",
+        metavar="GB",
+        type=float,
+        help="memory for the arrays of all workers here (default: a quarter of what is free); rounds that do "
+        "not fit are refused before the first one",
+    )
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
     parser.add_argument(
         "--fresh", action="store_true", help="remove the run that is in the folder, and start over"
@@ -62,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         engine=arguments.engine,
         workers=arguments.workers,
         address=arguments.address,
+        memory=arguments.memory,
     )
     notes = manifest.data_notes(manifest.load(folder))
     if arguments.json:

@@ -1,6 +1,7 @@
 """The membership game: its roles, and ``play``, which runs one block of rounds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
@@ -507,6 +508,23 @@ class Trials:
         )
 
 
+def joined_trials(parts: Sequence[Trials]) -> Trials:
+    """The trials of consecutive rounds, which one attack scored, in their order."""
+    return replace(
+        parts[0],
+        rounds=np.concatenate([part.rounds for part in parts]),
+        targets=np.concatenate([part.targets for part in parts]),
+        members=np.concatenate([part.members for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
+        spent={name: np.concatenate([part.spent[name] for part in parts]) for name in parts[0].spent},
+        utility={name: np.concatenate([part.utility[name] for part in parts]) for name in parts[0].utility},
+        splits=None
+        if parts[0].splits is None
+        else np.concatenate([part.splits for part in parts if part.splits is not None]),
+        transcripts=tuple(transcript for part in parts for transcript in part.transcripts),
+    )
+
+
 def require_score_shape(label: str, scores: Reals, n_rounds: int, n_targets: int) -> None:
     """Refuse scores that are not one row per release with one column per target."""
     if scores.shape == (n_rounds, n_targets):
@@ -518,6 +536,27 @@ def require_score_shape(label: str, scores: Reals, n_rounds: int, n_targets: int
     )
 
 
+PART_BYTES = 2**28  # of arrays that may be held while a block is played, before it is played in parts
+
+
+@runtime_checkable
+class SizedRounds(Protocol):
+    """A challenger that knows by the shapes of its arrays how many bytes a round takes."""
+
+    @property
+    def round_bytes(self) -> int: ...
+
+
+def rounds_at_once(challenger: Challenger[Any], n_rounds: int) -> int:
+    """How many rounds of a block are held in memory together.
+
+    It depends on the shapes of arrays alone, so that trials are the same on any machine.
+    """
+    if not isinstance(challenger, SizedRounds):
+        return n_rounds
+    return max(1, min(n_rounds, PART_BYTES // max(1, challenger.round_bytes)))
+
+
 def play(
     challenger: Challenger[Block],
     adversaries: Mapping[str, Adversary[Block, Any]],
@@ -525,15 +564,40 @@ def play(
     rounds: range,
     block: int,
 ) -> dict[str, Trials]:
-    """Play one block; every attacker gets the same membership and the same releases."""
+    """Play one block; every attacker gets the same membership and the same releases.
+
+    A block that is too large to be held at once is played in parts, each with streams of its own.
+    """
     members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
-    released = challenger.release_rounds(rounds, members, stream(seed, Role.RELEASE, block))
+    at_once = max(1, rounds_at_once(challenger, len(rounds)))
+    release, score = stream(seed, Role.RELEASE, block), stream(seed, Role.SCORE, block)
+    if at_once >= len(rounds):
+        scores = {label: stream(seed, Role.SCORE, block) for label in adversaries}
+        return _play_part(challenger, adversaries, rounds, members, release, scores)
+    starts = range(0, len(rounds), at_once)
+    parts = []
+    for start, own, common in zip(starts, release.spawn(len(starts)), score.spawn(len(starts))):
+        rows = slice(start, start + at_once)
+        scores = {label: deepcopy(common) for label in adversaries}
+        parts.append(_play_part(challenger, adversaries, rounds[rows], members[rows], own, scores))
+    return {label: joined_trials([part[label] for part in parts]) for label in adversaries}
+
+
+def _play_part(
+    challenger: Challenger[Block],
+    adversaries: Mapping[str, Adversary[Block, Any]],
+    rounds: range,
+    members: Bits,
+    rng: Generator,
+    scores_rng: Mapping[str, Generator],
+) -> dict[str, Trials]:
+    released = challenger.release_rounds(rounds, members, rng)
     row, target = np.indices(members.shape)
     numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
     targets = np.zeros_like(numbers) if challenger.fresh_targets else target.ravel()
     trials = {}
     for label, adversary in adversaries.items():
-        scored = adversary.score_with_accounts(released, stream(seed, Role.SCORE, block))
+        scored = adversary.score_with_accounts(released, scores_rng[label])
         scores, transcript = scored.scores, scored.transcript
         require_score_shape(label, scores, *members.shape)
         knowledge = adversary.knowledge

@@ -1,12 +1,10 @@
 """The blocks of an audit in order, up to the one at which it stops."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.core.game import Trials
+from leakgauge.core.game import Trials, joined_trials
 from leakgauge.plan import Audit, Stop
 from leakgauge.promise_tests import StoppingSchedule, promise_refuted
 from leakgauge.risk import is_limit_decided
@@ -41,21 +39,7 @@ class BlockSequence:
                 f"{label}: the attack was trained differently when the run was continued, perhaps on another "
                 "machine or with other library versions; start a new run in another folder"
             )
-        return replace(
-            parts[0],
-            rounds=np.concatenate([part.rounds for part in parts]),
-            targets=np.concatenate([part.targets for part in parts]),
-            members=np.concatenate([part.members for part in parts]),
-            scores=np.concatenate([part.scores for part in parts]),
-            spent={name: np.concatenate([part.spent[name] for part in parts]) for name in parts[0].spent},
-            utility={
-                name: np.concatenate([part.utility[name] for part in parts]) for name in parts[0].utility
-            },
-            splits=None
-            if parts[0].splits is None
-            else np.concatenate([part.splits for part in parts if part.splits is not None]),
-            transcripts=tuple(transcript for part in parts for transcript in part.transcripts),
-        )
+        return joined_trials(parts)
 
 
 def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
 from leakgauge.core.errors import ANOTHER_OUT, START_OVER, BadInput, IncompleteRun, ReleaseLost
-from leakgauge.core.game import NoControl
+from leakgauge.core.game import PART_BYTES, NoControl, SizedRounds
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
 from leakgauge.runner.audit_metadata import AuditMetadata, metadata_of
@@ -34,6 +34,7 @@ from leakgauge.runner.status import audit_progress
 from leakgauge.runner.worker_tasks import TaskMap, WorkerError
 from leakgauge.summary import RunResult
 from leakgauge.support import files
+from leakgauge.support.free_memory import free_memory
 from leakgauge.support.progress import Advance, listen_to_progress, progress_bar
 
 
@@ -44,6 +45,7 @@ class EngineOptions:
     engine: str = "local"
     workers: int = 1
     address: str | None = None
+    memory: float | None = None  # in GB, for arrays of all workers here; a quarter of what is free if not set
 
 
 ONE_WORKER = EngineOptions()
@@ -93,6 +95,7 @@ def set_up_run(
             prepared.challenger.require_access()
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
+            refuse_too_much_memory(prepared, options)
             metadata[audit.name] = metadata_of(prepared, without_control)
             refuse_unjudgeable(audit, metadata[audit.name], plan.limits)
         control = metadata[audit.name].control
@@ -132,6 +135,23 @@ def refuse_too_many_rounds(audit: Audit, prepared: PreparedAudit) -> None:
     if most is not None and audit.rounds > most:
         raise BadInput(
             f"rounds: this audit has only {most} release, got {audit.rounds}; write rounds = {most}"
+        )
+
+
+def refuse_too_much_memory(prepared: PreparedAudit, options: EngineOptions) -> None:
+    """Refuse rounds of which even one does not fit into memory; more of them are played in parts."""
+    challenger = prepared.challenger
+    if not isinstance(challenger, SizedRounds):
+        return
+    workers = options.workers if options.engine == "local" else 1
+    needed = max(PART_BYTES, challenger.round_bytes) * workers
+    allowed = free_memory() / 4 if options.memory is None else options.memory * 1e9
+    if challenger.round_bytes > PART_BYTES and needed > allowed:
+        raise BadInput(
+            f"one round takes about {challenger.round_bytes / 1e9:.2g} GB in each worker, "
+            f"{needed / 1e9:.2g} GB in all, and {allowed / 1e9:.2g} GB may be used (a quarter of the free "
+            "memory, or --memory GB); "
+            "use fewer workers, or count fewer places or longer periods"
         )
 
 

@@ -148,6 +148,11 @@ class Challenger(ChallengerDefaults):
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
+    @property
+    def round_bytes(self) -> int:
+        """Its group, true counts, published counts, and two more such arrays for noise and scores."""
+        return 4 * self.group_size + (4 + 3 * 8) * self.traces.map.n_cells
+
     def release(self, members: Bits, rng: Generator) -> LocationsBlock:
         return self.release_rounds(range(len(members)), members, rng)
 
