@@ -3,6 +3,9 @@
 import codecs
 import io
 import sys
+from typing import TextIO
+
+from leakgauge.support.visible_text import visible_line
 
 _ERROR_HANDLER = "leakgauge.spell_out"
 _SPELLED_OUT = {
@@ -44,6 +47,11 @@ def print_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERROR_HANDLER)
+
+
+def print_line(text: object = "", file: TextIO | None = None) -> None:
+    """Print one line, whatever characters a value in it has: all output of commands but tables goes here."""
+    print(visible_line(str(text)), file=file, flush=file is not None)
 
 
 def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from leakgauge.cli.console_encoding import print_line
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -60,5 +62,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         verdict_table.print_answers(verdict_table.with_expose_command(result, arguments.folder))
         for line in gate_files.baseline_lines(compared):
-            print(line)
+            print_line(line)
     return result.summary.exit_code

@@ -19,8 +19,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import NoReturn
 
-from leakgauge.cli.console_encoding import print_any_text
+from leakgauge.cli.console_encoding import print_any_text, print_line
 from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.support.visible_text import visible
 from leakgauge.version import VERSION
 
 BUG, INTERRUPTED = 70, 130
@@ -41,13 +42,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(error, 2)
     except IncompleteRun as error:
         if error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)
+            _print_traceback(error.__cause__)
         return _print_error(error, 3)
     except KeyboardInterrupt:
         command = shlex.join(["leakgauge", *(word for word in argv if word != "--fresh")])
         return _print_error(f"interrupted; finished blocks are kept; continue with: {command}", INTERRUPTED)
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        _print_traceback(error)
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
 
 
@@ -148,8 +149,12 @@ def _command_modules(name: str | None = None) -> list[ModuleType]:
     return [module for module in modules if hasattr(module, "add_to")]
 
 
+def _print_traceback(error: BaseException) -> None:
+    print(visible("".join(traceback.format_exception(error))), file=sys.stderr)
+
+
 def _print_error(message: object, code: int) -> int:
-    print("leakgauge:", " ".join(str(message).split()), file=sys.stderr)
+    print_line(f"leakgauge: {' '.join(str(message).split())}", sys.stderr)
     return code
 
 

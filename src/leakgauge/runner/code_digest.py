@@ -19,7 +19,6 @@ does not depend on that. So are the verdicts, the report, the command line, the 
 
 import ast
 import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -31,7 +30,7 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.plan import Audit
 from leakgauge.runner.library_versions import LIBRARIES, installed_versions
-from leakgauge.support.user_code import module_files
+from leakgauge.support.user_code import module_files, split_reference
 from leakgauge.version import VERSION
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +41,6 @@ SHARED_MODULES = (
     "leakgauge.runner.block_store",
     "leakgauge.runner.play_block",
 )
-_REFERENCE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")  # "module:name"
 JUDGING_MODULES = ("leakgauge.referee", "leakgauge.limits")
 
 
@@ -82,7 +80,7 @@ def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
 def code_references(audits: Sequence[Audit]) -> list[str]:
     """Return everything in audits that may name code, as "module:name"."""
     named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
-    return [text for text in named if _REFERENCE.fullmatch(text)]
+    return [text for text in named if split_reference(text) is not None]
 
 
 def _imported_modules(content: bytes, path: Path) -> set[str]:

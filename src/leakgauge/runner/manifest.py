@@ -13,7 +13,15 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import read_limits
-from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
+from leakgauge.plan import (
+    Audit,
+    Heading,
+    Plan,
+    has_overridden_seed,
+    plan_without_rounds,
+    refuse_unsafe_name,
+    to_toml,
+)
 from leakgauge.runner import audit_metadata
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.support import files
@@ -122,6 +130,9 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     audits = tuple(
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
     )
+    for audit in audits:  # which name folders
+        for name in (audit.name, *(contender.label for contender in audit.contenders)):
+            refuse_unsafe_name(name, f"{folder / NAME}: audit")
     plan = Plan(
         seed=content["seed"],
         audits=audits,
