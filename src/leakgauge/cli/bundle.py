@@ -5,8 +5,6 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from leakgauge.cli.console_encoding import print_line
-
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -32,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     written = bundle(arguments.folder, out=arguments.out)
     if arguments.json:
-        print_line(json.dumps(asdict(written), default=str))
+        print(json.dumps(asdict(written), default=str))
         return 0
-    print_line(f"Bundle: {written.path} ({written.files} files)")
-    print_line(f"SHA-256: {written.sha256}")
-    print_line(f"Hidden: {'; '.join(written.hidden) or 'nothing, the plan names no person and no file'}")
-    print_line(f"Left out: {'; '.join(written.left_out) or 'nothing'}")
-    print_line("The title, owner and names of audits are shown as the plan writes them.")
-    print_line(f"Check it with: leakgauge verify {written.path}")
+    print(f"Bundle: {written.path} ({written.files} files)")
+    print(f"SHA-256: {written.sha256}")
+    print(f"Hidden: {'; '.join(written.hidden) or 'nothing, the plan names no person and no file'}")
+    print(f"Left out: {'; '.join(written.left_out) or 'nothing'}")
+    print("The title, owner and names of audits are shown as the plan writes them.")
+    print(f"Check it with: leakgauge verify {written.path}")
     return 0

@@ -49,9 +49,23 @@ def print_any_text() -> None:
             stream.reconfigure(errors=_ERROR_HANDLER)
 
 
-def print_line(text: object = "", file: TextIO | None = None) -> None:
-    """Print one line, whatever characters a value in it has: all output of commands but tables goes here."""
-    print(visible_line(str(text)), file=file, flush=file is not None)
+class PrintedLines(io.TextIOBase):
+    """The standard output of a command, where what is printed at once is one line and no character acts."""
+
+    def __init__(self, stream: TextIO):
+        self.stream = stream  # for tables, whose cells are checked before
+
+    def write(self, text: str) -> int:
+        """Write a text with line ends as escapes, or the ends of lines that ``print`` adds."""
+        return self.stream.write(visible_line(text) if text.strip("\n") else text)
+
+    def flush(self) -> None:
+        """Show at once what was written."""
+        self.stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether somebody is looking."""
+        return self.stream.isatty()
 
 
 def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:

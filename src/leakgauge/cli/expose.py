@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.cli.engine_options import add_engine_options
 from leakgauge.core.errors import BadInput
 
@@ -69,14 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
     summary = exposure.summarise(exposures)
     files = {"people": str(folder / exposure.PEOPLE_FILE), "page": str(folder / "exposure.html")}
     if arguments.json:
-        print_line(json.dumps({**summary, "folder": str(folder), **files}))
+        print(json.dumps({**summary, "folder": str(folder), **files}))
         return 0
     for audit in summary["audits"]:
         _print_audit(audit)
     for line in exposure_notes(summary["audits"]):
-        print_line(line)
-    print_line(f"Individuals (keep this file private): {files['people']}")
-    print_line(f"Page: {files['page']}")
+        print(line)
+    print(f"Individuals (keep this file private): {files['people']}")
+    print(f"Page: {files['page']}")
     return 0
 
 
@@ -134,8 +133,8 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     )
     from leakgauge.report.sections.risk_utility import utility_sentence
 
-    print_line(f"{audit['audit']}: {exposure_answer(audit)}")
-    print_line(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
+    print(f"{audit['audit']}: {exposure_answer(audit)}")
+    print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
     names = list(audit["attackers"][0]["metrics"])
     rows = [["", *(exposure_title(name) for name in names), "error"]]
     for attacker in audit["attackers"]:
@@ -143,19 +142,19 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         rows.append([attacker["attacker"], *cells, number(attacker["error"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
-        print_line("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+        print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
     if promised := audit["promised"]:
-        print_line(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
+        print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
             ("kairouz", kairouz_basis(audit)),
             ("tight", "from the noise distribution"),
         ):
-            print_line(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
+            print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
     if useful := utility_sentence(audit["domain"], audit.get("utility")):
-        print_line(f"  Utility: {useful}")
+        print(f"  Utility: {useful}")
     for line in spent_lines(audit):
-        print_line(f"  {line}")
+        print(f"  {line}")
     for name, people, accuracy, tpr in group_rows(audit):
-        print_line(
+        print(
             f"  {name}: {people} {unit_plural(audit)}, {accuracy} right, {tpr} found at 1 % false accusations"
         )

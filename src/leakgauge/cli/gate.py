@@ -3,8 +3,6 @@
 import argparse
 from pathlib import Path
 
-from leakgauge.cli.console_encoding import print_line
-
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -62,5 +60,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         verdict_table.print_answers(verdict_table.with_expose_command(result, arguments.folder))
         for line in gate_files.baseline_lines(compared):
-            print_line(line)
+            print(line)
     return result.summary.exit_code

@@ -19,7 +19,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import NoReturn
 
-from leakgauge.cli.console_encoding import print_any_text, print_line
+from leakgauge.cli.console_encoding import PrintedLines, print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.support.visible_text import visible
 from leakgauge.version import VERSION
@@ -78,15 +78,13 @@ def _no_quiet_end() -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Call the command; its exit code is returned even if the reader of its output has gone."""
-    if sys.stdout.isatty():
-        return int(arguments.command(arguments))
-    output = io.StringIO()
+    held = None if sys.stdout.isatty() else io.StringIO()
     try:
-        with redirect_stdout(output):
+        with redirect_stdout(PrintedLines(sys.stdout if held is None else held)):
             return int(arguments.command(arguments))
     finally:
         try:
-            sys.stdout.write(output.getvalue())
+            sys.stdout.write("" if held is None else held.getvalue())
             sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -150,11 +148,11 @@ def _command_modules(name: str | None = None) -> list[ModuleType]:
 
 
 def _print_traceback(error: BaseException) -> None:
-    print(visible("".join(traceback.format_exception(error))), file=sys.stderr)
+    print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
 
 
 def _print_error(message: object, code: int) -> int:
-    print_line(f"leakgauge: {' '.join(str(message).split())}", sys.stderr)
+    print("leakgauge:", visible(" ".join(str(message).split())), file=sys.stderr)
     return code
 
 

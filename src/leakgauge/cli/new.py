@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.core.errors import BadInput
 from leakgauge.support.visible_text import visible_line
 
@@ -95,12 +94,12 @@ def _copy_example(arguments: argparse.Namespace, given: Mapping[str, str]) -> in
     if arguments.file is not None or arguments.kind is not None or given:
         raise BadInput("--example copies an example as it is; leave out FILE, --kind and answers")
     folder = copy_example(arguments.example, arguments.out or Path(arguments.example), force=arguments.force)
-    print_line(f"Copied to {folder}")
+    print(f"Copied to {folder}")
     if (folder / "plan.toml").exists():
         _print_next([("run", folder / "plan.toml", "simulates releases and writes a report")])
     else:
         for path in sorted(folder.iterdir()):
-            print_line(f"Next:  leakgauge new {shlex.quote(str(path))}")
+            print(f"Next:  leakgauge new {shlex.quote(str(path))}")
     return 0
 
 
@@ -129,7 +128,7 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
         given,
         prompt if interactive else None,
         most=most,
-        complain=lambda line: print_line(f"  {line}"),
+        complain=lambda line: print(f"  {line}"),
     )
     drafted = draft.draft_plan(kind, file, answers, folder)
     assumed = draft.assumed_answers(questions, answered, answers)
@@ -142,9 +141,9 @@ def _draft(arguments: argparse.Namespace, given: Mapping[str, str]) -> int:
     if file is not None:
         _print_columns(file, drafted.roles)
     _print_assumed(assumed)
-    print_line(f"Wrote {path}")
+    print(f"Wrote {path}")
     for note in drafted.notes:
-        print_line(f"Assumed: {note}")
+        print(f"Assumed: {note}")
     return _preview(path, drafted, wanted=not arguments.no_preview)
 
 
@@ -168,7 +167,7 @@ def _kind(file: "FileDescription | None", named: str | None, *, interactive: boo
         default=kind,
         choices={match.kind: kinds[match.kind].about for match in matches},
     )
-    chosen = draft.answer_questions([question], {}, _prompt, complain=lambda line: print_line(f"  {line}"))
+    chosen = draft.answer_questions([question], {}, _prompt, complain=lambda line: print(f"  {line}"))
     return str(chosen["kind"]), MOST_QUESTIONS - 1
 
 
@@ -179,11 +178,11 @@ def _print_file(file: "FileDescription", matches: "Sequence[Match]") -> None:
     form = [f"divided by {_DELIMITERS[file.delimiter]}"] if file.delimiter not in (None, ",") else []
     form += ["decimal commas"] if file.text.decimal == "," else []
     form += [f"in {file.text.encoding}"] if file.text.encoding != "utf-8" else []
-    print_line(f"{file.path}{size}{''.join(f', {words}' for words in form)}")
+    print(f"{file.path}{size}{''.join(f', {words}' for words in form)}")
     best = matches[0]
-    print_line(f"Looks like {best.kind}: {best.found.because}.")
+    print(f"Looks like {best.kind}: {best.found.because}.")
     if others := [match.kind for match in matches[1:]]:
-        print_line(f"It could also be {' or '.join(others)}; choose with --kind.")
+        print(f"It could also be {' or '.join(others)}; choose with --kind.")
 
 
 def _print_columns(file: "FileDescription", roles: "Sequence[ColumnRole]") -> None:
@@ -194,29 +193,29 @@ def _print_columns(file: "FileDescription", roles: "Sequence[ColumnRole]") -> No
 
     taken = {name for role in roles for name in role.columns}
     unused = tuple(name for name in file.names if name not in taken)
-    print_line("Columns:")
+    print("Columns:")
     for role in [*roles, *([ColumnRole("not used", unused)] if unused else [])]:
         flag = f" (--{role.flag})" if role.flag else ""
         shown = ", ".join(role.columns[:_MOST_NAMES])
         more = len(role.columns) - _MOST_NAMES
         between = f" ({role.range})" if role.range else ""
-        print_line(f"  {role.meaning}{flag}: {shown}{f' and {more} more' if more > 0 else ''}{between}")
+        print(f"  {role.meaning}{flag}: {shown}{f' and {more} more' if more > 0 else ''}{between}")
 
 
 def _print_assumed(answers: Mapping[str, str]) -> None:
     if answers:
         listed = ", ".join(f"{key} = {answer}" for key, answer in answers.items())
-        print_line(f"Answers assumed: {listed} (each is a flag: --{next(iter(answers))} X)")
+        print(f"Answers assumed: {listed} (each is a flag: --{next(iter(answers))} X)")
 
 
 def _prompt(question: "Question") -> str:
     for word, meaning in question.choices.items():
-        print_line(f"  {word}: {meaning}" if meaning else f"  {word}")
+        print(f"  {word}: {meaning}" if meaning else f"  {word}")
     shown = f" [{question.default}]" if question.default is not None else ""
     try:
         return input(visible_line(f"{question.sentence}{shown} "))
     except EOFError:
-        print_line()
+        print()
         raise BadInput(f"no answer to: {question.sentence} give it with a flag, or --yes") from None
 
 
@@ -244,8 +243,7 @@ def _run_command(words: Sequence[str]) -> int:
     """Run the command that answers, where no plan is needed."""
     from leakgauge.cli.main import parser
 
-    print_line(f"No plan is needed: {shlex.join(['leakgauge', *words])}")
-    print_line()
+    print(f"No plan is needed: {shlex.join(['leakgauge', *words])}", end="\n\n")
     arguments = parser(words[0]).parse_args(words)
     return int(arguments.command(arguments))
 
@@ -257,7 +255,7 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
     plan = read_plan(path)
     if drafted.obstacle or not wanted:
         if drafted.obstacle:
-            print_line(f"No preview yet: {drafted.obstacle}")
+            print(f"No preview yet: {drafted.obstacle}")
         _print_next_steps(path, None, exposes=drafted.exposes)
         return 0
     try:
@@ -277,20 +275,19 @@ def _print_preview(preview: "Preview", plan: "Plan") -> None:
     from leakgauge.runner.dry_run import duration_range
 
     for note in preview.cost.notes:
-        print_line(f"Data: {note}")
+        print(f"Data: {note}")
     if preview.result is None:
         takes = duration_range(*preview.cost.seconds_range)
-        print_line(f"No preview: even a few simulated releases take about {takes}.")
+        print(f"No preview: even a few simulated releases take about {takes}.")
         return
     planned = max(audit.rounds for audit in plan.audits)
     if preview.rounds < planned:
         noun = round_term(preview.result.verdicts).noun
-        heading = f"Preview with {preview.rounds:,} of {planned:,} {noun}s"
+        print(
+            "", f"Preview with {preview.rounds:,} of {planned:,} {noun}s; it decides nothing:", "", sep="\n"
+        )
     else:
-        heading = "Preview"
-    print_line()
-    print_line(f"{heading}; it decides nothing:")
-    print_line()
+        print("", "Preview; it decides nothing:", "", sep="\n")
     verdict_table.print_preview(preview.result)
 
 
@@ -305,9 +302,8 @@ def _print_next_steps(path: Path, preview: "Preview | None", *, exposes: bool) -
 
 
 def _print_next(steps: Sequence[tuple[str, Path, str]]) -> None:
-    print_line()
-    print_line("Next:")
+    print("", "Next:", sep="\n")
     commands = [f"leakgauge {command} {shlex.quote(str(path))}" for command, path, _ in steps]
     width = max(map(len, commands))
     for command, (*_, why) in zip(commands, steps):
-        print_line(f"  {command:{width}}  {why}")
+        print(f"  {command:{width}}  {why}")

@@ -4,8 +4,6 @@ import argparse
 import json
 from pathlib import Path
 
-from leakgauge.cli.console_encoding import print_line
-
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -44,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     result, incomplete = read_verdicts(folder), incomplete_audits(folder)
     path = api.write_report(folder, result, style=arguments.format, incomplete=incomplete)
-    print_line(
+    print(
         json.dumps({"report": str(path), "complete": incomplete is None})
         if arguments.json
         else f"Report: {path}"

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.cli.engine_options import add_engine_options
 
 if TYPE_CHECKING:
@@ -58,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         address=arguments.address,
     )
     if arguments.json:
-        print_line(json.dumps(reproduction.to_json()))
+        print(json.dumps(reproduction.to_json()))
         return 0
     _print_table(reproduction)
-    print_line(f"Page: {reproduction.page}")
+    print(f"Page: {reproduction.page}")
     return 0
 
 
@@ -70,9 +69,9 @@ def _print_table(reproduction: "Reproduction") -> None:
     from leakgauge.papers.comparison import Agreement, format_exact
 
     counts = ", ".join(f"{reproduction.count(agreement)} {agreement.value}" for agreement in Agreement)
-    print_line(f"{reproduction.name}: {counts}")
+    print(f"{reproduction.name}: {counts}")
     for item in reproduction.items:
-        print_line(item.item.title)
+        print(item.item.title)
         for cell in item.result.cells:
             if cell.verdict is Agreement.DIFFERS and cell.ours is not None:
-                print_line(f"  differs: {cell.setting}: {format_exact(cell.ours.value)}. {cell.reason}")
+                print(f"  differs: {cell.setting}: {format_exact(cell.ours.value)}. {cell.reason}")

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.cli.engine_options import add_engine_options
 
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         verdict_table.print_table(verdict_table.with_expose_command(result, folder))
         for note, audits in notes.items():
             everywhere = len(audits) == len(plan.audits)
-            print_line(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
-        print_line(f"Report: {folder / 'report.html'}")
+            print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
+        print(f"Report: {folder / 'report.html'}")
     return result.summary.exit_code
 
 
@@ -95,34 +94,32 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         )
     }
     if arguments.json:
-        print_line(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
+        print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
         return 0
     attackers = [(audit.name, one.label) for audit in plan.audits for one in audit.contenders]
     basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
     takes = duration_range(*cost.seconds_range)
-    print_line(f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}")
-    print_line(
-        f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}"
-    )
-    print_line(f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}")
-    print_line(
+    print(f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}")
+    print(f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}")
+    print(f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}")
+    print(
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
         f"{', of which every worker holds a copy' if arguments.workers > 1 else ''}"
     )
     for line in _control_and_work_lines(cost):
-        print_line(line)
+        print(line)
     for note in cost.notes:
-        print_line(f"Data: {note}")
+        print(f"Data: {note}")
     for audit, n_targets in zip(plan.audits, cost.n_targets, strict=True):
         for name, rounds in limits[audit.name].items():
-            print_line(f"limit on {name}: {_enough_rounds(audit, rounds, n_targets)}")
+            print(f"limit on {name}: {_enough_rounds(audit, rounds, n_targets)}")
     for audit, repeatable in zip(plan.audits, cost.repeatable, strict=True):
         if plan.limits.metrics and not repeatable:
-            print_line(
+            print(
                 f"limits: {audit.name} is one finished release, so no more rounds can be simulated; whether "
                 "a limit is kept is decided by its records, and the more they are, the surer"
             )
-    print_line("nothing was written")
+    print("nothing was written")
     return 0
 
 

@@ -3,8 +3,6 @@
 import argparse
 from pathlib import Path
 
-from leakgauge.cli.console_encoding import print_line
-
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -26,10 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     text = schema_text()
     if arguments.out is None:
-        print_line(text.rstrip("\n"))
+        print(text.rstrip("\n"))
     else:
         if arguments.out.is_file() and not arguments.out.read_bytes().lstrip().startswith(b"{"):
             raise BadInput(f"{arguments.out}: is there already and is no JSON; choose another --out")
         write_file(arguments.out, text.encode())
-        print_line(f"Wrote {arguments.out}")
+        print(f"Wrote {arguments.out}")
     return 0

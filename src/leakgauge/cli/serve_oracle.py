@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -85,5 +84,4 @@ def _print_address(url: str, audit: str, new_token: str | None, as_json: bool) -
             if new_token is None
             else f"clients need this token, which is shown only once: export LEAKGAUGE_TOKEN={new_token}"
         )
-    for line in lines:
-        print_line(line, file=sys.stderr)
+    print("\n".join(lines), file=sys.stderr, flush=True)

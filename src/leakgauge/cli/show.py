@@ -5,8 +5,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
-
 if TYPE_CHECKING:
     from leakgauge.catalog_entries import Entry
 
@@ -38,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         entries = list_entries(arguments.what, arguments.domain)
     if arguments.json:
-        print_line(json.dumps([entry.table() for entry in entries]))
+        print(json.dumps([entry.table() for entry in entries]))
     elif arguments.what == KEYS:
         _print_keys(entries)
     else:
@@ -55,7 +53,7 @@ def _print_lines(entries: "Sequence[Entry]", *, with_domain: bool) -> None:
     ]
     width = max(map(len, names), default=0)
     for name, entry in zip(names, entries):
-        print_line(f"{name:{width}}  {entry.about}".rstrip())
+        print(f"{name:{width}}  {entry.about}".rstrip())
 
 
 def _print_keys(entries: "Sequence[Entry]") -> None:
@@ -68,9 +66,7 @@ def _print_keys(entries: "Sequence[Entry]") -> None:
         if group != heading:
             heading = group
             title = f"{group[0]}, with {group[1]}:" if group[1] else f"{group[0]}:"
-            if group[0]:
-                print_line()
-            print_line(title if group[0] else "top of the file:")
+            print(*(["", title] if group[0] else ["top of the file:"]), sep="\n")
         kind = found["type"] if len(found["type"]) <= _TYPE_WIDTH else found["type"][: _TYPE_WIDTH - 1] + "…"
         default = f" [{found['default']}]" if found["default"] else ""
-        print_line(f"  {entry.name:{width}}  {kind}{default}: {entry.about}")
+        print(f"  {entry.name:{width}}  {kind}{default}: {entry.about}")

@@ -5,8 +5,6 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from leakgauge.cli.console_encoding import print_line
-
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
@@ -22,20 +20,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     status = run_status(arguments.folder)
     if arguments.json:
-        print_line(json.dumps({**asdict(status), "complete": status.complete}))
+        print(json.dumps({**asdict(status), "complete": status.complete}))
         return 0
     for audit in status.audits:
         state = "complete" if audit.complete else "incomplete"
-        print_line(f"{audit.audit}: {audit.played:,} of {audit.rounds:,} rounds, {state}")
-    print_line(f"begun with: {', '.join(f'{name} {version}' for name, version in status.versions.items())}")
+        print(f"{audit.audit}: {audit.played:,} of {audit.rounds:,} rounds, {state}")
+    print(f"begun with: {', '.join(f'{name} {version}' for name, version in status.versions.items())}")
     if status.running:
-        print_line("a run is writing to it now")
+        print("a run is writing to it now")
     elif status.obstacle:
-        print_line(
-            f"cannot be continued: {status.obstacle}; or start over: {status.continue_command} --fresh"
-        )
+        print(f"cannot be continued: {status.obstacle}; or start over: {status.continue_command} --fresh")
     elif status.continue_command:
-        print_line(f"continue with: {status.continue_command}")
+        print(f"continue with: {status.continue_command}")
     elif not status.judged:
-        print_line(f"not judged yet: leakgauge judge {status.folder}")
+        print(f"not judged yet: leakgauge judge {status.folder}")
     return 0

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -79,16 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
     if result.plan is not None:
         paths["plan"] = str(result.folder / files.PLAN_FILE)
     if arguments.json:
-        print_line(json.dumps({**result.to_json(), "folder": str(result.folder), **paths}, default=str))
+        print(json.dumps({**result.to_json(), "folder": str(result.folder), **paths}, default=str))
         return result.exit_code
     for line in result.lines:
-        print_line(line)
+        print(line)
     for name, path in reversed(paths.items()):
-        print_line(f"{'Plan to publish with' if name == 'plan' else 'Page'}: {path}")
+        print(f"{'Plan to publish with' if name == 'plan' else 'Page'}: {path}")
     if result.plan is not None and not result.plan_runs_in_place:
-        print_line(
-            f"Copy that plan to {result.plan.folder} to run it: it names files that are looked for there."
-        )
+        print(f"Copy that plan to {result.plan.folder} to run it: it names files that are looked for there.")
     return result.exit_code
 
 

@@ -1,12 +1,12 @@
 """Verdicts printed on the terminal; not a command."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakgauge.cli.console_encoding import print_line
 from leakgauge.support.visible_text import visible_line
 
 if TYPE_CHECKING:
@@ -25,8 +25,18 @@ _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 
+def _console() -> "Console":
+    """Standard output without the check of each line: a table is printed at once."""
+    from rich.console import Console
+
+    console = Console(highlight=False, file=getattr(sys.stdout, "stream", None))
+    if not console.is_terminal:
+        console.width = _WIDE_TERMINAL
+    return console
+
+
 def _text(words: str, style: str = "") -> "Text":
-    """Words for the terminal in which no character acts, and that are no markup."""
+    """Words in which no character acts, and that are no markup."""
     from rich.text import Text
 
     return Text(visible_line(words), style)
@@ -154,7 +164,7 @@ def print_json(result: "RunResult", **more: Any) -> None:
     """Print what verdicts.json holds, and more; in ASCII, which every console takes."""
     from leakgauge.summary import result_to_json
 
-    print_line(json.dumps({**result_to_json(result), **more}, default=str))
+    print(json.dumps({**result_to_json(result), **more}, default=str))
 
 
 def with_expose_command(result: "RunResult", folder: Path) -> "RunResult":
@@ -184,7 +194,6 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
     ``report`` says whether there is a report with all intervals.
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from leakgauge.report.adversary_names import adversary_names
@@ -195,9 +204,7 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
     from leakgauge.report.sections.study_results import study_sentences
 
     verdicts = result.verdicts
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE_TERMINAL
+    console = _console()
     _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
@@ -253,13 +260,9 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
 
 def print_preview(result: "RunResult") -> None:
     """Print the two answers of a preview and how often each attacker was right; it has no exit code."""
-    from rich.console import Console
-
     from leakgauge.report.adversary_names import adversary_names
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE_TERMINAL
+    console = _console()
     _print_answers(result, console)
     ordered, leading = sorted(result.verdicts, key=_severity), _leading_metrics(result.verdicts)
     console.print("Correct identifications (a coin toss: 50%), with 95% intervals:")
@@ -273,15 +276,12 @@ def print_preview(result: "RunResult") -> None:
 
 def print_answers(result: "RunResult") -> None:
     """Print the two answers, what to beware of and the reasons for the exit code."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = _console()
     _print_answers(result, console)
     _print_reasons(result, console)
 
 
 def _print_answers(result: "RunResult", console: "Console") -> None:
-
     from leakgauge.report.answers import limit_rows, promise_answer, risk_answer
 
     found = result.summary, result.verdicts
@@ -294,7 +294,6 @@ def _print_answers(result: "RunResult", console: "Console") -> None:
 
 
 def _print_reasons(result: "RunResult", console: "Console") -> None:
-
     from leakgauge.report.answers import exit_sentence, promise_answer, risk_answer
 
     code, found = result.summary.exit_code, (result.summary, result.verdicts)

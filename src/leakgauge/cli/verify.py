@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakgauge.cli.console_encoding import print_line
-
 if TYPE_CHECKING:
     from leakgauge.api import Verification
 
@@ -35,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = verify(arguments.file)
     if arguments.json:
-        print_line(json.dumps({**asdict(found), "exit_code": found.exit_code}))
+        print(json.dumps({**asdict(found), "exit_code": found.exit_code}))
     else:
         _print(found, arguments.file)
     return found.exit_code
@@ -43,26 +41,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(found: "Verification", path: Path) -> None:
     if found.obstacle is not None:
-        print_line(f"SHA-256: {found.sha256}")
-        print_line(f"Not checked to the end: {found.obstacle}.")
-        print_line("Exit code 3: it could not be judged again.")
+        print(f"SHA-256: {found.sha256}")
+        print(f"Not checked to the end: {found.obstacle}.")
+        print("Exit code 3: it could not be judged again.")
         return
-    print_line(f"{path}: {found.files} files, all hashes agree")
-    print_line(f"SHA-256: {found.sha256}")
+    print(f"{path}: {found.files} files, all hashes agree")
+    print(f"SHA-256: {found.sha256}")
     for version in found.other_versions:
-        print_line(f"Other version: {version}")
+        print(f"Other version: {version}")
     _print_differences(found)
-    print_line(
+    print(
         "Taken as the bundle states: the promise, and what the best attacker could reach by it; they follow "
         "from the data and the mechanism, which are not in it."
     )
     if found.left_out:
-        print_line(f"Left out by its owner: {'; '.join(found.left_out)}")
-    print_line(
+        print(f"Left out by its owner: {'; '.join(found.left_out)}")
+    print(
         "This shows that the verdicts follow from the trials in the bundle, not that the trials are those of "
         "the release: compare the SHA-256 with the one its owner published."
     )
-    print_line(f"Exit code {found.exit_code}: {_meaning(found)}.")
+    print(f"Exit code {found.exit_code}: {_meaning(found)}.")
 
 
 def _meaning(found: "Verification") -> str:
@@ -77,25 +75,25 @@ def _meaning(found: "Verification") -> str:
 
 
 def _print_differences(found: "Verification") -> None:
-    print_line(f"Judged again from the trials: {found.verdicts} verdict{'' if found.verdicts == 1 else 's'}")
+    print(f"Judged again from the trials: {found.verdicts} verdict{'' if found.verdicts == 1 else 's'}")
     for one in found.differences[:_MOST_LINES]:
         stated, again = _short(one.stated), _short(one.found)
-        print_line(f"Differs: {one.where[:80]}: {one.field[:80]}: {stated} in the bundle, {again} again")
+        print(f"Differs: {one.where[:80]}: {one.field[:80]}: {stated} in the bundle, {again} again")
     if more := found.differences[_MOST_LINES:]:
-        print_line(f"and {len(more)} more (--json lists all)")
+        print(f"and {len(more)} more (--json lists all)")
     if found.differences:
         return
     if found.report_compared:
-        print_line(
+        print(
             "Verdicts, summary, plan and report agree. Of charts, words are compared, and not where lines, "
             "bars and numbers stand."
         )
     else:
-        print_line("Verdicts, summary and plan agree. The report was not compared: other versions wrote it.")
+        print("Verdicts, summary and plan agree. The report was not compared: other versions wrote it.")
     if found.exposure:
-        print_line("Not compared: how many people are exposed (exposure.json); the data are not in it.")
+        print("Not compared: how many people are exposed (exposure.json); the data are not in it.")
     if found.transcripts:
-        print_line("Not compared: answers of a service with the stated noise; the transcripts are not in it.")
+        print("Not compared: answers of a service with the stated noise; the transcripts are not in it.")
 
 
 def _short(value: Any) -> str:

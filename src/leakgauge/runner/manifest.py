@@ -43,7 +43,6 @@ class Manifest:
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
     looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # rounds at which audits were judged
-    user_code: Mapping[str, str] | None = None  # digests of the user's own files, by path; none: not recorded
 
     @property
     def n_verdicts(self) -> int:
@@ -81,7 +80,6 @@ def write(manifest: Manifest, folder: Path) -> None:
         "schema": SCHEMA,
         "digest": manifest.digest,
         "code": manifest.code,
-        "user_code": None if manifest.user_code is None else dict(manifest.user_code),
         "versions": manifest.versions,
         "seed": manifest.plan.seed,
         "other_seed": has_overridden_seed(manifest.plan),
@@ -150,7 +148,6 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
         versions=content["versions"],
         digest=content["digest"],
         looks={name: tuple(rounds) for name, rounds in content.get("looks", {}).items()},
-        user_code=content.get("user_code"),
     )
 
 
