@@ -50,7 +50,10 @@ def test_bundle_of_another_version_is_said_to_be_one(call, plan, tmp_path):
     write_zip({**members, "bundle.json": json.dumps(about).encode()}, tmp_path / "x.zip")
     done = call("verify", "x.zip")
     assert done.code == 3
-    assert "Not checked to the end: the bundle was written by another leakgauge (0.1.0); use that version" in done.out
+    assert (
+        "Not checked to the end: the bundle was written by another leakgauge (0.1.0); use that version"
+        in done.out
+    )
 
 
 def test_report_of_other_versions_is_not_said_to_agree(call, plan, tmp_path):

@@ -1,11 +1,11 @@
 """CSV in which a spreadsheet finds no formula: how every file of ours is written and read."""
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_QUOTED = re.compile('[",\r\n]')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -15,9 +15,7 @@ def csv_lines(rows: Iterable[Iterable[object]]) -> str:
     >>> csv_lines([("=1+1", "-0.5", -0.5, "'@a", "it's")])
     "'=1+1,-0.5,-0.5,''@a,it's\\n"
     """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(map(_guarded, rows))
-    return text.getvalue()
+    return "".join(f"{','.join(map(_cell, row))}\n" for row in rows)
 
 
 def read_csv_lines(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -30,8 +28,10 @@ def read_csv_lines(lines: Iterable[str]) -> Iterator[list[str]]:
         yield [cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell for cell in row]
 
 
-def _guarded(cells: Iterable[object]) -> list[object]:
-    return [
-        f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
-        for cell in cells
-    ]
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    if isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        text = f"'{text}"
+    if not _QUOTED.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
