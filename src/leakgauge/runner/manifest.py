@@ -5,7 +5,8 @@ Code and versions are those that began the run. Continuing it never changes them
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -104,26 +105,42 @@ def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
 def load(folder: Path) -> dict[str, Any]:
     """Read the file of a run folder, as it is."""
     path = folder / NAME
-    try:
-        content = json.loads(path.read_bytes())
+    with _refusing_damage(path):
+        try:
+            content = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadInput(
+                f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one"
+            ) from None
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
         schema = content["schema"]
         if type(schema) is int and schema not in (OLD_SCHEMA, SCHEMA):
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
         if content.pop("checksum") != json_digest(content):
             raise ValueError
-    except (FileNotFoundError, NotADirectoryError):
-        raise BadInput(f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
+        dict(content["versions"])
+        return dict(content)
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Say of a file whose entries are not those that were written that it is damaged."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(
             f"{path}: damaged, or not of a run; restore it from a copy, or run the plan in another folder"
         ) from None
-    return content
 
 
 def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     """Return the manifest in a file."""
+    with _refusing_damage(folder / NAME):
+        return _read(content, folder)
+
+
+def _read(content: dict[str, Any], folder: Path) -> Manifest:
     path = Path(os.path.normpath(folder / content["plan_file"])) if content["plan_file"] else None
     audits = tuple(
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
