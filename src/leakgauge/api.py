@@ -33,10 +33,10 @@ from leakgauge.runner.limited_process import LimitReached, call_limited
 from leakgauge.runner.manifest import NAME as MANIFEST
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
-from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
+from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, same_page
-from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, gate_folder, judge_folder, read_exposure_summary
+from leakgauge.runner.run_verdicts import gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument, require_writable
 from leakgauge.support.frame_source import hold_frame
@@ -303,7 +303,7 @@ def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
         raise BadInput(f"{path}: a folder; name a zip file: {ANOTHER_OUT}")
     if path.exists() and not is_zipfile(path):
         raise BadInput(f"{path}: is there already and is no bundle; {ANOTHER_OUT}")
-    with TemporaryDirectory(prefix="leakgauge-") as name:
+    with TemporaryDirectory(prefix="leakgauge-") as name, no_user_code():
         copy = Path(name)
         about, hidden = run_bundle.copy_redacted(source, copy)
         if path.exists() and run_bundle.digest_in_zip(path) != manifest.load(copy)["digest"]:

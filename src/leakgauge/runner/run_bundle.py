@@ -20,9 +20,8 @@ from leakgauge.runner.library_versions import installed_versions
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import control_stores
 from leakgauge.runner.redaction import HiddenValues
-from leakgauge.runner.rollback import EXPOSURE_FILE, PLAN_FILE, VERDICTS_FILE
+from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, PLAN_FILE, VERDICTS_FILE
 from leakgauge.runner.run_verdicts import (
-    CONFORMANCE_FILE,
     collect_blocks,
     compare_transcripts,
     gate_folder,

@@ -34,17 +34,17 @@ def split_reference(text: str) -> tuple[str, str] | None:
     return None if match is None else (match[1], match[2])
 
 
-_refused: ContextVar[bool] = ContextVar("_refused", default=False)
+code_refused: ContextVar[bool] = ContextVar("code_refused", default=False)
 
 
 @contextmanager
 def no_user_code() -> Iterator[None]:
     """Refuse to load any code within the context, where it is that of somebody else."""
-    token = _refused.set(True)
+    token = code_refused.set(True)
     try:
         yield
     finally:
-        _refused.reset(token)
+        code_refused.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class UserCodeLoader:
 
     def load(self, reference: str, where: str) -> Any:
         """Return what "module:name" refers to."""
-        if _refused.get():
+        if code_refused.get():
             raise BadInput(f"{where}: names code, which is not run here")
         parts = split_reference(reference)
         if parts is None:
