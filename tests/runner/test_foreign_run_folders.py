@@ -34,7 +34,9 @@ def foreign(tmp_path, monkeypatch):
     """A run folder whose manifest was changed to name code beside it."""
     monkeypatch.chdir(tmp_path)
     leakgauge.run(PLAN, out="run")
-    change_manifest(mechanism={"name": "opendp", "measurement": "mine:make"}, plan_file="../plan.toml")
+    change_manifest(
+        mechanism={"name": "opendp", "measurement": "mine:make", "law": "laplace"}, plan_file="../plan.toml"
+    )
     Path("mine.py").write_text("open('imported', 'w').close()\n")
     return tmp_path
 

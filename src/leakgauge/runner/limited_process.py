@@ -62,8 +62,7 @@ def call_limited(module: str, function: str, argument: str) -> Any:
 def answer_call(module: str, function: str, argument: str, seconds: int, memory: int) -> None:
     """Set the limits, call the function and print its answer: what the new process does."""
     with suppress(ImportError):
-        import resource
-
+        resource = import_module("resource")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # all that it may write to
