@@ -1,10 +1,9 @@
 """The public functions ``run``, ``expose``, ``expose_log``, ``bundle`` and ``verify``, and their reports."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 from zipfile import is_zipfile
 
-from leakgauge import catalog
 from leakgauge.core.domain import Domain, FrameAudit
 from leakgauge.core.errors import ANOTHER_OUT, BadInput, IncompleteRun
 from leakgauge.exposure import (
@@ -25,26 +23,26 @@ from leakgauge.exposure import (
     refuse_other_run,
     refuse_run,
     save_exposure,
-    summarise,
 )
 from leakgauge.limits import Limits, read_limits
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner import bundle_zip, manifest, run_bundle
-from leakgauge.runner.code_digest import code_references
 from leakgauge.runner.dry_run import cost_line
 from leakgauge.runner.engines import check_engine
+from leakgauge.runner.limited_process import LimitReached, call_limited
 from leakgauge.runner.manifest import NAME as MANIFEST
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
-from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
+from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_bundle import Difference, same_page
-from leakgauge.runner.run_verdicts import CONFORMANCE_FILE, gate_folder, judge_folder, read_exposure_summary
+from leakgauge.runner.run_verdicts import gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument, require_writable
 from leakgauge.support.frame_source import hold_frame
 from leakgauge.support.progress import announce
-from leakgauge.support.table_reader import convert_value
+from leakgauge.support.table_reader import convert_value, read_dataclass
+from leakgauge.support.user_code import no_user_code
 
 if TYPE_CHECKING:
     from leakgauge.report.judged_run import JudgedRun
@@ -283,7 +281,6 @@ class Bundle:
         path: The zip file.
         sha256: Its hash. Publish it beside the file.
         files: How many files are in it.
-        code: The files of the user's own code in it.
         left_out: What is not in it, and why.
         hidden: What is hidden in the files that are in it.
     """
@@ -291,7 +288,6 @@ class Bundle:
     path: Path
     sha256: str
     files: int
-    code: tuple[str, ...]
     left_out: tuple[str, ...]
     hidden: tuple[str, ...]
 
@@ -315,7 +311,7 @@ def bundle(folder: str | Path, *, out: str | Path | None = None) -> Bundle:
         raise BadInput(f"{path}: a folder; name a zip file: {ANOTHER_OUT}")
     if path.exists() and not is_zipfile(path):
         raise BadInput(f"{path}: is there already and is no bundle; {ANOTHER_OUT}")
-    with TemporaryDirectory(prefix="leakgauge-") as name:
+    with TemporaryDirectory(prefix="leakgauge-") as name, no_user_code():
         copy = Path(name)
         about, hidden = run_bundle.copy_redacted(source, copy)
         if path.exists() and run_bundle.digest_in_zip(path) != manifest.load(copy)["digest"]:
@@ -336,9 +332,6 @@ def _zip_path(folder: Path) -> Path:
     return (folder if folder.name else resolved).with_name(f"{resolved.name or 'run'}.zip")
 
 
-NOT_RECOMPUTED = "not recomputed"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Verification:
     """What a check of a bundle found.
@@ -351,40 +344,43 @@ class Verification:
         other_versions: Which versions differ from those that judged the bundle.
         obstacle: Why it could not be judged again; none where it was.
         left_out: What its owner left out.
-        code: The files of its owner's code in it.
         transcripts: Whether some results rest on transcripts that are not in it.
         report_compared: Whether the report was written again and compared; not so with other versions, or
             where the verdicts differ.
-        exposure: Whether the summary of exposed people was computed again and compared: "recomputed", "not
-            recomputed" where that needs data or code that the bundle does not hold, or "none".
+        exposure: Whether it holds a summary of exposed people, which is taken as stated.
     """
 
-    files: int
+    files: int = 0
     sha256: str
-    verdicts: int
-    differences: tuple[Difference, ...]
-    other_versions: tuple[str, ...]
-    obstacle: str | None
-    left_out: tuple[str, ...]
-    code: tuple[str, ...]
-    transcripts: bool
-    report_compared: bool
-    exposure: str = "none"
+    verdicts: int = 0
+    differences: tuple[Difference, ...] = ()
+    other_versions: tuple[str, ...] = ()
+    obstacle: str | None = None
+    left_out: tuple[str, ...] = ()
+    transcripts: bool = False
+    report_compared: bool = False
+    exposure: bool = False
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """The parts of the bundle that were not compared."""
+        parts = {"exposure.json": self.exposure, "the transcripts": self.transcripts}
+        parts["the report"] = not self.report_compared
+        return tuple(part for part, left_out in parts.items() if left_out)
 
     @property
     def exit_code(self) -> int:
-        """0: all agrees; 1: something differs; 3: not all could be compared with the same versions."""
+        """0: all agrees; 1: something differs; 3: a part was not compared, or a limit was reached."""
         if self.obstacle is not None:
             return 3
-        if not self.differences:
-            return 0 if self.report_compared and self.exposure != NOT_RECOMPUTED else 3
-        return 3 if self.other_versions else 1
+        return 1 if self.differences else 3 if self.not_compared else 0
 
 
 def verify(path: str | Path) -> Verification:
     """Check a bundle: its hashes, and whether its verdicts and its report follow from its trials.
 
-    No code of the bundle is run, and no file is unpacked from a zip file that is not a bundle.
+    No code of the bundle is run, no file outside of it is read, and no data or release are made. The check
+    is ended after 60 s of CPU time or at 2 GB of memory.
 
     Args:
         path: A zip file that `bundle` wrote.
@@ -393,39 +389,45 @@ def verify(path: str | Path) -> Verification:
         BadInput: If it is no bundle, or a file in it is damaged, missing, changed or added.
     """
     path = path_argument(path, "path")
+    try:
+        return read_dataclass(
+            Verification, call_limited(__name__, check_bundle.__name__, str(path)), "verify"
+        )
+    except LimitReached as limit:
+        with path.open("rb") as file:
+            return Verification(sha256=file_digest(file, "sha256").hexdigest(), obstacle=str(limit))
+
+
+def check_bundle(place: str) -> dict[str, Any]:
+    """Check a bundle without limits of time and memory; return the fields of a ``Verification``."""
+    path = Path(place)
     members = bundle_zip.read_zip(path)
     with path.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    with TemporaryDirectory(prefix="leakgauge-") as name:
+    found: dict[str, Any] = {"files": len(members) + 1, "sha256": digest}
+    with TemporaryDirectory(prefix="leakgauge-") as name, no_user_code():
         copy = Path(name)
         try:
+            about = run_bundle.read_about(members)
             run_bundle.unpack(members, copy)
-            about = run_bundle.read_about(copy)
             verdicts, differences, compared = _check_unpacked(copy, about)
-            exposed, others = _expose_again(copy)
-            differences += others
-            obstacle = None
         except IncompleteRun as error:
-            about, verdicts, differences, compared, obstacle = {}, 0, [], False, str(error)
-            exposed = NOT_RECOMPUTED if EXPOSURE_FILE in members else "none"
+            return {**found, "obstacle": str(error)}
         except _DAMAGE as error:
             problem = f"a file in it is damaged ({type(error).__name__})"
             raise BadInput(f"{path}: {problem}; ask for the bundle again") from error
         except BadInput as error:
             raise BadInput(f"{path}: {str(error).replace(f'{copy}{os.sep}', '').replace(name, '')}") from None
-    return Verification(
-        files=len(members) + 1,
-        sha256=digest,
-        verdicts=verdicts,
-        differences=tuple(differences),
-        other_versions=tuple(run_bundle.other_versions(about)) if about else (),
-        obstacle=obstacle,
-        left_out=tuple(map(str, about.get("left_out", ()))),
-        code=tuple(map(str, about.get("code", ()))),
-        transcripts=CONFORMANCE_FILE in members,
-        report_compared=compared,
-        exposure=exposed,
-    )
+    return {
+        **found,
+        "verdicts": verdicts,
+        "differences": [asdict(one) for one in differences],
+        "other_versions": run_bundle.other_versions(about),
+        "left_out": list(map(str, about["left_out"])),
+        "transcripts": CONFORMANCE_FILE in members,
+        "report_compared": compared,
+        "exposure": EXPOSURE_FILE in members,
+    }
 
 
 def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference], bool]:
@@ -444,26 +446,6 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
     return len(found["verdicts"]), [*stated, *differences], comparable
-
-
-def _expose_again(copy: Path) -> tuple[str, list[Difference]]:
-    """Compute the summary of exposed people again, where that needs no data and no code of the owner."""
-    stated = read_exposure_summary(copy)
-    if stated is None:
-        return "none", []
-    run = manifest.from_json(manifest.load(copy), copy)
-    specs = [catalog.get_domain(audit.domain).exposure for audit in run.plan.audits]
-    if code_references(run.plan.audits):  # code of somebody else is never run, whatever the manifest lists
-        return NOT_RECOMPUTED, []
-    if any(spec is None or spec.computed is None for spec in specs):
-        return NOT_RECOMPUTED, []
-    try:
-        found = summarise(expose_plan(run.plan, EngineOptions()))
-    except BadInput:  # the files of its owner are not in it
-        return NOT_RECOMPUTED, []
-    found = json.loads(json.dumps(found, default=str))
-    stated.pop("plan", None)
-    return "recomputed", run_bundle.differences_of(EXPOSURE_FILE, stated, found)
 
 
 def _noon(date: str) -> float:

@@ -112,6 +112,9 @@ class Audit:
     metrics: MetricsTable
     contenders: tuple[Contender, ...]
 
+    def __post_init__(self) -> None:
+        _check_rounds(self.rounds, self.block)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
@@ -216,11 +219,15 @@ class AuditTable:
     attacks: tuple[dict[str, Any] | str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "block"):
-            if not 1 <= getattr(self, name) <= MOST_ROUNDS:
-                raise BadInput(f"{name} must be in 1..{MOST_ROUNDS}, got {getattr(self, name)}")
-        if self.rounds > MOST_BLOCKS * self.block:
-            raise BadInput(f"{self.rounds} rounds in blocks of {self.block} make too many files; raise block")
+        _check_rounds(self.rounds, self.block)
+
+
+def _check_rounds(rounds: int, block: int) -> None:
+    for name, number in (("rounds", rounds), ("block", block)):
+        if not 1 <= number <= MOST_ROUNDS:
+            raise BadInput(f"{name} must be in 1..{MOST_ROUNDS}, got {number}")
+    if rounds > MOST_BLOCKS * block:
+        raise BadInput(f"{rounds} rounds in blocks of {block} make too many files; raise block")
 
 
 def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
@@ -389,7 +396,7 @@ def _audits_of_table(table: dict[str, Any], number: int, source: str) -> Iterato
     name = table.get("name")
     where = f"{source}: audit {name!r}" if isinstance(name, str) else f"{source}: audit number {number}"
     entry = read_dataclass(AuditTable, table, where)
-    _refuse_unsafe(entry.name, f"{where}.name")
+    refuse_unsafe_name(entry.name, f"{where}.name")
     require_known(entry.domain, catalog.domain_names(), f"{where}.domain: no domain")
     contenders = _contenders(entry, where)
     tables = {"data": entry.data, "mechanism": entry.mechanism}
@@ -472,7 +479,7 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
     label = convert_value(
         str, parameters.pop("label", f"{name.rpartition(':')[2]}-{knowledge}"), f"{where}.label"
     )
-    _refuse_unsafe(label, f"{where}.label")
+    refuse_unsafe_name(label, f"{where}.label")
     return Contender(
         attack=name,
         knowledge=knowledge,
@@ -482,7 +489,8 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
     )
 
 
-def _refuse_unsafe(name: str, where: str) -> None:
+def refuse_unsafe_name(name: str, where: str) -> None:
+    """Refuse a name that could lead out of the folder in which it names one."""
     if not _SAFE_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise BadInput(
             f"{where}: {name!r} names a folder: use 1 to {_LONGEST_NAME} letters A to Z, digits and "

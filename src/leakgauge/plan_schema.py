@@ -29,9 +29,9 @@ from leakgauge.support.plan_forms import (
     type_text,
 )
 from leakgauge.support.target_choice import TargetChoice
+from leakgauge.support.user_code import REFERENCE
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML understand
-_REFERENCE = r"^[^\W\d][\w.]*:[^\W\d][\w.]*$"  # "module:name"
 TABLES = ("data", "challenger", "mechanism")
 _SIMPLE: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
@@ -322,7 +322,7 @@ def _attacks_schema(domain: Domain, forms: PlanForms) -> dict[str, Any]:
     own = {
         "name": {
             "type": "string",
-            "pattern": _REFERENCE,
+            "pattern": f"^{REFERENCE}$",
             "description": 'An attack of your own: "file:Class".',
         },
         "knowledge": {"allOf": [knowledge], "description": "What the attacker knows before the release."},

@@ -13,6 +13,7 @@ from markupsafe import Markup
 import leakgauge.report
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.report.page import Chart, LegendEntry, Section, Stroke, json_in_html, render_html, write_page
+from leakgauge.support.visible_text import visible
 from leakgauge.version import VERSION
 
 NASTY = [
@@ -30,7 +31,7 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY)
 def test_embedded_data_round_trip_without_html(text):
     written = json_in_html({text: [text]})
-    assert json.loads(written) == {text: [text]}
+    assert json.loads(written) == {visible(text): [visible(text)]}
     assert not {"<", ">", "&", "\u2028"} & set(written)
 
 

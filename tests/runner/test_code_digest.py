@@ -2,7 +2,6 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -188,17 +187,3 @@ def test_versions_list_imported_libraries_only():
 
 def test_sources_are_those_of_the_package():
     assert Path(leakgauge.__file__).parent == code_digest.ROOT
-
-
-def test_files_of_the_user_are_those_that_a_plan_names_and_what_they_import(tmp_path):
-    (tmp_path / "pack").mkdir()
-    (tmp_path / "mine.py").write_text("import numpy\nfrom pack.noise import scale\n")
-    for name in ("pack/__init__.py", "pack/noise.py", "unused.py"):
-        (tmp_path / name).write_text("scale = 1\n")
-    challenger = {"release": "mine:release", "pair": "mine:pair", "epsilon": 1.0}
-    named = plan_of({"audit": [{"name": "a", "domain": "blackbox", "challenger": challenger}]}).audits
-    digests = code_digest.user_code_digests(named, tmp_path)
-    assert list(digests) == ["mine.py", "pack/__init__.py", "pack/noise.py"]
-    assert digests["mine.py"] == sha256((tmp_path / "mine.py").read_bytes()).hexdigest()
-    (tmp_path / "mine.py").write_text("this is no Python\n")
-    assert list(code_digest.user_code_digests(named, tmp_path)) == ["mine.py"]

@@ -11,7 +11,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "bundle",
         help="write a run as one zip file that others can check",
-        description="Write one zip file with the report, plan, code, verdicts and trials of a run and the "
+        description="Write one zip file with the report, plan, verdicts and trials of a run and the "
         "SHA-256 hash of each file. Names of people and paths of files are hidden; exposure.csv and "
         "transcripts are left out. The same folder gives the same bytes. Exit code: 0 written, 2 bad input, "
         "3 the run is incomplete.",
@@ -36,8 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"SHA-256: {written.sha256}")
     print(f"Hidden: {'; '.join(written.hidden) or 'nothing, the plan names no person and no file'}")
     print(f"Left out: {'; '.join(written.left_out) or 'nothing'}")
-    if written.code:
-        print(f"Your code, as it is: {', '.join(written.code)}. Make sure that it holds no personal data.")
     print("The title, owner and names of audits are shown as the plan writes them.")
     print(f"Check it with: leakgauge verify {written.path}")
     return 0

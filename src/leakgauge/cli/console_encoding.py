@@ -3,6 +3,9 @@
 import codecs
 import io
 import sys
+from typing import TextIO
+
+from leakgauge.support.visible_text import visible_line
 
 _ERROR_HANDLER = "leakgauge.spell_out"
 _SPELLED_OUT = {
@@ -44,6 +47,25 @@ def print_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERROR_HANDLER)
+
+
+class PrintedLines(io.TextIOBase):
+    """The standard output of a command, where what is printed at once is one line and no character acts."""
+
+    def __init__(self, stream: TextIO):
+        self.stream = stream  # for tables, whose cells are checked before
+
+    def write(self, text: str) -> int:
+        """Write a text with line ends as escapes, or the ends of lines that ``print`` adds."""
+        return self.stream.write(visible_line(text) if text.strip("\n") else text)
+
+    def flush(self) -> None:
+        """Show at once what was written."""
+        self.stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether somebody is looking."""
+        return self.stream.isatty()
 
 
 def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:

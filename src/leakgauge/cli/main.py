@@ -21,8 +21,9 @@ from threading import current_thread, main_thread
 from types import ModuleType
 from typing import NoReturn
 
-from leakgauge.cli.console_encoding import print_any_text
+from leakgauge.cli.console_encoding import PrintedLines, print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.support.visible_text import visible
 from leakgauge.version import VERSION
 
 BUG, INTERRUPTED, TERMINATED = 70, 130, 143
@@ -43,15 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(error, 2)
     except IncompleteRun as error:
         if error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)
+            _print_traceback(error.__cause__)
         return _print_error(error, 3)
     except KeyboardInterrupt as error:
         asked = isinstance(error, _Terminated)
         word, code = ("terminated", TERMINATED) if asked else ("interrupted", INTERRUPTED)
         command = shlex.join(["leakgauge", *(part for part in argv if part != "--fresh")])
         return _print_error(f"{word}; finished blocks are kept; continue with: {command}", code)
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        _print_traceback(error)
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
 
 
@@ -102,15 +103,13 @@ def _no_quiet_end() -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Call the command; its exit code is returned even if the reader of its output has gone."""
-    if sys.stdout.isatty():
-        return int(arguments.command(arguments))
-    output = io.StringIO()
+    held = None if sys.stdout.isatty() else io.StringIO()
     try:
-        with redirect_stdout(output):
+        with redirect_stdout(PrintedLines(sys.stdout if held is None else held)):
             return int(arguments.command(arguments))
     finally:
         try:
-            sys.stdout.write(output.getvalue())
+            sys.stdout.write("" if held is None else held.getvalue())
             sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -173,8 +172,12 @@ def _command_modules(name: str | None = None) -> list[ModuleType]:
     return [module for module in modules if hasattr(module, "add_to")]
 
 
+def _print_traceback(error: BaseException) -> None:
+    print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+
+
 def _print_error(message: object, code: int) -> int:
-    print("leakgauge:", " ".join(str(message).split()), file=sys.stderr)
+    print("leakgauge:", visible(" ".join(str(message).split())), file=sys.stderr)
     return code
 
 

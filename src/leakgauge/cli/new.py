@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leakgauge.core.errors import BadInput
+from leakgauge.support.visible_text import visible_line
 
 if TYPE_CHECKING:
     from leakgauge.draft import Match, Preview
@@ -215,7 +216,7 @@ def _prompt(question: "Question") -> str:
         print(f"  {word}: {meaning}" if meaning else f"  {word}")
     shown = f" [{question.default}]" if question.default is not None else ""
     try:
-        return input(f"{question.sentence}{shown} ")
+        return input(visible_line(f"{question.sentence}{shown} "))
     except EOFError:
         print()
         raise BadInput(f"no answer to: {question.sentence} give it with a flag, or --yes") from None
@@ -245,7 +246,7 @@ def _run_command(words: Sequence[str]) -> int:
     """Run the command that answers, where no plan is needed."""
     from leakgauge.cli.main import parser
 
-    print(f"No plan is needed: {shlex.join(['leakgauge', *words])}\n")
+    print(f"No plan is needed: {shlex.join(['leakgauge', *words])}", end="\n\n")
     arguments = parser(words[0]).parse_args(words)
     return int(arguments.command(arguments))
 
@@ -285,9 +286,11 @@ def _print_preview(preview: "Preview", plan: "Plan") -> None:
     planned = max(audit.rounds for audit in plan.audits)
     if preview.rounds < planned:
         noun = round_term(preview.result.verdicts).noun
-        print(f"\nPreview with {preview.rounds:,} of {planned:,} {noun}s; it decides nothing:\n")
+        print(
+            "", f"Preview with {preview.rounds:,} of {planned:,} {noun}s; it decides nothing:", "", sep="\n"
+        )
     else:
-        print("\nPreview; it decides nothing:\n")
+        print("", "Preview; it decides nothing:", "", sep="\n")
     verdict_table.print_preview(preview.result)
 
 
@@ -302,7 +305,7 @@ def _print_next_steps(path: Path, preview: "Preview | None", *, exposes: bool) -
 
 
 def _print_next(steps: Sequence[tuple[str, Path, str]]) -> None:
-    print("\nNext:")
+    print("", "Next:", sep="\n")
     commands = [f"leakgauge {command} {shlex.quote(str(path))}" for command, path, _ in steps]
     width = max(map(len, commands))
     for command, (*_, why) in zip(commands, steps):

@@ -107,10 +107,10 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     attackers = [(audit.name, one.label) for audit in plan.audits for one in audit.contenders]
     basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
     takes = duration_range(*cost.seconds_range)
+    print(f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}")
+    print(f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}")
+    print(f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}")
     print(
-        f"{times(cost.audits, 'audit')}, {attackers_and_settings(attackers)}\n"
-        f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
-        f"time: about {takes} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program"
         f"{', of which every worker holds a copy' if arguments.workers > 1 else ''}"
     )

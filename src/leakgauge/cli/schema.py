@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     text = schema_text()
     if arguments.out is None:
-        print(text, end="")
+        print(text.rstrip("\n"))
     else:
         if arguments.out.is_file() and not arguments.out.read_bytes().lstrip().startswith(b"{"):
             raise BadInput(f"{arguments.out}: is there already and is no JSON; choose another --out")

@@ -66,7 +66,7 @@ def _print_keys(entries: "Sequence[Entry]") -> None:
         if group != heading:
             heading = group
             title = f"{group[0]}, with {group[1]}:" if group[1] else f"{group[0]}:"
-            print(f"\n{title}" if group[0] else "top of the file:")
+            print(*(["", title] if group[0] else ["top of the file:"]), sep="\n")
         kind = found["type"] if len(found["type"]) <= _TYPE_WIDTH else found["type"][: _TYPE_WIDTH - 1] + "…"
         default = f" [{found['default']}]" if found["default"] else ""
         print(f"  {entry.name:{width}}  {kind}{default}: {entry.about}")

@@ -1,13 +1,17 @@
 """Verdicts printed on the terminal; not a command."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakgauge.support.visible_text import visible_line
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from leakgauge.summary import RunResult
     from leakgauge.verdict import Verdict
@@ -19,6 +23,23 @@ _AUDIT_WIDTH = 12
 _ROW_TONES = {"warn": "yellow", "bad": "red"}
 _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
+
+
+def _console() -> "Console":
+    """Standard output without the check of each line: a table is printed at once."""
+    from rich.console import Console
+
+    console = Console(highlight=False, file=getattr(sys.stdout, "stream", None))
+    if not console.is_terminal:
+        console.width = _WIDE_TERMINAL
+    return console
+
+
+def _text(words: str, style: str = "") -> "Text":
+    """Words in which no character acts, and that are no markup."""
+    from rich.text import Text
+
+    return Text(visible_line(words), style)
 
 
 def _footnotes(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> list[str]:
@@ -173,9 +194,7 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
     ``report`` says whether there is a report with all intervals.
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.answers import finding_words
@@ -185,9 +204,7 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
     from leakgauge.report.sections.study_results import study_sentences
 
     verdicts = result.verdicts
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE_TERMINAL
+    console = _console()
     _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
@@ -202,20 +219,20 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
         cells += [spent_epsilon(verdict, side) for side in spending]
         cells += [_correct_cell(verdict, star=len(leading) > 1)]
         cells += [_further_cell(verdict, column) for column in further]
-        table.add_row(Text(name), Text(words, style=_ROW_TONES.get(tone, "")), *map(Text, cells))
+        table.add_row(_text(name), _text(words, style=_ROW_TONES.get(tone, "")), *map(_text, cells))
     console.print(table)
     if len(verdicts) > MOST_TABLE_ROWS:
         where = ", in verdicts.json and the report" if report else "; --json prints all"
         console.print(f"and {len(verdicts) - MOST_TABLE_ROWS} more{where}")
     for verdict in ordered[:MOST_TABLE_ROWS]:
         if verdict.event and verdict.finding == "violated":
-            console.print(Text(f"{verdict.audit}: clue used: {verdict.event}"), soft_wrap=True)
+            console.print(_text(f"{verdict.audit}: clue used: {verdict.event}"), soft_wrap=True)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         for sentence in filter(None, (*study_sentences(verdict), draw_sentence(verdict))):
-            console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
+            console.print(_text(f"{name}: {sentence}"), soft_wrap=True)
     _print_utility(verdicts, console)
     for line in _footnotes(verdicts, auc="AUC" in further, report=report):
-        console.print(Text(line), soft_wrap=True)
+        console.print(_text(line), soft_wrap=True)
     _print_reasons(result, console)
 
 
@@ -223,7 +240,6 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
     """How useful the release of each audit is: a sentence for one, a table for several."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     from leakgauge.report.sections.risk_utility import utility_rows, utility_sentence
 
@@ -231,76 +247,65 @@ def _print_utility(verdicts: "Sequence[Verdict]", console: "Console") -> None:
     if len(rows) == 1:
         first = next(verdict for verdict in verdicts if verdict.utility)
         sentence = utility_sentence(first.domain, first.utility)
-        console.print(Text(f"Utility of {first.audit}: {sentence}"), soft_wrap=True)
+        console.print(_text(f"Utility of {first.audit}: {sentence}"), soft_wrap=True)
     elif rows:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
         table.add_column("utility of", overflow="fold", min_width=_AUDIT_WIDTH)
         for title in titles:  # a word in each line of the head, so that the table fits 80 columns
             table.add_column("\n".join(title.split()), no_wrap=True)
         for row in rows[:MOST_TABLE_ROWS]:
-            table.add_row(*map(Text, row))
+            table.add_row(*map(_text, row))
         console.print(table)
 
 
 def print_preview(result: "RunResult") -> None:
     """Print the two answers of a preview and how often each attacker was right; it has no exit code."""
-    from rich.console import Console
-    from rich.text import Text
-
     from leakgauge.report.adversary_names import adversary_names
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE_TERMINAL
+    console = _console()
     _print_answers(result, console)
     ordered, leading = sorted(result.verdicts, key=_severity), _leading_metrics(result.verdicts)
     console.print("Correct identifications (a coin toss: 50%), with 95% intervals:")
     for name, verdict in zip(adversary_names(ordered, result.verdicts), ordered):
         cell = _correct_cell(verdict, star=len(leading) > 1)
-        console.print(Text(f"  {name}: {cell}"), soft_wrap=True)
+        console.print(_text(f"  {name}: {cell}"), soft_wrap=True)
     _print_utility(result.verdicts, console)
     for warning in result.summary.warnings:
-        console.print(Text(f"Warning: {warning}."), soft_wrap=True)
+        console.print(_text(f"Warning: {warning}."), soft_wrap=True)
 
 
 def print_answers(result: "RunResult") -> None:
     """Print the two answers, what to beware of and the reasons for the exit code."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = _console()
     _print_answers(result, console)
     _print_reasons(result, console)
 
 
 def _print_answers(result: "RunResult", console: "Console") -> None:
-    from rich.text import Text
-
     from leakgauge.report.answers import limit_rows, promise_answer, risk_answer
 
     found = result.summary, result.verdicts
     for answer, rows in ((risk_answer(*found), limit_rows(*found)), (promise_answer(*found), ())):
-        console.print(Text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
+        console.print(_text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
         for sentence in answer.sentences:
-            console.print(Text(f"  {sentence}"), soft_wrap=True)
+            console.print(_text(f"  {sentence}"), soft_wrap=True)
         for row in rows:
-            console.print(Text(f"  - {row.text}"), soft_wrap=True)
+            console.print(_text(f"  - {row.text}"), soft_wrap=True)
 
 
 def _print_reasons(result: "RunResult", console: "Console") -> None:
-    from rich.text import Text
-
     from leakgauge.report.answers import exit_sentence, promise_answer, risk_answer
 
     code, found = result.summary.exit_code, (result.summary, result.verdicts)
     told = [*risk_answer(*found).sentences, *promise_answer(*found).sentences]
     for warning in result.summary.warnings:
-        console.print(Text(f"Warning: {warning}."), soft_wrap=True)
+        console.print(_text(f"Warning: {warning}."), soft_wrap=True)
     for reason in result.summary.reasons:
-        console.print(Text(f"Exit code {code}: {_without_repetition(reason, told)}."), soft_wrap=True)
+        console.print(_text(f"Exit code {code}: {_without_repetition(reason, told)}."), soft_wrap=True)
     for other in result.summary.besides:
-        console.print(Text(f"Besides: {_without_repetition(other, told)}."), soft_wrap=True)
+        console.print(_text(f"Besides: {_without_repetition(other, told)}."), soft_wrap=True)
     if code == 0:
-        console.print(Text(f"Exit code 0: {exit_sentence(*found)}"), soft_wrap=True)
+        console.print(_text(f"Exit code 0: {exit_sentence(*found)}"), soft_wrap=True)
 
 
 def _without_repetition(reason: str, told: "Sequence[str]") -> str:

@@ -3,15 +3,25 @@
 A message is read by callers of the command line and of Python, so advice about an option names both forms.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 ANOTHER_OUT = "choose another --out (in Python: out=...)"
 START_OVER = "start over with --fresh (in Python: fresh=True)"
+_LONG_QUOTE = re.compile(
+    r"""(?<![^\s(\[{=,])(["'])(?=\S)((?:(?!\1).){40})(?:(?!\1).){2,}((?:(?!\1).){39})\1(?!\w)"""
+)
 
 
 class BadInput(Exception):
-    """Something the user gave is wrong; the message says what, which rule it breaks and how to fix it."""
+    """Something the user gave is wrong; the message says what, which rule it breaks and how to fix it.
+
+    Values that it quotes are cut in the middle at 80 characters: they may be anything that is in a file.
+    """
+
+    def __init__(self, message: str = ""):
+        super().__init__(_LONG_QUOTE.sub(r"\1\2…\3\1", message))
 
 
 class IncompleteRun(Exception):

@@ -22,7 +22,7 @@ from leakgauge.runner.manifest import names_people
 from leakgauge.summary import RunSummary
 from leakgauge.support import files
 from leakgauge.support.toml_values import toml_text
-from leakgauge.support.user_code import module_files
+from leakgauge.support.user_code import module_files, split_reference
 from leakgauge.verdict import json_table
 
 RESULT_FILE, PAGE_FILE, PLAN_FILE = "tune.json", "tune.html", "tuned-plan.toml"
@@ -462,10 +462,5 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _is_code(text: str, folder: Path) -> bool:
     """Whether a text is "module:name" of a Python file beside the plan."""
-    module, colon, _ = text.partition(":")
-    parts = module.split(".")
-    return (
-        bool(colon)
-        and all(part.isidentifier() for part in parts)
-        and any(file.is_file() for file in module_files(folder, module))
-    )
+    parts = split_reference(text)
+    return parts is not None and any(file.is_file() for file in module_files(folder, parts[0]))

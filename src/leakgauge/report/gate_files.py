@@ -11,6 +11,7 @@ from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.baseline import TOLERANCE, BaselineComparison, BaselineResult
 from leakgauge.summary import RunResult
+from leakgauge.support.visible_text import visible_line
 from leakgauge.verdict import Finding, Verdict, why_not_compared, why_untestable
 
 
@@ -55,9 +56,9 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
 
 
 def _add_case(suite: ElementTree.Element, name: str, problem: tuple[str, str] | None) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname="leakgauge", name=name)
+    case = ElementTree.SubElement(suite, "testcase", classname="leakgauge", name=visible_line(name))
     if problem is not None:
-        ElementTree.SubElement(case, problem[0], message=problem[1])
+        ElementTree.SubElement(case, problem[0], message=visible_line(problem[1]))
 
 
 def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:

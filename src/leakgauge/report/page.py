@@ -20,6 +20,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.report import static_svg
 from leakgauge.support import files as support_files
 from leakgauge.support.cache import cached_text
+from leakgauge.support.visible_text import visible_value
 from leakgauge.version import VERSION
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -40,7 +41,7 @@ def json_in_html(value: Any) -> Markup:
     >>> json_in_html("</script>")
     Markup('"\\\\u003c/script\\\\u003e"')
     """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    text = json.dumps(visible_value(value), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return Markup(text.translate(_ESCAPES))
 
 
@@ -51,7 +52,13 @@ def _compiled(template: str) -> Template:
 
 @lru_cache
 def _environment() -> Environment:
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return Environment(
+        autoescape=True,
+        finalize=visible_value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 class Stroke(StrEnum):

@@ -1,6 +1,5 @@
 """Results in Python: the decision in a notebook, tables, charts, and the report of a run without a folder."""
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from leakgauge.report.sections.exposure import (
 )
 from leakgauge.risk import Risk
 from leakgauge.summary import RunSummary, recognised_risk, summarise_run
+from leakgauge.support.csv_cells import read_csv_lines
 from leakgauge.support.exposure_rows import exposure_csv
 from leakgauge.support.files import path_argument
 from leakgauge.verdict import Verdict
@@ -242,7 +242,7 @@ _EXPOSURE = """
 
 def exposure_frame(exposed: AuditExposure) -> Any:
     """One row for each person or record, the most exposed first, as exposure.csv lists them."""
-    head, *rows = csv.reader(io.StringIO(exposure_csv([(exposed.audit, exposed.exposure)])))
+    head, *rows = read_csv_lines(io.StringIO(exposure_csv([(exposed.audit, exposed.exposure)])))
     texts = {"audit", head[1], *(name for name in head if name.startswith("query_") and name[6:].isdigit())}
     return as_frame(
         {

@@ -6,6 +6,8 @@ from base64 import b64encode
 from functools import lru_cache
 from typing import Any
 
+from leakgauge.support.visible_text import visible_value
+
 VEGA_LITE = "6.4"  # the version of the schema in altair, with which the tests compare our charts
 PADDING = {"left": 34, "right": 10, "top": 4, "bottom": 4}  # fonts of readers may be wider than ours
 WIDTH = 520  # pixels of a static chart; the page scales it to the space that there is
@@ -45,7 +47,9 @@ def static_chart(name: str, spec: dict[str, Any]) -> str:
 
 def draw_svg(name: str, spec: dict[str, Any], width: int = WIDTH) -> str:
     """Draw a chart; ``name`` comes before every id, because a page has many charts."""
-    return _drawn(json.dumps(_without_pointer(spec) | {"width": width, "padding": PADDING}), name)
+    return _drawn(
+        json.dumps(visible_value(_without_pointer(spec)) | {"width": width, "padding": PADDING}), name
+    )
 
 
 @lru_cache(maxsize=64)
@@ -60,7 +64,7 @@ def _jpeg(spec: dict[str, Any]) -> str:
     """The chart as an image, which cannot follow the theme of the page: in the colours of the light one."""
     import vl_convert
 
-    still = json.dumps(_without_pointer(spec) | {"width": WIDTH, "padding": PADDING})
+    still = json.dumps(visible_value(_without_pointer(spec)) | {"width": WIDTH, "padding": PADDING})
     light, config = (light_colours(text) for text in (still, json.dumps(CONFIG)))
     image = vl_convert.vegalite_to_jpeg(
         light,

@@ -1,9 +1,7 @@
 """The report as Markdown, CSV or JSON: for a pull request, a spreadsheet or another program."""
 
-import csv
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +12,8 @@ from leakgauge.report.answers import finding_words
 from leakgauge.report.decision import Decision, decision_of, leading_estimate
 from leakgauge.risk import leading_metric
 from leakgauge.support import files
+from leakgauge.support.csv_cells import csv_lines
+from leakgauge.support.visible_text import visible_line
 from leakgauge.verdict import Verdict, json_table, verdicts_to_json
 
 MOST_ROWS = 80
@@ -108,33 +108,32 @@ def table_cells(verdict: Verdict, accuracy_limit: float | None = None) -> tuple[
 
 def csv_text(run: judged_run.JudgedRun) -> str:
     """One line for each metric of each attacker; missing values are empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows: list[Sequence[object]] = [_CSV_COLUMNS]
     for verdict in run.verdicts:
+        risk = verdict.risk
         for name, estimate in sorted(
             verdict.metrics.items(), key=lambda item: metric_text.describe_metric(item[0]).rank
         ):
-            writer.writerow(
-                {
-                    "audit": _cell(verdict.audit),
-                    "attacker": _cell(verdict.label),
-                    "attack": _cell(verdict.attack),
-                    "knowledge": _cell(verdict.knowledge),
-                    "promise": verdict.finding,
-                    "risk": verdict.risk.status if verdict.risk else None,
-                    "releases": verdict.rounds,
-                    "targets": verdict.n_targets,
-                    "metric": _cell(name),
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "confidence": estimate.confidence,
-                    "allowed": verdict.bounds.get(name),
-                    "limit": verdict.risk.limit if verdict.risk and verdict.risk.metric == name else None,
-                }
+            rows.append(
+                (
+                    verdict.audit,
+                    verdict.label,
+                    verdict.attack,
+                    verdict.knowledge,
+                    verdict.finding,
+                    risk and risk.status,
+                    verdict.rounds,
+                    verdict.n_targets,
+                    name,
+                    estimate.value,
+                    estimate.low,
+                    estimate.high,
+                    estimate.confidence,
+                    verdict.bounds.get(name),
+                    risk.limit if risk and risk.metric == name else None,
+                )
             )
-    return text.getvalue()
+    return csv_lines(rows)
 
 
 def json_text(run: judged_run.JudgedRun) -> str:
@@ -145,19 +144,14 @@ def json_text(run: judged_run.JudgedRun) -> str:
         "summary": json_table(run.summary),
         **verdicts_to_json(run.verdicts),
     }
-    return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
+    return json.dumps(content, indent=1, default=str) + "\n"
 
 
 def plain_markdown(text: str) -> str:
     """Text without anything that Markdown, or HTML inside it, would interpret."""
     for sign in "\\`*_[]<>|#":
         text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
-
-
-def _cell(text: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return visible_line(" ".join(text.split()))
 
 
 WRITERS: Mapping[str, Callable[[judged_run.JudgedRun], str]] = {

@@ -19,7 +19,6 @@ does not depend on that. So are the verdicts, the report, the command line, the 
 
 import ast
 import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -31,7 +30,6 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.plan import Audit
 from leakgauge.runner.library_versions import LIBRARIES, installed_versions
-from leakgauge.support.user_code import module_files
 from leakgauge.version import VERSION
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +40,6 @@ SHARED_MODULES = (
     "leakgauge.runner.block_store",
     "leakgauge.runner.play_block",
 )
-_REFERENCE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")  # "module:name"
 JUDGING_MODULES = ("leakgauge.referee", "leakgauge.limits")
 
 
@@ -60,41 +57,6 @@ def code_digests(audits: Sequence[Audit]) -> dict[str, str]:
     """Return the digest of every source file that decides trials of these audits, by its path."""
     modules = {name: module for audit in audits for name, module in _trial_modules(audit).items()}
     return {_shown_path(name): modules[name].digest for name in sorted(modules)}
-
-
-def user_code_digests(audits: Sequence[Audit], folder: Path) -> dict[str, str]:
-    """Return the digest of every file of the user's own that audits name as "module:name", by its path.
-
-    Files of the folder that those files import are among them; installed packages are not.
-    """
-    waiting = {reference.partition(":")[0] for reference in code_references(audits)}
-    digests: dict[str, str] = {}
-    while waiting:
-        for file in module_files(folder, waiting.pop()):
-            path = file.relative_to(folder).as_posix()
-            if path not in digests and file.is_file():
-                content = file.read_bytes()
-                digests[path] = sha256(content).hexdigest()
-                waiting |= _imported_modules(content, file.relative_to(folder))
-    return dict(sorted(digests.items()))
-
-
-def code_references(audits: Sequence[Audit]) -> list[str]:
-    """Return everything in audits that may name code, as "module:name"."""
-    named = (text for audit in audits for text in nested_strings(audit_tables(audit)))
-    return [text for text in named if _REFERENCE.fullmatch(text)]
-
-
-def _imported_modules(content: bytes, path: Path) -> set[str]:
-    """Name what a file of the user's imports, and the packages around each; nothing if it is no Python."""
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
-        return set()
-    package = ".".join(path.parent.parts)
-    names = {name for node in ast.walk(tree) for name in _import_targets(node, package) if name}
-    parts = (name.split(".") for name in names)
-    return {".".join(part[:depth]) for part in parts for depth in range(1, len(part) + 1)}
 
 
 def library_versions(audit: Audit) -> dict[str, str]:

@@ -5,7 +5,8 @@ Code and versions are those that began the run. Continuing it never changes them
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from leakgauge.plan import (
     Plan,
     has_overridden_seed,
     plan_without_rounds,
+    refuse_unsafe_name,
     split_assumed,
     to_toml,
 )
@@ -43,7 +45,6 @@ class Manifest:
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
     looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # rounds at which audits were judged
-    user_code: Mapping[str, str] | None = None  # digests of the user's own files, by path; none: not recorded
 
     @property
     def n_verdicts(self) -> int:
@@ -81,7 +82,6 @@ def write(manifest: Manifest, folder: Path) -> None:
         "schema": SCHEMA,
         "digest": manifest.digest,
         "code": manifest.code,
-        "user_code": None if manifest.user_code is None else dict(manifest.user_code),
         "versions": manifest.versions,
         "seed": manifest.plan.seed,
         "other_seed": has_overridden_seed(manifest.plan),
@@ -107,26 +107,42 @@ def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
 def load(folder: Path) -> dict[str, Any]:
     """Read the file of a run folder, as it is."""
     path = folder / NAME
-    try:
-        content = json.loads(path.read_bytes())
+    with _refusing_damage(path):
+        try:
+            content = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadInput(
+                f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one"
+            ) from None
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
         schema = content["schema"]
         if type(schema) is int and schema not in (OLD_SCHEMA, SCHEMA):
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
         if content.pop("checksum") != json_digest(content):
             raise ValueError
-    except (FileNotFoundError, NotADirectoryError):
-        raise BadInput(f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
+        dict(content["versions"])
+        return dict(content)
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Say of a file whose entries are not those that were written that it is damaged."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(
             f"{path}: damaged, or not of a run; restore it from a copy, or run the plan in another folder"
         ) from None
-    return content
 
 
 def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     """Return the manifest in a file."""
+    with _refusing_damage(folder / NAME):
+        return _read(content, folder)
+
+
+def _read(content: dict[str, Any], folder: Path) -> Manifest:
     path = Path(os.path.normpath(folder / content["plan_file"])) if content["plan_file"] else None
     audits = tuple(
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
@@ -134,6 +150,9 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     where = str(folder / NAME)
     limits = read_limits(content.get("limits", {}), f"{where}: limits")
     limits, assumed = split_assumed(limits, content.get("assumed", ()), where)
+    for audit in audits:  # which name folders
+        for name in (audit.name, *(contender.label for contender in audit.contenders)):
+            refuse_unsafe_name(name, f"{where}: audit")
     plan = Plan(
         seed=content["seed"],
         audits=audits,
@@ -152,7 +171,6 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
         versions=content["versions"],
         digest=content["digest"],
         looks={name: tuple(rounds) for name, rounds in content.get("looks", {}).items()},
-        user_code=content.get("user_code"),
     )
 
 

@@ -14,9 +14,9 @@ from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.code_digest import audit_tables, nested_strings
 from leakgauge.runner.manifest import Manifest
+from leakgauge.support.user_code import split_reference
 
 NO_PATH, NO_VALUE = "(path not shown)", "(not shown)"
-_REFERENCE = re.compile(r"[^\W\d]\w+(\.\w+)*:[^\W\d][\w.]*")  # "module:name"; one letter would be a drive
 _FILE_NAME = re.compile(
     r"[^\s%]+\.[A-Za-z][A-Za-z0-9]{0,7}"
     r"|[^\n]+\.(arrow|csv|db|duckdb|feather|geojson|gz|jpe?g|jsonl?|ndjson|np[yz]|onnx|parquet|pdf|pq|pt|py|pkl"
@@ -143,13 +143,19 @@ def _private_strings(table: Any, audit: Audit) -> Iterator[str]:
     elif isinstance(table, Mapping):
         for key, value in table.items():
             if isinstance(value, str) and key in private and value != NO_VALUE:
-                yield from () if _REFERENCE.fullmatch(value) else (value,)
+                yield from () if _names_code(value) else (value,)
             yield from _private_strings(value, audit)
+
+
+def _names_code(text: str) -> bool:
+    """Whether a string is "module:name"; a module of one letter would be a drive."""
+    parts = split_reference(text)
+    return parts is not None and len(parts[0]) > 1
 
 
 def _is_path(text: str, folder: Path) -> bool:
     """Whether a string of a plan says where something is: a path, the name of a file, or an address."""
-    if not text or text in (NO_PATH, NO_VALUE) or _REFERENCE.fullmatch(text) or _TIME_FORMAT.fullmatch(text):
+    if not text or text in (NO_PATH, NO_VALUE) or _names_code(text) or _TIME_FORMAT.fullmatch(text):
         return False
     if "/" in text or "\\" in text:
         return text not in _time_zones()

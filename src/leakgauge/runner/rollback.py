@@ -18,9 +18,11 @@ _WRITTEN_NAMES = (
     CONTROLS_FOLDER,
     *files.LOCK_NAMES,
 )  # the lock last
+CONFORMANCE_FILE = "conformance.json"  # of a bundle, or where a plan names code: what transcripts showed
 EXPOSURE_FILES = {f"exposure.{style}" for style in ("csv", "json", "html")}
 _RESULT_FILES = (
     VERDICTS_FILE,
+    CONFORMANCE_FILE,
     *(f"report.{style}" for style in ("html", "md", "csv", "json")),
     *EXPOSURE_FILES,
 )

@@ -14,7 +14,7 @@ from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
 from leakgauge.runner.audit_metadata import AuditMetadata, metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
-from leakgauge.runner.code_digest import code_digests, library_versions, run_versions, user_code_digests
+from leakgauge.runner.code_digest import code_digests, library_versions, run_versions
 from leakgauge.runner.early_stop import empty_sequence, load_block, require_block
 from leakgauge.runner.engines import Engine
 from leakgauge.runner.library_versions import VersionGuard
@@ -115,7 +115,6 @@ def _new_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:
         code=code,
         versions=run_versions(plan.audits),
         digest=manifest.run_digest(plan, metadata, code),
-        user_code=user_code_digests(plan.audits, plan.folder),
     )
 
 

@@ -7,7 +7,6 @@ import platform
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -17,14 +16,12 @@ from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, plan_without_rounds, to_toml
 from leakgauge.runner import manifest, redaction
 from leakgauge.runner.block_store import split_rounds
-from leakgauge.runner.code_digest import user_code_digests
 from leakgauge.runner.library_versions import installed_versions
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import control_stores
 from leakgauge.runner.redaction import HiddenValues
-from leakgauge.runner.rollback import EXPOSURE_FILE, PLAN_FILE, VERDICTS_FILE
+from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, PLAN_FILE, VERDICTS_FILE
 from leakgauge.runner.run_verdicts import (
-    CONFORMANCE_FILE,
     collect_blocks,
     compare_transcripts,
     gate_folder,
@@ -36,12 +33,12 @@ from leakgauge.support.files import json_digest
 from leakgauge.verdict import VERDICTS_SCHEMA
 from leakgauge.version import VERSION
 
-ABOUT, CODE_FOLDER = "bundle.json", "code"
-SCHEMA = 1
+ABOUT = "bundle.json"
+SCHEMA = 2
 _LIBRARIES = ("numpy", "scipy", "altair", "vl-convert-python", "jinja2")  # that judge, or draw the report
 _REQUIRED = (ABOUT, PLAN_FILE, manifest.NAME, VERDICTS_FILE, "report.html")
 _MEMBER = re.compile(
-    r"(bundle|manifest|verdicts|exposure|conformance)\.json|plan\.toml|report\.html|code/.+\.py"
+    r"(bundle|manifest|verdicts|exposure|conformance)\.json|plan\.toml|report\.html"
     r"|audits/[^/]+/[^/]+/block-\d{8}\.npz|controls/[0-9a-f]{32}/(block-\d{8}\.npz|obstacle\.json)"
 )
 _CHART = re.compile(r"<svg.*?</svg>", re.DOTALL)
@@ -54,7 +51,6 @@ _PEOPLE_FILES = {"exposure.csv": "it lists individuals", "exposure.html": "repor
 class RedactedCopy:
     """What a copy of a run folder holds, and what was left out or hidden, in words."""
 
-    code: tuple[str, ...]  # files of the user's own
     left_out: tuple[str, ...]
     hidden: tuple[str, ...]
 
@@ -69,11 +65,10 @@ def copy_redacted(folder: Path, copy: Path) -> tuple[RedactedCopy, HiddenValues]
     files.write_file(copy / PLAN_FILE, to_toml(shown.plan).encode())
     transcripts = _copy_trials(run, shown, content, folder, copy, hidden)
     _copy_exposure(folder, copy, shown, hidden)
-    code, without_code = _copy_code(run, folder, copy, hidden)
     left_out = [f"{name} ({why})" for name, why in _PEOPLE_FILES.items() if (folder / name).exists()]
     if transcripts:
         left_out.append(f"{transcripts} transcripts (they may hold values of people)")
-    about = RedactedCopy(code=code, left_out=(*left_out, *without_code), hidden=_hidden_words(hidden))
+    about = RedactedCopy(left_out=tuple(left_out), hidden=_hidden_words(hidden))
     return about, hidden
 
 
@@ -139,32 +134,6 @@ def _copy_exposure(folder: Path, copy: Path, shown: Manifest, hidden: HiddenValu
     files.write_json(copy / EXPOSURE_FILE, {**summary, "checksum": json_digest(summary)})
 
 
-def _copy_code(
-    run: Manifest, folder: Path, copy: Path, hidden: HiddenValues
-) -> tuple[tuple[str, ...], list[str]]:
-    """Copy the user's files that are still those of the run; return them, and why others are left out."""
-    source = run.plan.folder if run.plan.path is not None else Path.cwd()
-    if run.user_code is None:
-        named = user_code_digests(run.plan.audits, source)
-        return (), [f"{name} (the run did not record its digest)" for name in named]
-    copied, left_out = [], []
-    folders = redaction.machine_folders(source, folder)
-    for name, digest in run.user_code.items():
-        try:
-            content = (source / name).read_bytes()
-        except OSError:
-            left_out.append(f"{name} (not found; its digest is in the manifest)")
-            continue
-        if sha256(content).hexdigest() != digest:
-            left_out.append(f"{name} (changed since the run; its digest is in the manifest)")
-        elif hidden.found_in(content, folders):
-            left_out.append(f"{name} (it holds a hidden name or path; its digest is in the manifest)")
-        else:
-            files.write_file(copy / CODE_FOLDER / name, content)
-            copied.append(name)
-    return tuple(copied), left_out
-
-
 def finish_copy(copy: Path, about: RedactedCopy, judged: str) -> None:
     """Write what a bundle says about itself; ``judged`` is the date that its report shows."""
     table = {"schema": SCHEMA, "judged": judged, "versions": judging_versions(), **asdict(about)}
@@ -210,20 +179,22 @@ class Difference:
     found: Any
 
 
-def read_about(copy: Path) -> dict[str, Any]:
-    """Read what an unpacked bundle says about itself."""
+def read_about(members: Mapping[str, bytes]) -> dict[str, Any]:
+    """Read what a bundle says about itself."""
     try:
-        about = json.loads((copy / ABOUT).read_bytes())
+        about = json.loads(members[ABOUT])
         schema, versions = about["schema"], about["versions"]
         if type(schema) is not int or not all(isinstance(one, str) for one in versions.values()):
             raise ValueError
-        str(about["judged"]), list(about["left_out"]), list(about["code"])
+        str(about["judged"]), list(about["left_out"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(
             f"{ABOUT} is missing or damaged, so it is no bundle; ask for the bundle again"
         ) from None
-    if schema > SCHEMA:
-        raise IncompleteRun(f"the bundle was written by a later leakgauge ({versions.get('leakgauge')})")
+    if schema != SCHEMA:
+        raise IncompleteRun(
+            f"the bundle was written by another leakgauge ({versions.get('leakgauge')}); use that version"
+        )
     return about
 
 
@@ -248,7 +219,8 @@ def judge_again(copy: Path) -> tuple[dict[str, Any], list[Difference]]:
         raise BadInput(f"{VERDICTS_FILE} is missing or damaged; ask for the bundle again") from None
     if schema != VERDICTS_SCHEMA:
         raise IncompleteRun(
-            f"{VERDICTS_FILE} has schema {schema}, and this leakgauge writes {VERDICTS_SCHEMA}"
+            f"{VERDICTS_FILE} has schema {schema}, and this leakgauge writes {VERDICTS_SCHEMA}; use the "
+            "version that wrote it"
         )
     try:
         found = json.loads(json.dumps(result_to_json(gate_folder(copy)), default=str))
@@ -265,8 +237,11 @@ def judge_again(copy: Path) -> tuple[dict[str, Any], list[Difference]]:
 
 
 def unpacked_differences(copy: Path) -> list[Difference]:
-    """Compare the plan, the digests and the user's code of an unpacked bundle with its manifest."""
-    run = manifest.from_json(manifest.load(copy), copy)
+    """Compare the plan and the digest of an unpacked bundle with its manifest."""
+    content = manifest.load(copy)
+    if content["plan_file"] is not None:
+        raise BadInput(f"{manifest.NAME} names a file outside of the bundle; ask for the bundle again")
+    run = manifest.from_json(content, copy)
     differences = list(
         _differences(
             manifest.NAME, "digest", run.digest, manifest.run_digest(run.plan, run.metadata, run.code)
@@ -276,17 +251,7 @@ def unpacked_differences(copy: Path) -> list[Difference]:
         differences.append(
             Difference(where=PLAN_FILE, field="text", stated="another plan", found="the manifest's")
         )
-    for path in sorted((copy / CODE_FOLDER).rglob("*")):
-        name = path.relative_to(copy / CODE_FOLDER).as_posix()
-        if path.is_file():
-            digest, recorded = sha256(path.read_bytes()).hexdigest(), (run.user_code or {}).get(name)
-            differences += _differences(f"{CODE_FOLDER}/{name}", "sha256", digest, recorded)
     return differences
-
-
-def differences_of(where: str, stated: Mapping[str, Any], found: Mapping[str, Any]) -> list[Difference]:
-    """List where the values of a file differ from those that were computed again."""
-    return list(_differences(where, "", stated, found))
 
 
 def _differences(where: str, field: str, stated: Any, found: Any) -> Iterator[Difference]:

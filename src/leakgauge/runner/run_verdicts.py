@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from leakgauge.risk import ANY_ATTACKER, RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
+from leakgauge.runner.code_digest import nested_strings
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
 from leakgauge.runner.positive_control import counted_contenders, stored_control
 from leakgauge.runner.risk_context import changed_rounds, risk_context
-from leakgauge.runner.rollback import EXPOSURE_FILE, VERDICTS_FILE
+from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.summary import (
     CONTROL_PASSED,
     RunResult,
@@ -41,10 +42,9 @@ from leakgauge.summary import (
 from leakgauge.support import files
 from leakgauge.support.files import json_digest, lock_folder
 from leakgauge.support.table_reader import read_dataclass
+from leakgauge.support.user_code import code_refused, no_user_code, split_reference
 from leakgauge.theory.metric_bounds import metric_bounds
 from leakgauge.verdict import VERDICTS_SCHEMA, Verdict, VerdictSubject
-
-CONFORMANCE_FILE = "conformance.json"  # of a bundle, instead of the transcripts
 
 
 def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
@@ -53,14 +53,15 @@ def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
     ``limits`` replace those of the run, for this time only.
     """
     content = manifest.load(folder)
-    with lock_folder(folder):
+    with lock_folder(folder), no_user_code():
         return judge_run(manifest.from_json(content, folder), content, folder, limits)
 
 
 def gate_folder(folder: Path, limits: Limits | None = None) -> RunResult:
     """Judge the trials in a run folder as ``judge_folder`` does, and write nothing."""
     content = manifest.load(folder)
-    return _judge(manifest.from_json(content, folder), content, folder, limits)
+    with no_user_code():
+        return _judge(manifest.from_json(content, folder), content, folder, limits)
 
 
 def judge_run(
@@ -272,10 +273,23 @@ def _named(audit: Audit, contender: Contender) -> Iterator[None]:
 def compare_transcripts(
     audit: Audit, label: str, trials: Trials, run: Manifest, folder: Path
 ) -> Conformance | None:
-    """Compare the transcripts of an attacker with the plan; of a bundle, return what the owner's showed."""
-    if trials.transcripts:
-        return catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder)
-    return read_conformance(folder).get(audit.name, {}).get(label)
+    """Compare the transcripts of an attacker with the plan; of a bundle, return what the owner's showed.
+
+    Where the plan names code, only the run itself loads it, and keeps what was found.
+    """
+    seen = read_conformance(folder)
+    found = seen.get(audit.name, {}).get(label)
+    named = any(map(split_reference, nested_strings([audit.challenger, audit.mechanism])))
+    if not trials.transcripts or (named and code_refused.get() and found is not None):
+        return found
+    if named and code_refused.get():
+        raise BadInput("the plan names code, which only leakgauge run loads; run the plan again")
+    found = catalog.compare_transcripts(audit, trials.transcripts, run.plan.folder)
+    if named and found is not None:
+        seen.setdefault(audit.name, {})[label] = found
+        kept = {name: {who: asdict(one) for who, one in by.items()} for name, by in seen.items()}
+        files.write_json(folder / CONFORMANCE_FILE, kept, private=True)
+    return found
 
 
 def read_conformance(folder: Path) -> dict[str, dict[str, Conformance]]:

@@ -1,8 +1,6 @@
 """The rows of exposure.csv, which lists how exposed each person is, for the owner of the data alone."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,6 +15,7 @@ from leakgauge.core.exposure import (
     Exposure,
     SpentBudgets,
 )
+from leakgauge.support.csv_cells import csv_lines
 
 _SPENT = ("epsilon", "delta", "epsilon_tight", "delta_tight")
 _PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
@@ -39,12 +38,12 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
         shares = [f"{adversary}_recognised_in" for adversary in drawn]
         parts = ["cells", *_PROMISED] if _have_cells(exposures) else []
         header = ["audit", unit, *parts, *metrics, *shares, *_further(exposures)]
-    blocks = [_csv([header])]
+    blocks = [csv_lines([header])]
     columns = _Columns(adversaries, drawn, _have_cells(exposures), _further(exposures))
     for name, each in exposures:
         order = each.order
         blocks.extend(
-            _csv(_rows(name, each, order[first : first + _BLOCK], columns))
+            csv_lines(_rows(name, each, order[first : first + _BLOCK], columns))
             for first in range(0, order.size, _BLOCK)
         )
     return "".join(blocks)
@@ -67,12 +66,6 @@ def _have_cells(exposures: Sequence[tuple[str, Exposure]]) -> bool:
 def _further(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:
     """Columns that only some domains have."""
     return list(dict.fromkeys(name for _, each in exposures for name in each.columns))
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def _with_draws(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:

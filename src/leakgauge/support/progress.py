@@ -11,6 +11,8 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
+from leakgauge.support.visible_text import visible_line
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
@@ -30,7 +32,7 @@ def report_progress(message: str) -> None:
 
 def announce(line: str) -> None:
     """Write one line to standard error, also where there is no terminal, as before long work."""
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{visible_line(line)}\n")
 
 
 @contextmanager
@@ -126,7 +128,7 @@ def progress_bar(total: int, *, done: int = 0, unit: str = "rounds") -> Iterator
         task = bar.add_task("starting", total=total, completed=done)
 
         def advance(name: str, rounds: int) -> None:
-            bar.update(task, description=name, advance=rounds)
+            bar.update(task, description=visible_line(name), advance=rounds)
 
         yield advance
 

@@ -1,10 +1,12 @@
 """Load functions and values that a plan names as "module:name", and say where in such code an error arose."""
 
+import re
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from hashlib import sha256
@@ -18,6 +20,31 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 
 _LONGEST_ERROR = 300  # characters
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
+REFERENCE = rf"({_NAME}):({_NAME})"
+
+
+def split_reference(text: str) -> tuple[str, str] | None:
+    """Return the two parts of "module:name", which are ASCII identifiers; nothing of any other text.
+
+    >>> split_reference("mine.release:publish"), split_reference("a·b:publish"), split_reference("C:/a")
+    (('mine.release', 'publish'), None, None)
+    """
+    match = re.fullmatch(REFERENCE, text)
+    return None if match is None else (match[1], match[2])
+
+
+code_refused: ContextVar[bool] = ContextVar("code_refused", default=False)
+
+
+@contextmanager
+def no_user_code() -> Iterator[None]:
+    """Refuse to load any code within the context, where it is that of somebody else."""
+    token = code_refused.set(True)
+    try:
+        yield
+    finally:
+        code_refused.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +57,15 @@ class UserCodeLoader:
 
     def load(self, reference: str, where: str) -> Any:
         """Return what "module:name" refers to."""
-        module_name, colon, name = reference.partition(":")
-        if not (colon and all(part.isidentifier() for part in (*module_name.split("."), *name.split(".")))):
+        if code_refused.get():
+            raise BadInput(f"{where}: names code, which is not run here")
+        parts = split_reference(reference)
+        if parts is None:
             raise BadInput(
                 f'{where}: must be written "module:name", a file beside the plan without .py and a name in '
-                f"it, got {reference!r}"
+                f"it, both of letters A to Z, digits and _; got {reference!r}"
             )
+        module_name, name = parts
         if module_name.endswith(".py"):
             raise BadInput(f'{where}: leave out .py: "{module_name.removesuffix(".py")}:{name}"')
         if module_name not in self._modules:

@@ -11,7 +11,7 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.flower_app.client_games import RowKey
 from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
-from leakgauge.support.user_code import UserCodeLoader, error_with_location
+from leakgauge.support.user_code import UserCodeLoader, error_with_location, split_reference
 
 WAY_OUT = 'write inject = "mine:function", a function of your own that gives the rows to the app'
 
@@ -192,9 +192,10 @@ def _is_list(loaded: Any) -> bool:
 
 def hook_place(reference: str, project: Path, client_module: str) -> tuple[str, list[str]]:
     """Return the module and the path in it that "module:name" means: in the project, or beside its client."""
-    module, colon, path = reference.partition(":")
-    if not (colon and all(part.isidentifier() for part in (*module.split("."), *path.split(".")))):
+    parts = split_reference(reference)
+    if parts is None:
         raise BadInput(f'challenger.data_hook: must be written "module:name", got {reference!r}')
+    module, path = parts
     package = client_module.rpartition(".")[0]
     for name in (module, *([f"{package}.{module}"] if package else [])):
         stem = project.joinpath(*name.split("."))
