@@ -113,7 +113,8 @@ class Audit:
     contenders: tuple[Contender, ...]
 
     def __post_init__(self) -> None:
-        _check_rounds(self.rounds, self.block)
+        # No round at all is what a manifest states of an audit that had nothing to look at.
+        _check_rounds(self.rounds, self.block, fewest=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +223,9 @@ class AuditTable:
         _check_rounds(self.rounds, self.block)
 
 
-def _check_rounds(rounds: int, block: int) -> None:
-    for name, number in (("rounds", rounds), ("block", block)):
-        if not 1 <= number <= MOST_ROUNDS:
+def _check_rounds(rounds: int, block: int, fewest: int = 1) -> None:
+    for name, number, least in (("rounds", rounds, fewest), ("block", block, 1)):
+        if not least <= number <= MOST_ROUNDS:
             raise BadInput(f"{name} must be in 1..{MOST_ROUNDS}, got {number}")
     if rounds > MOST_BLOCKS * block:
         raise BadInput(f"{rounds} rounds in blocks of {block} make too many files; raise block")
