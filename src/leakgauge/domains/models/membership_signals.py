@@ -8,12 +8,12 @@ import numpy as np
 from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.training.trainer import Classifier, Examples
+from leakgauge.domains.models.user_model.model_query import IMPOSSIBLE, log_of_others
 
 Found = TypeVar("Found")
 Signal: TypeAlias = Callable[[Classifier, Examples], Reals]  # one number for each record
 
 _CERTAIN = 30.0  # log-odds of a probability that is 1 but for rounding
-_EXACT = 103.0  # of one that is 0 or 1, made finite: a probability of 0 is kept as 1e-45, or as e^-700
 _MIN_LOG = -700.0  # its exponential is not 0 yet: keeps every score finite
 
 
@@ -31,9 +31,7 @@ def log_odds(model: Classifier, records: Examples) -> Reals:
     logs = _log_probabilities(model, records)
     if records.classes == 1:  # negated losses, which have no other class
         return logs[:, 0]
-    others = logs.copy()
-    np.put_along_axis(others, records.labels[:, None], -np.inf, axis=1)
-    return _of_label(logs, records) - np.maximum(np.logaddexp.reduce(others, axis=1), _MIN_LOG)
+    return _of_label(logs, records) - np.maximum(log_of_others(logs, records.labels), _MIN_LOG)
 
 
 def largest_log_odds(odds: Reals) -> float:
@@ -51,7 +49,7 @@ def largest_log_odds(odds: Reals) -> float:
 
 def limit_of_certain(odds: Reals, records: Examples) -> float:
     """Where to put the log-odds of certain answers: infinity where no answer is exactly 0 or 1."""
-    exact = records.classes > 1 and bool((np.abs(odds) > _EXACT).any())
+    exact = records.classes > 1 and bool((np.abs(odds) > -IMPOSSIBLE).any())
     return largest_log_odds(odds) if exact else np.inf
 
 

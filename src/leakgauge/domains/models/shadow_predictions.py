@@ -150,7 +150,5 @@ def _log_probabilities(kind: str, values: Reals, loss_kind: str) -> Reals:
 def true_class_answers(logs: Reals, labels: Ints) -> Reals:
     """Log-probabilities of the true class and of all others together: two columns, the true class first."""
     true = np.take_along_axis(logs, labels[:, None], axis=1)[:, 0]
-    others = logs.copy()
-    np.put_along_axis(others, labels[:, None], -np.inf, axis=1)
-    rest = np.maximum(np.logaddexp.reduce(others, axis=1), model_query.MIN_LOG_PROBABILITY)
+    rest = np.maximum(model_query.log_of_others(logs, labels), model_query.MIN_LOG_PROBABILITY)
     return np.column_stack([true, rest])

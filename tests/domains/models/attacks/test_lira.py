@@ -1,14 +1,21 @@
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
 
-from domains.models.memorizing_models import Table, small, table
+from domains.models.memorizing_models import small, table
+from leakgauge import audit_model
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
-from leakgauge.domains.models.shadow_predictions import ShadowModels
+from leakgauge.domains.models.shadow_predictions import ShadowModels, true_class_answers
+from leakgauge.domains.models.user_model.model_query import from_outputs
 
 # Three shadows, two records; what counts of the first: 1, 3; of the second: 2, 4, 9.
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [100.0, 9.0]])
@@ -133,25 +140,60 @@ def test_online_mode_needs_four_shadows():
         Attack(shadows=3)
 
 
-def votes(included, generator, n_trees=10):
+def votes(included, generator, classes, n_trees=10):
     """Models that answer with the share of ten votes, as forests do: many answers are certain."""
     share = generator.binomial(n_trees, np.where(included, 0.95, 0.6)) / n_trees
-    return [Table(np.column_stack([row, 1 - row])) for row in share]
+    rest = [np.tile((1 - row)[:, None] / (classes - 1), (1, classes - 1)) for row in share]
+    answers = [np.column_stack([row, others]) for row, others in zip(share, rest)]
+    return [Recorded(from_outputs(one, len(one), "votes").log_probabilities) for one in answers]
 
 
+@dataclass(frozen=True)
+class Recorded:
+    logs: Any
+
+    def log_probabilities(self, rows):
+        return self.logs
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10, 100])
+@pytest.mark.parametrize("about_true_class", [False, True])
 @pytest.mark.parametrize("variance", ["own", "shared"])
-def test_certain_answers_of_forests_do_not_weaken_the_attack(variance):
+def test_certain_answers_of_forests_do_not_weaken_the_attack(variance, about_true_class, classes):
     targets = table(400, rng(1), features=2, classes=2)
-    targets = type(targets)(targets.rows, np.zeros(400, dtype=np.int64), 2)
+    n_classes = 2 if about_true_class else classes
+    targets = type(targets)(targets.rows, np.zeros(400, dtype=np.int64), n_classes)
     included = rng(2).permuted(np.tile(np.arange(16)[:, None] < 8, (1, 400)), axis=0)
     members = rng(3).random((5, 400)) < 0.5
-    shadows = ShadowModels(votes(included, rng(4)), np.zeros((16, 0), dtype=bool), included)
+    sides = [votes(included, rng(4), classes), votes(members, rng(6), classes)]
+    if about_true_class:
+        sides = [[Recorded(true_class_answers(one.logs, targets.labels)) for one in side] for side in sides]
+    shadows = ShadowModels(sides[0], np.zeros((16, 0), dtype=bool), included)
     knowledge = BlackBoxKnowledge(
         reference=targets.take([]), n_members=200, trainer=None, targets=targets, shadows=shadows
     )
     scorer = Attack(shadows=16, variance=variance).study(knowledge, rng(5))
-    scores = scorer.score(ModelsView(votes(members, rng(6)), [targets] * 5), rng(7))
+    scores = scorer.score(ModelsView(sides[1], [targets] * 5), rng(7))
     right = np.mean((scores > scorer.reading.threshold) == members)
     counts = np.arange(11)
     best = 0.5 + 0.25 * np.abs(binom.pmf(counts, 10, 0.95) - binom.pmf(counts, 10, 0.6)).sum()
     assert best - 0.1 < right < best + 0.03
+
+
+def test_a_forest_on_ten_digits_is_recognised():
+    X, y = load_digits(return_X_y=True)
+    chosen = rng(1).permutation(len(X))[:800]
+    members, others = chosen[:400], chosen[400:]
+    found = audit_model(
+        RandomForestClassifier(100, random_state=1).fit(X[members], y[members]),
+        X[members],
+        y[members],
+        X[others],
+        y[others],
+        train=RandomForestClassifier(100),
+        attacks=[{"name": "lira", "shadows": 16}],
+        seed=1,
+    )
+    values = dict(found.to_frame()[["metric", "value"]].itertuples(index=False))
+    assert values["tpr_at_fpr_0.01"] > 0.4
+    assert values["accuracy_own"] > 0.9

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.core.arrays import Reals
+from leakgauge.core.arrays import Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.training.checkpoints import each_checkpoint
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
@@ -21,6 +21,7 @@ from leakgauge.support.tabular_objects import count_rows
 from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 MIN_LOG_PROBABILITY = float(np.log(1e-45))  # -103.6, for a probability of 0, as in the code of LiRA
+IMPOSSIBLE = -103.0  # log-probability of an answer of exactly 0, at most: kept as 1e-45 or less
 SUM_TOLERANCE = 1e-3  # how far the sum of a record's probabilities may be from 1: files hold rounded ones
 _PROBABILITY_RULE = "a probability must be in [0, 1]"
 TORCH_ROWS_AT_ONCE = 10_000  # rows
@@ -130,6 +131,18 @@ def _refuse_rows(wrong: Any, values: Reals, where: str, rule: str) -> None:
 def _logarithms(probabilities: Reals) -> Reals:
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(probabilities), MIN_LOG_PROBABILITY)
+
+
+def log_of_others(logs: Reals, labels: Ints) -> Reals:
+    """The log-probability of all classes but the true one together.
+
+    Where each of them was answered with exactly 0, so is their sum, however many classes there are: the
+    model is certain.
+    """
+    others = logs.copy()
+    np.put_along_axis(others, labels[:, None], -np.inf, axis=1)
+    largest = others.max(axis=1)
+    return np.where(largest <= IMPOSSIBLE, largest, np.logaddexp.reduce(others, axis=1))
 
 
 def query_torch_module(module: Any, rows: Reals) -> Reals:
