@@ -51,7 +51,6 @@ def read_query_log(
     if table is None and files.data is not None:
         table = read_table(files.data, files.id)
     with open_database() as connection:
-        connection.execute("SET enable_progress_bar = false")  # the command shows its own
         # stream the pairs, and hash the tables of queries and records, whichever DuckDB expects to be larger
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
         source = open_source(connection, files.log, LOG_FLAG)
