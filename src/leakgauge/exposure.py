@@ -14,7 +14,7 @@ from leakgauge.core.arrays import Reals
 from leakgauge.core.domain import ExposureSpec
 from leakgauge.core.errors import ANOTHER_OUT, BadInput
 from leakgauge.core.exposure import (
-    EXPOSURE_METRICS,
+    OWN,
     RECOGNISED_ACCURACY,
     SMALLEST_GROUP,
     AdversaryExposure,
@@ -240,7 +240,9 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
                 "domain": exposed.domain,
                 "data": exposed.data,
                 "people": exposed.exposure.n_people,
-                "attackers": [_summary(against) for against in exposed.exposure.against],
+                "attackers": [
+                    _summary(against, exposed.exposure.metrics) for against in exposed.exposure.against
+                ],
                 "notes": list(exposed.exposure.notes),
                 "setting": exposed.exposure.setting,
                 "promised": _promised(exposed.exposure.promised),
@@ -255,12 +257,13 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
     }
 
 
-def _summary(against: AdversaryExposure) -> dict[str, Any]:
+def _summary(against: AdversaryExposure, metrics: Sequence[str]) -> dict[str, Any]:
     bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _HISTOGRAM_EDGES)
     return {
         "attacker": against.adversary,
         "basis": against.basis,
         "error": against.error,
+        **({"own_error": against.own_error} if OWN in metrics else {}),
         "metrics": {
             name: {
                 "mean": float(np.mean(against.metric(name))),
@@ -269,7 +272,7 @@ def _summary(against: AdversaryExposure) -> dict[str, Any]:
                     for share, value in zip(QUANTILES, np.quantile(against.metric(name), QUANTILES))
                 },
             }
-            for name in EXPOSURE_METRICS
+            for name in metrics
         },
         "recognised": _recognised(against),
         "identified": _identified(against),

@@ -1,5 +1,6 @@
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -357,3 +358,43 @@ def test_expose_log_api_gives_same_numbers_and_writes_only_with_out(log, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["asked.csv"]
     with pytest.raises(BadInput, match="must be in"):
         leakgauge.expose_log(log, delta=2.0)
+
+
+def test_run_and_expose_show_the_own_and_the_best_threshold_of_an_attacker_by_name(call, city):
+    plan = "town.toml"
+    Path(plan).write_text(
+        """
+seed = 5
+[[audit]]
+name = "town"
+domain = "locations"
+rounds = 40
+data = { source = "synthetic", users = 200, sites = 9, epochs = 24, visits = 6 }
+mechanism = { name = "laplace", epsilon = 1.0, round = true, clamp = true, suppress = 1 }
+challenger = { splits = 1, group_size = 60, targets = { n = 3 } }
+attacks = [{ name = "likelihood", knowledge = "zero" }]
+"""
+    )
+    said = call("expose", plan)
+    assert "Correct identifications" in said.out
+    assert "At the best threshold" in said.out
+    assert "at the threshold that the attack fixes itself" in said.out
+    found = json.loads(call("expose", plan, "--json").out)["audits"][0]
+    (zero,) = [one for one in found["attackers"] if one["attacker"] == "zero"]
+    assert list(zero["metrics"])[:2] == ["accuracy_own", "accuracy"]  # the leading one first
+    own, best = zero["metrics"]["accuracy_own"], zero["metrics"]["accuracy"]
+    assert own["mean"] < best["mean"] - 0.005
+    simulated = call("run", plan)
+    head = next(line for line in simulated.out.splitlines() if "ε shown" in line)
+    assert head.index("correct") < head.index("best threshold")
+    assert "best threshold: the same at the threshold that is best for each target" in simulated.out
+
+
+def test_one_number_is_shown_where_own_and_best_threshold_agree(call, city):
+    plan = city(("splits = 1, group_size = 6", 'splits = 1, group_size = "everyone"'))
+    found = json.loads(call("expose", plan, "--json").out)["audits"][0]
+    assert {name for one in found["attackers"] for name in one["metrics"]} == {
+        "accuracy",
+        "auc",
+        "tpr_at_fpr_0.01",
+    }

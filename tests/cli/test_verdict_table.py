@@ -98,7 +98,7 @@ def test_star_is_explained_and_a_column_that_is_missing_is_not(verdict, capsys, 
     print_table(verdict, replace(verdict, label="own", metrics=own))
     out = capsys.readouterr().out
     assert out.count("%*") == 1
-    assert "where it fixed none (*), at one calibrated on other releases; AUC uses no threshold" in out
+    assert "where it fixed none (*), at one calibrated on other releases; best threshold: the same at" in out
     monkeypatch.setattr(shown, "_WIDE_TERMINAL", 1_000)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("rich.console.Console.is_terminal", True)

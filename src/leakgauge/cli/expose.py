@@ -136,7 +136,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
     names = list(audit["attackers"][0]["metrics"])
-    rows = [["", *(exposure_title(name) for name in names), "error"]]
+    rows = [["", *(exposure_title(name, names) for name in names), "error"]]
     for attacker in audit["attackers"]:
         cells = [metric_quantiles(name, attacker["metrics"][name]["quantiles"]) for name in names]
         rows.append([attacker["attacker"], *cells, number(attacker["error"])])

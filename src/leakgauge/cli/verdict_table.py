@@ -20,6 +20,7 @@ MOST_TABLE_ROWS = 40
 HUGE_EPSILON = 15.0  # an epsilon that allows odds of millions to one
 _WIDE_TERMINAL = 140  # columns
 _AUDIT_WIDTH = 12
+_BEST, _AUC = "best threshold", "AUC"  # columns for which only a wide terminal has room
 _ROW_TONES = {"warn": "yellow", "bad": "red"}
 _TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
 _ORDER = ("violated", "untestable", "undecided", "not violated", None)
@@ -42,12 +43,12 @@ def _text(words: str, style: str = "") -> "Text":
     return Text(visible_line(words), style)
 
 
-def _footnotes(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> list[str]:
+def _footnotes(verdicts: "Sequence[Verdict]", further: "Sequence[str]", *, report: bool) -> list[str]:
     """How to read the numbers, what is undecided, the confidence level, and the check of the audit itself."""
     from leakgauge.report.control_text import control_lines
 
     lines = (
-        _reading_note(verdicts, auc=auc, report=report),
+        _reading_note(verdicts, further, report=report),
         _undecided_note(verdicts),
         _confidence_note(verdicts),
         _instrument_note(verdicts),
@@ -56,7 +57,7 @@ def _footnotes(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> lis
     return [line for line in lines if line]
 
 
-def _reading_note(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> str:
+def _reading_note(verdicts: "Sequence[Verdict]", further: "Sequence[str]", *, report: bool) -> str:
     """What the columns mean, and what their numbers assume."""
     from leakgauge.report.metric_text import has_worst_target
 
@@ -74,7 +75,9 @@ def _reading_note(verdicts: "Sequence[Verdict]", *, auc: bool, report: bool) -> 
         notes[0] += "; where it fixed none (*), at one calibrated on other releases"
     if worst:
         notes.append("most exposed: the same for the target identified best")
-    if auc:
+    if _BEST in further:
+        notes.append(f"{_BEST}: the same at the threshold that is best for each target on other releases")
+    if _AUC in further:
         notes.append("AUC uses no threshold")
     return f"{'; '.join(notes)}.{' All intervals are in the report.' if report else ''}"
 
@@ -209,7 +212,8 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
     worst = ["most exposed"] if any(map(has_worst_target, verdicts)) else []
-    further = [*worst, "AUC"] if console.width >= _WIDE_TERMINAL and not spending else worst
+    wide = console.width >= _WIDE_TERMINAL and not spending
+    further = [*worst, _BEST if any(map(_at_best_threshold, verdicts)) else _AUC] if wide else worst
     for column in ("attacker", "promise", "ε shown", "promised", *spending.values(), "correct", *further):
         table.add_column(column, overflow="fold")
     ordered, leading = sorted(verdicts, key=_severity), _leading_metrics(verdicts)
@@ -231,7 +235,7 @@ def print_table(result: "RunResult", *, report: bool = True) -> None:
         for sentence in filter(None, (*study_sentences(verdict), draw_sentence(verdict))):
             console.print(_text(f"{name}: {sentence}"), soft_wrap=True)
     _print_utility(verdicts, console)
-    for line in _footnotes(verdicts, auc="AUC" in further, report=report):
+    for line in _footnotes(verdicts, further, report=report):
         console.print(_text(line), soft_wrap=True)
     _print_reasons(result, console)
 
@@ -334,15 +338,27 @@ def _correct_cell(verdict: "Verdict", *, star: bool) -> str:
     return f"{value_text(name, estimate.value)}{sign} ({interval_text(name, estimate)})"
 
 
+def _at_best_threshold(verdict: "Verdict") -> str | None:
+    """The metric at the best threshold for each target, where the attack fixed another one itself."""
+    from leakgauge.report.metric_text import headline_metric
+    from leakgauge.risk import leading_metric
+
+    name = headline_metric(verdict, "accuracy")
+    known = name in verdict.metrics and verdict.metrics[name].value is not None
+    return name if known and leading_metric(verdict.metrics) == "accuracy_own" else None
+
+
 def _further_cell(verdict: "Verdict", column: str) -> str:
     from leakgauge.report.metric_text import has_worst_target, headline_metric, interval_text, value_text
 
-    name = headline_metric(verdict, "auc") if column == "AUC" else "accuracy_worst"
-    if name not in verdict.metrics or (column != "AUC" and not has_worst_target(verdict)):
+    worst = "accuracy_worst" if has_worst_target(verdict) else None
+    shown = {_AUC: headline_metric(verdict, "auc"), _BEST: _at_best_threshold(verdict)}
+    name = shown.get(column, worst)
+    if name is None or name not in verdict.metrics:
         return "–"
     estimate = verdict.metrics[name]
     value = value_text(name, estimate.value)
-    return value if column == "AUC" or estimate.low is None else f"{value} ({interval_text(name, estimate)})"
+    return value if column in shown or estimate.low is None else f"{value} ({interval_text(name, estimate)})"
 
 
 def _epsilon_cell(verdict: "Verdict") -> str:

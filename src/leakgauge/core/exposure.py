@@ -10,7 +10,9 @@ import numpy.typing as npt
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
 
+OWN = "accuracy_own"  # the metric that is at the threshold of the attack, as in a run
 EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
+_SAME = 5e-4  # accuracies that differ by less are shown as one
 SMALLEST_GROUP = 10  # records or people, for a group to be shown
 RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 
@@ -22,10 +24,12 @@ class AdversaryExposure:
     Attributes:
         adversary: The name of what the attacker knows.
         basis: How the numbers were computed, in words.
-        accuracy: The share of right guesses about each person, at the best threshold.
+        accuracy: The share of right guesses about each person, at the best threshold: limits count it.
         auc: The area under the ROC curve for each person.
         tpr: The share of members found, where 1 % of non-members are wrongly accused.
         error: The largest numerical error of these numbers, as far as it is known.
+        own_accuracy: The same at the threshold that the attack fixes itself, where both are known.
+        own_error: The largest numerical error of that: larger, where scores lie close to the threshold.
         split_accuracy: Where several random draws were tried (splits of the people into pool and reference,
             or releases), the accuracy with each: draws x people. The other numbers are then means.
     """
@@ -36,6 +40,8 @@ class AdversaryExposure:
     auc: Reals
     tpr: Reals
     error: float
+    own_accuracy: Reals | None = None
+    own_error: float = 0.0
     split_accuracy: Reals | None = None
 
     @property
@@ -45,7 +51,8 @@ class AdversaryExposure:
 
     def metric(self, name: str) -> Reals:
         """Return the numbers of a metric by its name."""
-        return {"accuracy": self.accuracy, "auc": self.auc, "tpr_at_fpr_0.01": self.tpr}[name]
+        own = self.accuracy if self.own_accuracy is None else self.own_accuracy
+        return {OWN: own, "accuracy": self.accuracy, "auc": self.auc, "tpr_at_fpr_0.01": self.tpr}[name]
 
     def limited(self, name: str) -> float | None:
         """What a limit on a metric is compared with: the mean over people, or the largest number.
@@ -164,7 +171,7 @@ class Exposure:
         columns = [
             *([] if self.cells is None else [self.cells]),
             *self.columns.values(),
-            *(attacker.metric(name) for attacker in self.against for name in EXPOSURE_METRICS),
+            *(attacker.metric(name) for attacker in self.against for name in self.metrics),
         ]
         if self.promised is not None:
             columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
@@ -188,6 +195,13 @@ class Exposure:
         attackers = ", ".join(against.adversary for against in self.against)
         unit = self.unit if self.n_people == 1 else units
         return f"{self.n_people:,} {unit} against {attackers or 'no attacker'}"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The numbers about each person by name, the leading one first."""
+        known = (one for one in self.against if one.own_accuracy is not None)
+        differ = any(not np.allclose(one.metric(OWN), one.accuracy, atol=_SAME) for one in known)
+        return (OWN, *EXPOSURE_METRICS) if differ else EXPOSURE_METRICS
 
     @property
     def n_people(self) -> int:

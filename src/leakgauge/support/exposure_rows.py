@@ -28,7 +28,8 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     adversaries = list(
         dict.fromkeys(attacker.adversary for _, each in exposures for attacker in each.against)
     )
-    metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
+    numbers = max((each.metrics for _, each in exposures), key=len, default=EXPOSURE_METRICS)
+    metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in numbers]
     drawn = _with_draws(exposures)
     if any(each.spent for _, each in exposures):
         header = ["audit", "record", "queries", *_SPENT, *metrics, *_log_columns(exposures)]
@@ -39,7 +40,7 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
         parts = ["cells", *_PROMISED] if _have_cells(exposures) else []
         header = ["audit", unit, *parts, *metrics, *shares, *_further(exposures)]
     blocks = [csv_lines([header])]
-    columns = _Columns(adversaries, drawn, _have_cells(exposures), _further(exposures))
+    columns = _Columns(adversaries, numbers, drawn, _have_cells(exposures), _further(exposures))
     for name, each in exposures:
         order = each.order
         blocks.extend(
@@ -54,6 +55,7 @@ class _Columns:
     """The columns of a file, which not every audit in it has."""
 
     adversaries: Sequence[str]
+    metrics: Sequence[str]
     drawn: Sequence[str]
     cells: bool
     further: Sequence[str]
@@ -94,7 +96,7 @@ def _rows(name: str, each: Exposure, rows: RowIndices, columns: _Columns) -> Ite
     numbers = [
         _formatted(known[adversary].metric(metric)[rows], ".5f") if adversary in known else empty
         for adversary in columns.adversaries
-        for metric in EXPOSURE_METRICS
+        for metric in columns.metrics
     ]
     cells = empty if each.cells is None else each.cells[rows].tolist()
     before = [cells, *_guarantee_cells(each, rows)] if columns.cells else []

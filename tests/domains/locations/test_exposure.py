@@ -297,17 +297,20 @@ def test_exposure_matches_simulation_for_many_people(relation, n_people):
     found = expose(challenger)
     people = np.random.default_rng(4).choice(np.flatnonzero(found.cells >= 3), n_people, replace=False)
     differences: dict[str, list[float]] = {"informed": [], "auxiliary": []}
+    own: dict[str, list[float]] = {"informed": [], "auxiliary": []}
     for person in people.tolist():
-        own = about(challenger, person)
+        game_about = about(challenger, person)
         adversaries = {}
         for name in differences:
-            knows = knowledge.build(name, {}, own, 1)
+            knows = knowledge.build(name, {}, game_about, 1)
             scorer = Attack(fit="never", shadows=0).study(knows, np.random.default_rng(person))
             adversaries[name] = Adversary(knows, scorer)
-        for name, trials in play(own, adversaries, seed=person, rounds=range(1_500), block=0).items():
+        for name, trials in play(game_about, adversaries, seed=person, rounds=range(1_500), block=0).items():
             exposed = next(one for one in found.against if one.adversary == name)
             differences[name].append(auc(trials) - float(exposed.auc[person]))
-    for name, each in differences.items():
+            at_zero = ((trials.scores > 0) == trials.members) + 0.5 * (trials.scores == 0)
+            own[name].append(float(at_zero.mean() - exposed.metric("accuracy_own")[person]))
+    for name, each in [*differences.items(), *own.items()]:
         error = np.std(each) / np.sqrt(n_people)
         assert abs(np.mean(each)) < 3.5 * error + 1e-3, name
         assert np.std(each) < 0.03, name

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from leakgauge.core.arrays import Bits, Reals
-from leakgauge.core.exposure import AdversaryExposure
+from leakgauge.core.exposure import OWN, AdversaryExposure
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 
 
@@ -18,6 +18,7 @@ def mean_of_splits(parts: Sequence[AdversaryExposure], basis: str) -> AdversaryE
         accuracy=np.mean([part.accuracy for part in parts], axis=0),
         auc=np.mean([part.auc for part in parts], axis=0),
         tpr=np.mean([part.tpr for part in parts], axis=0),
+        own_accuracy=np.mean([part.metric(OWN) for part in parts], axis=0),
         split_accuracy=np.stack([part.accuracy for part in parts]),
     )
 

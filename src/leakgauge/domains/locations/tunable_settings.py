@@ -1,6 +1,7 @@
 """For ``leakgauge tune``: the computed risk of counts per place and hour, coarser grids, longer epochs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,13 +50,12 @@ def _informed(challenger: Challenger, chain: ReleaseChain, people: Ints | None) 
 
 
 def _of_people(one: AdversaryExposure, people: Ints) -> AdversaryExposure:
-    return AdversaryExposure(
-        adversary=one.adversary,
-        basis=one.basis,
+    return replace(
+        one,
         accuracy=one.accuracy[people],
         auc=one.auc[people],
         tpr=one.tpr[people],
-        error=one.error,
+        own_accuracy=None if one.own_accuracy is None else one.own_accuracy[people],
         split_accuracy=None if one.split_accuracy is None else one.split_accuracy[:, people],
     )
 

@@ -1,6 +1,6 @@
 """Exposure of every person or record: a section of the report, and a page of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
-from leakgauge.core.exposure import SMALLEST_GROUP
+from leakgauge.core.exposure import OWN, SMALLEST_GROUP
 from leakgauge.report import page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
@@ -131,7 +131,8 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
     """The answer first, then for each audit a histogram for every attacker, and quantiles."""
     audits = summary["audits"]
     shown = audits[:MOST_AUDITS]
-    panels = [_audit(place, audit) for place, audit in enumerate(shown, start=1)]
+    names = _metrics(audits)
+    panels = [_audit(place, audit, names) for place, audit in enumerate(shown, start=1)]
     omitted = (
         f"Shown are {MOST_AUDITS} of {len(audits)} audits; exposure.json holds them all."
         if len(audits) > MOST_AUDITS
@@ -143,7 +144,7 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
         one="record" if any(unit_plural(audit) == "records" for audit in shown) else "person",
         answers=[(clip(audit["audit"]), exposure_answer(audit)) for audit in shown if exposure_answer(audit)],
         audits=panels,
-        metrics=[(exposure_title(name), describe_metric(name).meaning) for name in _metrics(audits)],
+        metrics=[(exposure_title(name, names), describe_metric(name).meaning) for name in names],
         notes=exposure_notes(shown),
         omitted=omitted,
         smallest=SMALLEST_GROUP,
@@ -153,13 +154,11 @@ def exposure_section(summary: Mapping[str, Any]) -> page.Section:
 
 def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(
-        dict.fromkeys(
-            name for audit in audits for attacker in audit["attackers"] for name in attacker["metrics"]
-        )
+        max((attacker["metrics"] for audit in audits for attacker in audit["attackers"]), key=len, default=())
     )
 
 
-def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
+def _audit(place: int, audit: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     unit = unit_plural(audit)
     return {
         "title": clip(audit["audit"]),
@@ -169,17 +168,20 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "groups": group_rows(audit),
         "small_groups": audit.get("small_groups", 0),
         "utility": utility_sentence(audit.get("domain", ""), audit.get("utility")),
-        "rows": [_row(attacker) for attacker in audit["attackers"]],
+        "rows": [_row(attacker, metrics) for attacker in audit["attackers"]],
         "part": part_noun(audit),
         "promised": _promised(audit),
         "charts": _charts(place, audit),
     }
 
 
-def _row(against: Mapping[str, Any]) -> dict[str, Any]:
+def _row(against: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
+    known = against["metrics"]
     return {
         "name": against["attacker"],
-        "cells": [metric_quantiles(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
+        "cells": [
+            metric_quantiles(name, known[name]["quantiles"]) if name in known else "–" for name in metrics
+        ],
         "error": number(against["error"]),
     }
 
@@ -221,6 +223,7 @@ def _chart(
     name: str, audit: Mapping[str, Any], against: Mapping[str, Any], shares: Any, most: float, colour: str
 ) -> page.Chart:
     metric = against["histogram"]["metric"]
+    title = exposure_title(metric, against["metrics"])
     reached = recognised_text(audit, against)
     middle = against["metrics"][metric]["quantiles"]["0.5"]
     most_of_half = rounded_value(middle, share=describe_metric(metric).is_share)
@@ -232,9 +235,9 @@ def _chart(
         level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
         most=most,
         colour=colour,
-        x_title=exposure_title(metric),
+        x_title=title,
         caption=f"{against['attacker']}: {reached or half}",
-        alternative=f"{exposure_title(metric)} of {against['attacker']}: {half}",
+        alternative=f"{title} of {against['attacker']}: {half}",
         who=unit_plural(audit),
     )
 
@@ -316,9 +319,24 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     worst = most[0] if len(set(most)) == 1 else _joined(most)
     if any("draws" in attacker["recognised"] for attacker in against):
         worst = f"{worst} (for several draws, that of the mean over them)"
+    at = " at the best threshold for each of them" if OWN in against[0]["metrics"] else ""
     return (
         f"Of {count(audit['people'])} {unit_plural(audit)}, {_setting(audit)}{_joined(people)}: right about "
-        f"them at least {sure} of the time, and about the most exposed one {worst}."
+        f"them at least {sure} of the time{at}, and about the most exposed one {worst}.{_means(against)}"
+    )
+
+
+def _means(against: Sequence[Mapping[str, Any]]) -> str:
+    """How often the attacks are right on average, at their own thresholds and at the best ones."""
+    if OWN not in against[0]["metrics"]:
+        return ""
+    own, best = (
+        _joined([rounded_value(attacker["metrics"][name]["mean"], share=True) for attacker in against])
+        for name in (OWN, "accuracy")
+    )
+    return (
+        f" On average they are right {own} of the time at the threshold that the attack fixes itself, and "
+        f"{best} at the best threshold for each."
     )
 
 
@@ -327,9 +345,15 @@ def _setting(audit: Mapping[str, Any]) -> str:
     return f"{audit['setting']}, " if audit.get("setting") else ""
 
 
-def exposure_title(name: str) -> str:
-    """The title of a metric of exposure, which is at the best threshold for each person."""
-    return "Correct identifications" if name == "accuracy" else describe_metric(name).title
+def exposure_title(name: str, names: Collection[str]) -> str:
+    """The title of one of these metrics of exposure.
+
+    >>> [exposure_title("accuracy", names) for names in (["accuracy"], ["accuracy_own", "accuracy"])]
+    ['Correct identifications', 'At the best threshold']
+    """
+    if name == "accuracy":
+        return "At the best threshold" if OWN in names else "Correct identifications"
+    return describe_metric(name).title
 
 
 def _who(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
@@ -351,12 +375,22 @@ def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the numbers are based on, each note once; notes on some audits only have the names of those."""
     notes: dict[str, list[str]] = {}
     for audit in audits:
-        bases = [f"{attacker['attacker']}: {attacker['basis']}." for attacker in audit["attackers"]]
+        bases = [
+            f"{attacker['attacker']}: {attacker['basis']}{_own_error(attacker)}."
+            for attacker in audit["attackers"]
+        ]
         for text in dict.fromkeys([*bases, *audit["notes"]]):
             notes.setdefault(text, []).append(clip(audit["audit"]))
     return [
         text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in notes.items()
     ]
+
+
+def _own_error(attacker: Mapping[str, Any]) -> str:
+    """How far off numbers at the attack's own threshold may be, where that is more than the others are."""
+    if attacker.get("own_error", 0.0) <= attacker.get("error", 0.0):
+        return ""
+    return f"; at its own threshold within {number(attacker['own_error'])}"
 
 
 def nominal_promise(promised: Mapping[str, Any]) -> str:
