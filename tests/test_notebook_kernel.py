@@ -1,4 +1,4 @@
-"""Every public call of the package works in a notebook whose kernel has no ipywidgets, as a new one has not."""
+"""Every public call of the package works in a notebook whose kernel has no ipywidgets, as a new one."""
 
 import inspect
 from pathlib import Path
@@ -34,7 +34,8 @@ CALLS = {
         numbers.integers(0, 2, size=(40, 5)), mechanism={"name": "laplace", "epsilon": 1.0}, targets=2,
         attacks=[{"name": "likelihood", "knowledge": "informed"}], rounds=50)""",
     "audit_mechanism": """leakgauge.audit_mechanism(
-        lambda rows, rng: len(rows) + rng.laplace(scale=1.0), ([1, 2, 3], [1, 2]), epsilon=1.0, rounds=100)""",
+        lambda rows, rng: len(rows) + rng.laplace(scale=1.0), ([1, 2, 3], [1, 2]), epsilon=1.0,
+        rounds=100)""",
     "audit_model": """
     from sklearn.linear_model import LogisticRegression
     labels = rows[:, 0] > 0

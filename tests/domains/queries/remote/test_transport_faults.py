@@ -3,6 +3,7 @@
 import threading
 import time
 
+import httpcore
 import httpx
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ from domains.queries.remote.faulty_service import (
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote import http_client, remote_oracle
+from leakgauge.domains.queries.remote.deadline_transport import Deadline, _DeadlineBackend, _DeadlineStream
 from leakgauge.domains.queries.remote.plan_tables import SERVE_ORACLE_REQUESTS, RefusalRule
+from leakgauge.domains.queries.remote.request_templates import HttpRequest
 from leakgauge.domains.queries.transcript import Outcome
 
 DONE_BUT_UNHEARD = {
@@ -129,6 +132,38 @@ def test_faults_on_several_connections_lose_no_round():
         answers = np.array([asked.ask(query) for query in (*TWO, Query(ids=(3,)))])
     assert np.isnan(answers).sum() == 60
     assert service.counts["ask"] == 180
+
+
+def test_connection_that_failed_is_not_given_to_a_request_that_began_before(monkeypatch):
+    """The order is forced: one request has begun, but has no connection until another has failed on it."""
+
+    def fail_and_hang_up(handler):
+        reply(handler, 500, b"{}")
+        handler.do_POST = lambda: drop(handler)
+
+    stream, has_begun, has_failed = httpx.Client.stream, threading.Event(), threading.Event()
+
+    def wait_and_send(client, *arguments, **settings):
+        if threading.current_thread() is late:
+            has_begun.set()
+            has_failed.wait()
+        return stream(client, *arguments, **settings)
+
+    monkeypatch.setattr(httpx.Client, "stream", wait_and_send)
+    call, found = HttpRequest("POST /rounds", "POST", "/rounds", b'{"absent": []}', {}), []
+
+    def send():
+        return client.send(service.url, call, lambda one: one.status, repeatable=False, tries=1)
+
+    with running(lambda kind, n: fail_and_hang_up if n == 1 else None) as service:
+        client = adapter(service, connections=2)._sender
+        late = threading.Thread(target=lambda: found.append(send()))
+        late.start()
+        has_begun.wait()
+        assert send() == 500
+        has_failed.set()
+        late.join()
+    assert found == [201]
 
 
 def test_service_that_fails_again_and_again_is_asked_twice():
@@ -356,6 +391,62 @@ def test_slow_reply_times_out(monkeypatch):
         asked.ask(TWO[0])
         with pytest.raises(ReleaseLost, match="no complete reply within 60 seconds"):
             asked.ask(TWO[1])
+
+
+class DrippingStream(httpcore.NetworkStream):
+    """Gives one byte in each read; the clock moves by as long as that takes."""
+
+    def __init__(self, clock, content):
+        self.clock, self.content = clock, content
+
+    def read(self, max_bytes, timeout=None):
+        if timeout is not None and timeout < 1.9:
+            self.clock[0] += timeout
+            raise httpcore.ReadTimeout
+        self.clock[0] += 1.9
+        first, self.content = self.content[:1], self.content[1:]
+        return first
+
+    def write(self, buffer, timeout=None):
+        pass
+
+    def close(self):
+        pass
+
+    def get_extra_info(self, info):
+        return None
+
+
+@pytest.mark.parametrize("connecting", [0.0, 1.5])
+@pytest.mark.parametrize("headers", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 99])
+def test_request_ends_after_its_timeout_whatever_drips(monkeypatch, connecting, headers):
+    """Connecting, headers and body share one deadline, by the clock of the client."""
+    clock = [1000.0]
+    monkeypatch.setattr(http_client, "monotonic", lambda: clock[0])
+
+    def connect(backend, *arguments, **settings):
+        clock[0] += connecting
+        return DrippingStream(clock, headers + b"Content-Length: 2\r\n\r\n{}")
+
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
+    client = adapter("http://127.0.0.1:1", timeout=2.0)._sender
+    call = HttpRequest("POST /rounds", "POST", "/rounds", b"{}", {})
+    with pytest.raises(ReleaseLost, match="no complete reply within 2 seconds"):
+        client.send("http://127.0.0.1:1", call, lambda one: one.status, repeatable=False, tries=1)
+    assert clock[0] == pytest.approx(1002.0)
+
+
+def test_connecting_and_sending_share_the_deadline(monkeypatch):
+    deadline = Deadline(lambda: 7.0)
+    deadline.at = 7.5
+    assert deadline.left(None, httpcore.ReadTimeout) == 0.5
+    deadline.at, given = 7.0, []
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", lambda *_: given.append("connected"))
+    with pytest.raises(httpcore.ConnectTimeout):
+        _DeadlineBackend(deadline).connect_tcp("127.0.0.1", 1)
+    with pytest.raises(httpcore.WriteTimeout):
+        _DeadlineStream(DrippingStream([0.0], b""), deadline).write(b"question")
+    assert not given
 
 
 # -- what the owner must fix ---------------------------------------------------------------------------

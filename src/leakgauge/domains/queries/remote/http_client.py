@@ -24,7 +24,7 @@ from leakgauge.domains.queries.remote.request_templates import HttpRequest
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    import httpx
+    from leakgauge.domains.queries.remote.deadline_transport import OneConnection
 
 _SHOWN = 200  # characters of a reply in messages
 
@@ -273,10 +273,9 @@ class HttpClient:
 
     def __init__(self, service: QueriesServiceTable) -> None:
         self._service, self.meter = service, RateLimiter(service.rate, service.total)
-        self._client: httpx.Client | None = None
+        self._idle: list[OneConnection] = []
         self._stop = Event()
-        self._former: list[httpx.Client] = []  # whose last requests may be under way
-        self._keeps_connections, self._lock = True, Lock()
+        self._lock = Lock()
         self._n_lasting_faults = 0  # questions that the service failed to answer in all tries
         self._has_recovered = False  # whether a question was answered after a fault
         self._has_replied = False  # whatever it was: then somebody listens at the address
@@ -285,7 +284,6 @@ class HttpClient:
     def each(self, work: Callable[[int], Result], n: int) -> list[Result]:
         """Call ``work`` for every round, over a few connections; one failure stops all."""
         self._stop = Event()
-        self._open()
         with ThreadPoolExecutor(min(self._service.connections, max(n, 1)), "service") as pool:
             futures = [pool.submit(work, i) for i in range(n)]
             try:
@@ -349,22 +347,9 @@ class HttpClient:
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        former = self._former if self._client is None else [*self._former, self._client]
-        self._client, self._former = None, []
-        for client in former:
+        idle, self._idle = self._idle, []
+        for client in idle:
             client.close()
-
-    def _keep_no_connection(self) -> None:
-        """From now on use a new connection for every request.
-
-        Many servers close a connection after a fault of their own, perhaps when the next request is under
-        way. Connections are shared by threads: those in use are left to end their request.
-        """
-        with self._lock:
-            if self._keeps_connections and self._client is not None:
-                self._keeps_connections = False
-                self._former.append(self._client)
-                self._client = self._new_client()
 
     def _pause_all(self, seconds: float, call: HttpRequest) -> None:
         if seconds > LONGEST_WAIT:
@@ -373,23 +358,16 @@ class HttpClient:
             )
         self.meter.hold(seconds)
 
-    def _open(self) -> None:
-        if self._client is None:
-            self._client = self._new_client()
-
-    def _new_client(self) -> "httpx.Client":
+    def _new_client(self) -> "OneConnection":
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-        import httpx
+        from leakgauge.domains.queries.remote.deadline_transport import OneConnection
 
-        n = self._service.connections
-        kept = n if self._keeps_connections else 0
-        return httpx.Client(
+        return OneConnection(
+            _ssl_context(),
+            lambda: monotonic(),
             timeout=self._service.timeout,
-            limits=httpx.Limits(max_connections=n, max_keepalive_connections=kept, keepalive_expiry=3.0),
             follow_redirects=False,
-            trust_env=False,
-            verify=_ssl_context(),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # none: rounds must be independent
             headers={
                 "Accept-Encoding": "identity",
@@ -399,34 +377,47 @@ class HttpClient:
         )
 
     def _exchange(self, url: str, call: HttpRequest) -> HttpReply:
-        """Send one request and read its reply; without a connection, nothing has reached the service."""
+        """Send one request and read its reply, on a connection that no other request has.
+
+        Many servers close a connection after a fault of their own, perhaps when the next request is under
+        way: only one whose request succeeded is kept.
+        """
+        with self._lock:
+            idle = self._idle
+            client = idle.pop() if idle else self._new_client()
+        is_kept = False
+        try:
+            reply = self._exchange_over(client, url, call)
+            with self._lock:
+                is_kept = reply.status < 500 and reply.status != 408 and idle is self._idle
+                if is_kept:
+                    idle.append(client)
+            return reply
+        finally:
+            if not is_kept:
+                client.close()
+
+    def _exchange_over(self, client: "OneConnection", url: str, call: HttpRequest) -> HttpReply:
+        """Without a connection, nothing has reached the service."""
         import httpx
 
-        client = self._client
-        assert client is not None
         content, start = bytearray(), monotonic()
-        deadline = start + self._service.timeout
+        client.deadline.at = start + self._service.timeout
         try:
             with client.stream(
                 call.method, url + call.path, content=call.content, headers=call.headers
             ) as response:
-                if (
-                    response.status_code >= 500
-                ):  # at once: after its last byte the connection can be used again
-                    self._keep_no_connection()
                 for part in response.iter_raw():
                     content += part
                     if len(content) > LARGEST_REPLY:
                         raise UnclearReply(f"a reply of more than {LARGEST_REPLY} bytes")
-                    if monotonic() > deadline:
-                        raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
                 seconds = monotonic() - start
                 self._has_replied = True
                 return HttpReply(response.status_code, response.headers, bytes(content), self.secret, seconds)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise NoConnection(f"no connection to {url} ({str(error) or type(error).__name__})") from None
         except httpx.TimeoutException:
-            raise UnclearReply(f"no reply within {self._service.timeout:g} seconds") from None
+            raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds") from None
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError) as error:
             cause = without_secret(str(error), self.secret)
             raise BadInput(f"cannot be sent ({cause}); check the template") from None
