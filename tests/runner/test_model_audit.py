@@ -225,7 +225,7 @@ def test_result_can_be_shown_saved_and_checked(trained, tmp_path):
     assert result.check({"auc": 0.999}).exit_code == 0
     with pytest.raises(BadInput, match=r"name it report\.html"):
         result.save_report(tmp_path / "report.pdf")
-    (verdict,) = result
+    verdict = result[0]
     assert len(verdict.to_frame()) == len(verdict.metrics)
     json.dumps(leakgauge.verdict.verdicts_to_json(result))
 
@@ -496,3 +496,63 @@ def test_cost_is_said_before_long_trainings(trained, capsys, monkeypatch):
     attacks = [{"name": name, "shadows": 6} for name in ("lira", "rmia")]
     audit(trained, train=RandomForestClassifier(5), attacks=attacks)
     assert "6 trainings, about" in capsys.readouterr().err
+
+
+WEAK = {"accuracy": 0.99}
+
+
+def test_an_estimator_is_cloned_for_16_shadows_and_says_so(trained, capsys):
+    result = audit(trained, limits={"auc": 0.9999})
+    assert [one.attack for one in result] == ["loss_threshold", "lira", "rmia", "base_ratio"]
+    assert {one.studied["shadows"] for one in result[1:]} == {16}
+    said = capsys.readouterr().err
+    assert "16 trainings, about" in said
+    assert "clones of RandomForestClassifier" in said
+    assert 'attacks=["loss_threshold"] leaves them out' in said
+    assert result.summary.risk.status == "within"
+
+
+def test_no_model_is_within_a_limit_by_its_losses_alone(trained):
+    rows, labels, members, model = trained
+    for parts, more in (
+        ([model, rows[members], labels[members], rows[~members], labels[~members]], {}),
+        ([model.predict_proba, rows[members], labels[members], rows[~members], labels[~members]], {}),
+        ([None, np.linspace(1, 2, 150), None, np.linspace(1, 2.1, 150), None], {}),
+    ):
+        result = leakgauge.audit_model(*parts, attacks=["loss_threshold"], limits=WEAK, **more)
+        assert (result.summary.risk.status, result.summary.exit_code) == ("undecided", 3)
+        assert "not compared with shadow models of its own" in result.summary.reasons[0]
+    over = leakgauge.audit_model(
+        model,
+        rows[members],
+        labels[members],
+        rows[~members],
+        labels[~members],
+        attacks=["loss_threshold"],
+        limits={"accuracy": 0.6},
+    )
+    assert over.summary.exit_code == 1
+
+
+def test_losses_of_other_models_let_a_table_of_losses_be_within_a_limit():
+    rng = np.random.default_rng(4)
+    losses, included = rng.exponential(size=(16, 400)), rng.random((16, 400)) < 0.5
+    found = leakgauge.audit_model(
+        None,
+        losses[0, :200],
+        None,
+        losses[1, 200:],
+        None,
+        shadows={"losses": losses, "included": included},
+        limits={"accuracy": 0.7},
+    )
+    assert found.summary.risk.status == "within"
+
+
+@pytest.mark.parametrize("n_members", [30, 270])
+def test_unequal_parts_leave_rows_for_shadows(n_members):
+    rows, labels = data()
+    members = np.arange(300) < n_members
+    model = forest(random_state=1).fit(rows[members], labels[members])
+    result = leakgauge.audit_model(model, rows[members], labels[members], rows[~members], labels[~members])
+    assert len(result) == 4

@@ -1,6 +1,6 @@
 """The membership game: its roles, and ``play``, which runs one block of rounds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -172,6 +172,10 @@ class Challenger(Protocol[BlockOut]):
         """
         ...
 
+    def understated_by(self, attacks: Collection[Any]) -> Mapping[str, str]:
+        """The same, and by whom these attacks leave out what the strongest attacks known do."""
+        ...
+
     def rehearsal(self) -> "Challenger[BlockOut]":
         """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
         ...
@@ -250,6 +254,9 @@ class ChallengerDefaults:
     @property
     def understated_knowledge(self) -> Mapping[str, str]:
         return {}
+
+    def understated_by(self, attacks: Collection[Any]) -> Mapping[str, str]:
+        return self.understated_knowledge
 
     def rehearsal(self) -> Any:
         return self

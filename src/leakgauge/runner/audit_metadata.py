@@ -58,7 +58,7 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         targets=challenger.targets_digest,
         noise_is_stated=challenger.request_limits is not None,
         overfitted_knowledge=challenger.overfitted_knowledge,
-        understated_knowledge=challenger.understated_knowledge,
+        understated_knowledge=challenger.understated_by(prepared.attacks.values()),
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
         else ControlMetadata(digest=control.digest, caveat=challenger.control_caveat),

@@ -9,7 +9,7 @@ from typing import Any
 from leakgauge import verdict
 from leakgauge.catalog import PreparedAudit, domain_with_model_audit, prepare_contenders
 from leakgauge.core.errors import naming_arguments
-from leakgauge.core.game import Challenger, NoControl, Trials
+from leakgauge.core.game import NoControl, Trials
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import Contender, MetricsTable, plan_of
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
@@ -29,6 +29,7 @@ from leakgauge.summary import (
 from leakgauge.support.progress import announce, listen_to_progress, progress_bar
 from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
+from leakgauge.support.tabular_objects import clone_of
 from leakgauge.support.work_count import TRAINING, counting_work, sampling_work, work_clock
 
 AUDIT = "model"
@@ -50,6 +51,11 @@ EXPOSURE_ARGUMENTS = (
     ("challenger.train, or challenger.recipe (both need challenger.model)", "train"),
 )
 EXPOSE_RESULT = "call result.expose(), then result.summary and result.check(limits) count them"
+CLONES = 16  # shadow models of an estimator, where nothing is said about its training
+CLONED = (
+    ': clones of {} fitted anew, to compare the model with; attacks=["{}"] leaves them out, and '
+    "then the risk is not within any limit"
+)
 LONG = 5.0  # seconds, from which the cost is said before the trainings start
 
 
@@ -81,7 +87,8 @@ def audit_model(
     """Measure how well the training members of a finished model can be identified.
 
     Attacks with shadow models train models like yours (`train`), or use predictions of models that you
-    trained (`shadows`). Without either, only the losses of the model itself are compared.
+    trained (`shadows`). Without either, a model that scikit-learn can clone is trained 16 times anew; of any
+    other only the losses are compared, which clears nobody: its risk is not within any limit.
 
     Args:
         model: A model with `predict_proba`, a torch module, a function of rows, or the path of an ONNX file.
@@ -137,25 +144,29 @@ def audit_model(
     }
     with naming_arguments(*ARGUMENTS):
         with naming_arguments(ROWS):
+            clone = clone_of(model) if train is None and shadows is None and attacks is None else None
             challenger, usual = prepare(
                 model,
                 (X_members, y_members),
                 (X_others, y_others),
                 reference=reference,
-                train=train,
+                train=train if clone is None else clone,
                 shadows=Path(shadows) if isinstance(shadows, str) else shadows,
                 names=names,
                 groups=groups,
                 seed=convert_value(int, seed, "seed"),
                 options=options,
+                n_shadows=None if clone is None else CLONES,
             )
         table = {"name": AUDIT, "domain": domain.name, "rounds": 1, "attacks": list(attacks or usual)}
         plan = plan_of({"seed": seed, "audit": [{**table, "metrics": {"confidence": confidence}}]})
         (audit,) = plan.audits
-        played = _play(challenger, domain.name, audit.contenders, plan.seed, workers)
+        prepared = prepare_contenders(domain.name, challenger, audit.contenders, plan.seed)
+        names = type(clone).__name__, audit.contenders[0].attack
+        played = _play(prepared, plan.seed, workers, "" if clone is None else CLONED.format(*names))
     way_out = NOT_COUNTED_HERE if control else EXPOSE_RESULT
     found = judge_model(
-        challenger, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated, way_out
+        prepared, domain.name, audit.contenders, played, plan.seed, audit.metrics, stated, way_out
     )
     return found if control else replace(found, exposure=_Exposure(challenger, domain.name))
 
@@ -181,12 +192,9 @@ class _Exposure:
             return result_views().expose_records(chosen, self.domain, AUDIT, out, workers)
 
 
-def _play(
-    challenger: Challenger[Any], domain: str, contenders: Sequence[Contender], seed: int, workers: int
-) -> dict[str, Trials]:
+def _play(prepared: PreparedAudit, seed: int, workers: int, cloned: str) -> dict[str, Trials]:
     """Let all attacks study, then play the only round."""
-    prepared = prepare_contenders(domain, challenger, contenders, seed)
-    _announce_trainings(prepared, seed, workers)
+    _announce_trainings(prepared, seed, workers, cloned)
     with open_engine("local", workers) as engine, progress_bar(1, unit="model") as advance:
 
         def show(message: str) -> None:
@@ -198,21 +206,24 @@ def _play(
     return dict(trials)
 
 
-def _announce_trainings(prepared: PreparedAudit, seed: int, workers: int) -> None:
-    """Say what the trainings of the attacks will take, where that is long: one of them is timed."""
+def _announce_trainings(prepared: PreparedAudit, seed: int, workers: int, cloned: str) -> None:
+    """Say what the trainings of the attacks will take, where that is long: one of them is timed.
+
+    Where clones of a model are trained without having been asked for, it is always said, as ``cloned`` says.
+    """
     with counting_work() as counts, sampling_work() as sample:
         start, clock_start = work_clock(), perf_counter()
         study_attacks(prepared, seed, InProcessEngine())
         worked = work_clock() - start
         slowdown = slowdown_by_others(perf_counter() - clock_start, worked)
         seconds = worked + sample.skipped_seconds / workers
-    if counts[TRAINING] and slowdown * seconds > LONG:
+    if counts[TRAINING] and (cloned or slowdown * seconds > LONG):
         takes = duration_range(*time_range(seconds, slowdown * seconds))
-        announce(f"{counts[TRAINING]:,} trainings, about {takes}")
+        announce(f"{counts[TRAINING]:,} trainings, about {takes}{cloned}")
 
 
 def judge_model(
-    challenger: Challenger[Any],
+    prepared: PreparedAudit,
     domain: str,
     contenders: Sequence[Contender],
     played: Mapping[str, Trials],
@@ -225,6 +236,8 @@ def judge_model(
 
     A limit on people recognised is undecided, since nobody is counted yet: ``way_out`` says what to do.
     """
+    challenger = prepared.challenger
+    understated = challenger.understated_by(prepared.attacks.values())
     control = challenger.control()
     assert isinstance(control, NoControl)  # a finished model
     judged = [
@@ -251,7 +264,10 @@ def judge_model(
     context = RiskContext(
         confidence=metrics.confidence, comparisons=count_comparisons(limits, max(counted, 1))
     )
-    verdicts = apply_controls([_with_risk(found, played[found.label], limits, context) for found in judged])
+    contexts = [replace(context, understated=understated.get(one.knowledge)) for one in contenders]
+    verdicts = apply_controls(
+        [_with_risk(found, played[found.label], limits, own) for found, own in zip(judged, contexts)]
+    )
     return RunResult(
         tuple(verdicts),
         summarise_run(
@@ -262,7 +278,7 @@ def judge_model(
         ),
         notes=tuple(challenger.notes),
         judge_again=lambda other: judge_model(
-            challenger, domain, contenders, played, seed, metrics, other, way_out
+            prepared, domain, contenders, played, seed, metrics, other, way_out
         ),
     )
 

@@ -68,3 +68,15 @@ def content_digest(table: Any) -> str:
 
 def _module(table: Any) -> str:
     return type(table).__module__.partition(".")[0]
+
+
+def clone_of(model: Any) -> Any:
+    """An estimator of scikit-learn as it was before it was fitted; None of anything else."""
+    if not all(hasattr(model, name) for name in ("get_params", "fit", "predict_proba", "classes_")):
+        return None
+    from sklearn.base import clone
+
+    try:
+        return clone(model)
+    except (TypeError, ValueError, RuntimeError):
+        return None

@@ -4,7 +4,7 @@ The others release a noisy mean (``noisy_mean``) or a finished model (``user_mod
 the user's own (``dp_training``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -38,6 +38,7 @@ from leakgauge.domains.models.knowledge import (
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
+from leakgauge.domains.models.shadow_models import understated_without_shadows
 from leakgauge.domains.models.training.checkpoints import checkpointed
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
@@ -95,6 +96,10 @@ class Challenger(ChallengerDefaults):
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return self.game.flip(n_rounds, rng)
+
+    def understated_by(self, attacks: Collection[Any]) -> dict[str, str]:
+        """Attackers without shadow models do far worse than those with them: alone they clear nobody."""
+        return understated_without_shadows(attacks)
 
     def release(self, members: Bits, rng: Generator) -> list[TrainingRound]:
         drawing, training = rng.spawn(2)

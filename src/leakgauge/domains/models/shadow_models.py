@@ -1,7 +1,9 @@
 """Shadow models: an attacker trains them on its reference rows in the same way as the released model."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +29,20 @@ _MAX_SHARE = 0.5  # of the reference rows in one shadow: shadows that overlap mo
 _MIN_ROWS = 10  # in a shadow
 _FEWEST_A_SIDE = 2  # models with a record and without it, where they were trained elsewhere
 
+WITHOUT_SHADOWS = (
+    "the model was not compared with shadow models of its own training, by which the strongest attacks work, "
+    "so that nobody is cleared; add an attack with shadows, such as lira, and say how the model was trained "
+    "(train), or bring predictions of models that you trained (shadows)"
+)
+
 _shadow_cache: RecentCache[tuple[Classifier, ...]] = RecentCache()
+
+
+def understated_without_shadows(attacks: Iterable[Any]) -> dict[str, str]:
+    """Why attackers who see a model clear nobody, by knowledge: no attack uses shadows or retrains models."""
+    if any(hasattr(attack, "shadows") or "strong" in attack.accepts for attack in attacks):
+        return {}
+    return dict.fromkeys(("black_box", "training_loss", "checkpoints"), WITHOUT_SHADOWS)
 
 
 def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:

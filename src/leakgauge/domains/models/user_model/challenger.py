@@ -1,6 +1,6 @@
 """A finished model: a single release, and records that were in its training or not."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +23,7 @@ from leakgauge.domains.models.knowledge import (
 )
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
+from leakgauge.domains.models.shadow_models import understated_without_shadows
 from leakgauge.domains.models.shadow_predictions import (
     ShadowModels,
     ShadowPredictions,
@@ -168,6 +169,10 @@ class Challenger(ChallengerDefaults):
             digest=self.digest,
             notes=self.notes[:1],
         )
+
+    def understated_by(self, attacks: Collection[Any]) -> dict[str, str]:
+        """Without shadow models of its own training attackers do far worse: alone they clear nobody."""
+        return understated_without_shadows(attacks if self.options.recipe is None else ())
 
     def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
         """The accuracy of the model on members and on other records."""

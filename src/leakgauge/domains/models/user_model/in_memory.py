@@ -29,7 +29,8 @@ from leakgauge.domains.models.user_model.resplit_control import ResplitChallenge
 from leakgauge.support.tabular import open_table_file
 from leakgauge.support.tabular_objects import content_digest, count_rows, join_rows, take_rows
 
-WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", "lira", "rmia", "base_ratio")
+SHADOWED = ("lira", "rmia", "base_ratio")
+WITH_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold", *SHADOWED)
 WITH_CHECKPOINTS = "trajectory_likelihood"
 WITHOUT_SHADOWS: tuple[dict[str, Any] | str, ...] = ("loss_threshold",)
 _MOSTLY_DIFFERENT = 0.9  # share of different rows from which a row in both parts is no coincidence
@@ -80,6 +81,7 @@ def prepare_model_audit(
     groups: Any = None,
     seed: int,
     options: dict[str, Any],
+    n_shadows: int | None = None,
 ) -> tuple[Challenger | ResplitChallenger, tuple[dict[str, Any] | str, ...]]:
     """Set up the audit, and name the attacks that it can play by default."""
     named = {"members": members, "others": others} | ({} if reference is None else {"reference": reference})
@@ -106,6 +108,8 @@ def prepare_model_audit(
     attacks = WITH_SHADOWS if with_shadows else WITHOUT_SHADOWS
     if records.checkpoints and (train is not None or losses_of_epochs):
         attacks = (*attacks, WITH_CHECKPOINTS)
+    if n_shadows is not None:
+        attacks = tuple({"name": one, "shadows": n_shadows} if one in SHADOWED else one for one in attacks)
     if table.control:
         return challenger.resplit(), attacks
     return challenger, (OPTIMAL, *attacks[1:]) if table.randomised else attacks
