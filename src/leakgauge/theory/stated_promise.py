@@ -22,6 +22,19 @@ class StatedPromise:
         if not 0 <= self.delta < 1:
             raise BadInput(f"delta must be in [0, 1), got {self.delta}")
 
+    def chance_told(self, games: int) -> float:
+        """The chance, at most, that a rule fixed before tells two worlds apart in all games of each.
+
+        Let p and q be how often it is right in one world and in the other. The promise keeps
+        p <= e^epsilon (1 - q) + delta, and the same with p and q exchanged, so p q is largest where both are
+        (e^epsilon + delta) / (e^epsilon + 1).
+
+        >>> StatedPromise(epsilon=1.0).chance_told(44) < 1.1e-12
+        True
+        """
+        share = (1 + self.delta * np.exp(-self.epsilon)) / (1 + np.exp(-self.epsilon))
+        return float(share ** (2 * games))
+
     def beside(self, known: Guarantee) -> Guarantee:
         """Return the claim, with the exact epsilon of the noise at its delta where that is known.
 

@@ -15,6 +15,10 @@ DOMAIN = Domain(
         "Perturb rows with a smaller epsilon (compare “ε achieved exactly” with the stated one), or train on "
         "larger batches."
     ),
+    clue_advice={
+        "field": "Leave out of replies what depends on the records, such as the training loss, or give it "
+        "noise that is accounted for.",
+    },
     drafts="plan_draft:draft_kinds",
     plan_forms="plan_forms:plan_forms",
     knowledge_terms={
@@ -52,6 +56,7 @@ DOMAIN = Domain(
         ),
     ),
     private_keys=("names",),
+    conformance="conformance:compare_transcripts",
     studied={
         "certified_success": Term(
             title="Success, certified",

@@ -74,9 +74,15 @@ def adamw(folder):
     return copy_app(folder), {"optimizer": "adamw", "learning-rate": 0.001, "weight-decay": 0.01}
 
 
-def local_dp(epsilon):
+LOSS = '"train_loss": loss, '  # of a reply, which shows whether the target is there, whatever the weights say
+
+
+def local_dp(epsilon, field=""):
+    """Local noise on the weights, and a field of the reply in place of the loss."""
+
     def make(folder):
-        return copy_app(folder, client=[("\napp = ClientApp()\n", LOCAL_DP.format(epsilon=epsilon))]), {}
+        protected = [("\napp = ClientApp()\n", LOCAL_DP.format(epsilon=epsilon)), (LOSS, field)]
+        return copy_app(folder, client=protected), {}
 
     return make
 
@@ -104,6 +110,7 @@ def opacus(noise):
             client=[
                 ("\n    loss = train_fn(", PRIVATE.format(noise=noise)),
                 ("ArrayRecord(net.state_dict())", "ArrayRecord(net._module.state_dict())"),
+                (LOSS, ""),
             ],
         ), {}
 

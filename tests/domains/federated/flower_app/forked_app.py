@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower_app.app_rows import AppRows
 from leakgauge.domains.federated.flower_app.client_games import AppSettings
 from leakgauge.domains.federated.flower_app.client_runner import AppRunner, main
 from leakgauge.domains.federated.flower_app.path_check import check_path
@@ -120,6 +121,6 @@ def checked_path(project, *, stateful=False, **said):
         process = ForkedProcess(settings(project, **said))
         rows = process.description.n_rows
         reference = [(partition, row) for partition in (1, 2) for row in range(rows[partition])]
-        return check_path(process, [(0, 5)], reference, rows[0], stateful=stateful)
+        return check_path(process, AppRows(((0, 5),), tuple(reference), (), rows[0]), stateful=stateful)
 
     return forked(check)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from app_variants import VARIANTS, copy_app
+from app_variants import LOSS, VARIANTS, copy_app, local_dp
 from forked_app import ForkedPopen
 
 from leakgauge.cli.main import main
@@ -128,10 +128,60 @@ def test_client_of_another_shape(tmp_path, run):
 
 def test_noise_that_hides_the_control_leaves_the_promise_untestable(tmp_path, run):
     torch = ("from flwr.clientapp import ClientApp\n", "from flwr.clientapp import ClientApp\nimport torch\n")
-    copy_app(tmp_path, client=[torch, (ANSWER, CLIPPED_AND_NOISY)])
+    copy_app(tmp_path, client=[torch, (ANSWER, CLIPPED_AND_NOISY), (LOSS, "")])
     config = "run_config = { local-epochs = 1, batch-size = 48 }"
     code, told = run(f"targets = 1, {config}, promise = {{ epsilon = 1.0, delta = 1e-5 }}")
     (verdict,) = json.loads((tmp_path / "run" / "verdicts.json").read_text())["verdicts"]
     assert (code, verdict["finding"], verdict["risk"]["status"]) == (3, "untestable", "undecided")
     assert verdict["instrument"]["control"]["status"] != "passed"
     assert "the client adds noise of its own, which the positive control cannot leave out" in told.out
+
+
+def verdict_of(tmp_path):
+    (verdict,) = json.loads((tmp_path / "run" / "verdicts.json").read_text())["verdicts"]
+    return verdict
+
+
+PROMISE = "promise = { epsilon = 1.0, delta = 1e-5 }"
+CEILINGS = {"channel_ceiling"}
+
+
+def test_a_loss_beside_noisy_weights_breaks_the_promise_by_name(tmp_path, run):
+    """The weights keep the promise; the same reply holds the loss without noise."""
+    local_dp(1.0, LOSS)(tmp_path)
+    code, told = run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["finding"], verdict["certain"]) == (1, "violated", True)
+    assert [one.partition(" told")[0] for one in verdict["evidence"]] == ["The field train_loss of a reply"]
+    assert verdict["metrics"]["accuracy_own"]["value"] > 0.9  # the attack reads it, and says so
+    assert verdict["event"] == "the field train_loss of a reply"
+    assert "no attacker is right more than" not in told.out
+    assert not CEILINGS & verdict["studied"].keys()
+
+
+def test_a_loss_is_read_without_a_promise_too(tmp_path, run):
+    local_dp(1.0, LOSS)(tmp_path)
+    code, _ = run("targets = 1")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["risk"]["status"], verdict["unread"]) == (1, "over", [])
+
+
+def test_a_field_that_no_record_changes_counts_as_read(tmp_path, run):
+    local_dp(1.0)(tmp_path)
+    _, told = run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert (verdict["unread"], verdict["evidence"]) == ([], [])
+    assert verdict["studied"].keys() >= CEILINGS
+    assert "no attacker is right more than 58.2% of the time" in told.out
+
+
+def test_a_noisy_field_is_named(tmp_path, run):
+    local_dp(1.0, '"noisy_loss": loss + 1e6 * torch.randn(1).item(), ')(tmp_path)
+    client = tmp_path / "project" / "flower_example" / "client_app.py"
+    client.write_text(f"import torch\n{client.read_text()}")
+    code, told = run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["unread"]) == (3, ["the field noisy_loss of a reply"])
+    assert verdict["finding"] != "violated"
+    assert "no attacker is right more than" not in told.out
+    assert not CEILINGS & verdict["studied"].keys()

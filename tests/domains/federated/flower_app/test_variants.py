@@ -210,8 +210,9 @@ def test_same_answers_in_flowers_simulation(tmp_path):
     games = [block.games(row, 0, {})[0] for row in range(2)]
     here = [row[0] for row in block.answers([{}])]
     for one, other in zip(here, simulate_games(owner.settings, games)):
-        for name, array in one.items():
+        for name, array in one.update.items():
             np.testing.assert_array_equal(array, other.update[name])
+        assert one.fields == other.fields
 
 
 def test_rows_outside_the_partition_are_refused(tmp_path):

@@ -12,9 +12,10 @@ from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.federated.flower_app.challenger import AppView
-from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection, RowKey
+from leakgauge.domains.federated.flower_app.client_games import Arrays, ClientAnswer, Protection, RowKey
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge
 from leakgauge.domains.federated.flower_app.planted_layers import (
+    LOSS_PLANT,
     Plant,
     PlantedLayers,
     TargetFeatures,
@@ -43,36 +44,46 @@ class PlantedTarget:
     """What is sent for one target, and how the answer is read.
 
     Without ``direction`` the score is how far the watched weights moved; with it, the projection of the whole
-    update. It is shifted and scaled so that 0 is the cut-off of the calibration games.
+    update; with ``field``, that field of the reply. It is shifted and scaled so that 0 is the cut-off of the
+    calibration games.
     """
 
     layers: PlantedLayers
     direction: Reals | None
     cut: float
     spread: float
+    field: str | None = None
 
-    def value(self, update: Arrays) -> float:
+    def value(self, answer: ClientAnswer) -> float:
         """The score before it is shifted."""
+        if self.field is not None:
+            return float(np.nan_to_num(answer.fields.get(self.field, self.cut), nan=self.cut))
         if self.direction is None:
-            return float(np.log(self.layers.fired(update) + 1e-30))
-        return float(np.clip(np.nan_to_num(flat(update) @ self.direction), -1e30, 1e30))
+            return float(np.log(self.layers.fired(answer.update) + 1e-30))
+        return float(np.clip(np.nan_to_num(flat(answer.update) @ self.direction), -1e30, 1e30))
 
-    def score(self, update: Arrays) -> float:
+    def score(self, answer: ClientAnswer) -> float:
         """How much more likely the target is in, on a scale of this target's own."""
-        return (self.value(update) - self.cut) / self.spread
+        return (self.value(answer) - self.cut) / self.spread
 
 
 @dataclass(frozen=True, eq=False)
 class UpdateScorer:
-    """Sends the crafted layers, and scores the updates."""
+    """Sends the crafted layers, and scores the answers."""
 
     targets: Sequence[PlantedTarget]
 
     def __call__(self, view: AppView, rng: Generator) -> Reals:
-        rounds = view.updates([target.layers.arrays for target in self.targets])
+        rounds = view.answers([target.layers.arrays for target in self.targets])
+        view.fields_read.update(self.fields if len(self.fields) == 1 else ())
         return np.array(
-            [[target.score(update) for target, update in zip(self.targets, row)] for row in rounds]
+            [[target.score(answer) for target, answer in zip(self.targets, row)] for row in rounds]
         )
+
+    @property
+    def fields(self) -> set[str]:
+        """The fields of replies that decide about the targets; empty names stand for the weights."""
+        return {target.field or "" for target in self.targets}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +109,10 @@ class Attack:
         numbers = {name: float(np.mean([one[name] for one in distances])) for name in distances[0]}
         numbers["whole_update"] = float(np.mean([one.direction is not None for one in planted]))
         numbers |= channel_numbers(knowledge)
-        return Scorer(UpdateScorer(planted), Reading(threshold=0.0, studied=numbers))
+        scorer = UpdateScorer(planted)
+        named = [f"the field {name} of a reply" for name in sorted(scorer.fields) if name]
+        event, clue = (", ".join(named), "field") if named else (None, None)
+        return Scorer(scorer, Reading(threshold=0.0, event=event, clue=clue, studied=numbers))
 
     def _plant(self, knowledge: AppServerKnowledge, target: int, rng: Generator) -> PlantedTarget:
         features = target_features(knowledge, target, rng)
@@ -112,6 +126,7 @@ class Attack:
         filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
         plain = _tried(simple, knowledge, target, self.games, rng)[1]
+        tried += [] if self.stealthy else _by_field(knowledge, target, features, self.games, rng)
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
         return best if share > plain else simple
 
@@ -148,9 +163,40 @@ class Attack:
         return PlantedTarget(layers, direction, middle, norm)
 
 
+def _by_field(
+    knowledge: AppServerKnowledge, target: int, features: TargetFeatures, games: int, rng: Generator
+) -> list[tuple[PlantedTarget, float]]:
+    """Read a field of the reply that depends on the rows; also return how often each is right.
+
+    The layers make the loss of the target large. Clients with it and without have the same other rows.
+    """
+    if not knowledge.replies.varying:
+        return []
+    layers = LOSS_PLANT.craft(knowledge.sent, knowledge.stack, features, knowledge.n_others)
+    seed, tried = int(rng.integers(2**62)), []
+    worlds = [
+        knowledge.simulate(layers.arrays, target, [bit] * (games // 2), np.random.default_rng(seed))
+        for bit in (True, False)
+    ]
+    for name in knowledge.replies.varying:
+        inside, outside = (
+            np.array([one.fields.get(name, np.nan) for one, _ in answers]) for answers in worlds
+        )
+        added = float(np.mean(inside - outside))
+        spread = float(np.sqrt((np.var(inside, ddof=1) + np.var(outside, ddof=1)) / 2)) or 1e-12
+        if np.isfinite(added) and added:
+            cut = float(np.mean(inside) + np.mean(outside)) / 2
+            found = PlantedTarget(layers, None, cut, float(np.copysign(spread, added)), name)
+            tried.append((found, float(ndtr(abs(added) / spread / 2))))
+    return tried
+
+
 def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
-    """Return what the app's own clipping and noise allow at most, as far as its parameters are known."""
-    channels = knowledge.channels
+    """Return what the app's own clipping and noise allow at most, as far as its parameters are known.
+
+    They say nothing where replies hold more than the weights.
+    """
+    channels = () if knowledge.replies.varying else knowledge.channels
     optima = [
         optimum
         for channel in channels
@@ -196,7 +242,7 @@ def _paired_values(
     return tuple(  # type: ignore[return-value]
         np.array(
             [
-                planted.value(one.update)
+                planted.value(one)
                 for one, _ in knowledge.simulate(
                     arrays, target, [bit] * (games // 2), np.random.default_rng(seed)
                 )
@@ -280,8 +326,6 @@ def _calibration_values(
     """The sorted scores of simulated clients with the target, and of those without."""
     arrays, half = planted.layers.arrays, games // 2
     return tuple(  # type: ignore[return-value]
-        np.sort(
-            [planted.value(one.update) for one, _ in knowledge.simulate(arrays, target, [bit] * half, rng)]
-        )
+        np.sort([planted.value(one) for one, _ in knowledge.simulate(arrays, target, [bit] * half, rng)])
         for bit in (True, False)
     )

@@ -14,39 +14,19 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.flower_app.app_rows import AppRows
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
 from leakgauge.domains.federated.flower_app.client_games import (
     AppDescription,
     AppSettings,
     Arrays,
+    ClientAnswer,
     ClientGame,
     Protection,
-    RowKey,
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.path_check import PathCheck, check_path
-
-
-@dataclass(frozen=True, eq=False)
-class AppRows:
-    """Which rows of the app are targets, which are the attacker's own, and which clients draw theirs from."""
-
-    targets: tuple[RowKey, ...]
-    reference: tuple[RowKey, ...]
-    pool: tuple[RowKey, ...]
-    per_client: int
-
-    def draw(
-        self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator, *, copies: int = 1
-    ) -> tuple[RowKey, ...]:
-        """Draw the rows of one client; a target takes the place of one of them, or of several."""
-        again = len(rows) < self.per_client
-        drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=again)]
-        place = int(rng.integers(len(drawn)))  # drawn always, so that only the target differs
-        if target is not None:
-            for copy in range(copies):
-                drawn[(place + copy) % len(drawn)] = target
-        return tuple(drawn)
+from leakgauge.domains.federated.flower_app.reply_check import ReplyCheck, check_replies
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +42,10 @@ class AppBlock:
     cross_check: int = 0
     _checked: list[bool] = field(default_factory=list, init=False, repr=False)
 
-    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
-        """Yield for each round the updates of the clients, each of which got the arrays for its target.
+    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[ClientAnswer]]:
+        """Yield for each round the answers of the clients, each of which got the arrays for its target.
 
-        An update is the mean of those of all iterations.
+        An answer is the mean of those of all iterations.
         """
         process = client_process(self.settings)
         if self.cross_check and not self._checked:
@@ -73,7 +53,7 @@ class AppBlock:
             self._compare_with_flower(arrays[0])
         for row in range(len(self.members)):
             yield [
-                mean_update([answer.update for answer in process.play(self.games(row, target, sent))])
+                mean_answer(list(process.play(self.games(row, target, sent))))
                 for target, sent in enumerate(arrays)
             ]
 
@@ -103,23 +83,32 @@ class AppBlock:
         ]
 
 
-def mean_update(updates: Sequence[Arrays]) -> Arrays:
+def mean_answer(answers: Sequence[ClientAnswer]) -> ClientAnswer:
     """Average the answers of a client to several messages."""
-    if len(updates) == 1:
-        return updates[0]
-    return {name: np.mean([update[name] for update in updates], axis=0) for name in updates[0]}
+    first = answers[0]
+    if len(answers) == 1:
+        return first
+    update = {name: np.mean([one.update[name] for one in answers], axis=0) for name in first.update}
+    fields = {
+        name: float(np.mean([one.fields.get(name, np.nan) for one in answers])) for name in first.fields
+    }
+    return replace(first, update=update, fields=fields)
 
 
 @dataclass(frozen=True, eq=False)
 class AppView:
-    """A block as the server sees it: it may send arrays to the clients once."""
+    """A block as the server sees it: it may send arrays to the clients once.
+
+    An attack adds the names of the fields of replies that it uses for every target to ``fields_read``.
+    """
 
     n_rounds: int
+    fields_read: set[str] = field(default_factory=set, init=False)
     _block: AppBlock = field(repr=False)
     _sent: list[bool] = field(default_factory=list, init=False, repr=False)
 
-    def updates(self, arrays: Sequence[Arrays]) -> Iterator[list[Arrays]]:
-        """Send every target's client the arrays for that target; yield rounds of updates."""
+    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[ClientAnswer]]:
+        """Send every target's client the arrays for that target; yield rounds of answers."""
         if self._sent:
             raise BadInput("a server may send its models only once in a block; send all of them in one call")
         self._sent.append(True)
@@ -136,6 +125,7 @@ class AppChallenger(ChallengerDefaults):
     labels: tuple[int, ...]  # of the targets
     guarantee: Guarantee | None
     digest: str
+    replies: ReplyCheck
     notes: tuple[str, ...] = ()
     protection: Protection = "on"
     iterations: int = 1
@@ -184,7 +174,8 @@ def build(
     about = process.description
     guarantee = _guarantee(table, about)
     rows = split_app_rows(about, table, stream(seed, Role.DATA))
-    path = check_path(process, rows.targets, rows.reference, rows.per_client, stateful=table.stateful)
+    path = check_path(process, rows, stateful=table.stateful)
+    replies = check_replies(process, rows, path.features, table.promise)
     identity = repr((replace(settings, project=Path(), folder=Path()), table, rows.targets))
     return AppChallenger(
         settings=settings,
@@ -193,7 +184,8 @@ def build(
         labels=path.labels,
         guarantee=guarantee,
         digest=sha256(f"{identity}\n{project_sources(settings)}".encode()).hexdigest(),
-        notes=(*_notes(about, rows, path, table), *about.notes),
+        replies=replies,
+        notes=(*_notes(about, rows, path, table, replies), *about.notes),
         iterations=table.iterations,
         cross_check=table.cross_check,
     )
@@ -249,7 +241,9 @@ def _row_number(name: str | int, count: int) -> int:
     return name
 
 
-def _notes(about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable) -> list[str]:
+def _notes(
+    about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable, replies: ReplyCheck
+) -> list[str]:
     layers = " and ".join(name.removesuffix(".weight") for name in about.stack.weights)
     layers += "" if about.stack.ends else ", which other layers follow"
     notes = [
@@ -259,9 +253,7 @@ def _notes(about: AppDescription, rows: AppRows, path: PathCheck, table: AppTabl
     if about.protections:
         off = ", ".join(about.protections)
         notes.append(f"the positive control leaves out {off}")
-    notes.extend(channel.note(table.iterations) for channel in about.channels)
-    if path.own_noise:
-        notes.append("the client adds noise of its own, which the positive control cannot leave out")
+    notes.extend(channel.note(table.iterations, replies.varying) for channel in about.channels)
     if table.cross_check:
         notes.append(
             f"{table.cross_check} games were also played in Flower's simulation, with the same answers"

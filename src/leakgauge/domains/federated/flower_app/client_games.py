@@ -1,6 +1,7 @@
 """What passes between the audit and the process that runs a user's Flower app."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -46,10 +47,12 @@ class ClientGame:
 class ClientAnswer:
     """What the client sent back, as the difference from what it was sent.
 
+    ``fields`` are all other parts of its reply, by name: numbers as they are, and digests of anything else.
     ``features`` are the inputs of the first crafted layer, and ``positions`` the row that each belongs to.
     """
 
     update: Arrays
+    fields: Mapping[str, float] = field(default_factory=dict)
     features: npt.NDArray[np.float32] | None = None
     positions: npt.NDArray[np.int64] | None = None
 

@@ -235,8 +235,7 @@ class AppRunner:
         return _with_features(answer, recorder, seen, self._hook)
 
     def _answer(self, message: Any, game: ClientGame) -> ClientAnswer:
-        reply = self.reply(message, game)
-        return ClientAnswer(update_in(reply, internals.arrays_of(message.content, "the message")))
+        return answer_in(self.reply(message, game), message)
 
     @property
     def template(self) -> Any:
@@ -270,6 +269,12 @@ class AppRunner:
             )
 
 
+def answer_in(reply: Any, message: Any) -> ClientAnswer:
+    """Return all that a reply holds, as an attack reads it."""
+    update = update_in(reply, internals.arrays_of(message.content, "the message"))
+    return ClientAnswer(update, internals.reply_fields(reply, message, update))
+
+
 def update_in(reply: Any, sent: Arrays) -> Arrays:
     """Return the difference of the arrays in a reply from those that were sent; refuse a wrong shape."""
     if reply.has_error():
@@ -288,7 +293,8 @@ def update_in(reply: Any, sent: Arrays) -> Arrays:
                 f"the client's answer has the shape {got[name].shape} for {name!r}; {array.shape} was "
                 "sent, and the whole model must come back"
             )
-    return {name: got[name].astype(np.float32) - array.astype(np.float32) for name, array in sent.items()}
+    kinds = {name: np.result_type(array, np.float32) for name, array in got.items()}
+    return {name: got[name].astype(kinds[name]) - array.astype(kinds[name]) for name, array in sent.items()}
 
 
 class _UserCode:

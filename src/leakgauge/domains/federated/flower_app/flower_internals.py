@@ -1,9 +1,10 @@
 """All that is used of Flower beyond its public functions; checked with the version that is pinned below."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
 
 FLOWER_VERSION = "1.41"
+LAYOUT = "its names, types and shapes"  # of a reply, taken as one field
 RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
 
 
@@ -282,6 +284,38 @@ def arrays_of(content: Any, whose: str) -> Arrays:
     """Return the arrays of a message by name, in order."""
     _, record = _only_array_record(content, whose)
     return {name: array.numpy() for name, array in record.items()}
+
+
+def reply_fields(reply: Any, message: Any, read: Collection[str]) -> dict[str, float]:
+    """Return what a reply holds besides the arrays that are ``read``: numbers, and digests of anything else.
+
+    Records, keys, types and shapes in their order are one field, and so are the bytes before the numbers of
+    each array.
+    """
+    layout: list[Any] = []
+    fields: dict[str, float] = {}
+    sent, back = message.metadata, reply.metadata
+    rest = sent.created_at + sent.ttl - back.created_at  # what Flower gives to a reply
+    layout.append(None if abs(back.ttl - rest) < 1e-3 else back.ttl)
+    for record_name, record in reply.content.items():
+        for key, value in record.items():
+            name = str(key) if str(key) not in fields else f"{record_name}.{key}"
+            about = getattr(value, "dtype", type(value).__name__), getattr(value, "shape", None)
+            layout.append((record_name, key, *about))
+            data = getattr(value, "data", None)
+            if data is None:
+                fields[name] = _number(value)
+            else:
+                layout.append((value.stype, data[: len(data) - value.numpy().nbytes]))
+                fields |= {} if key in read else {name: _number(data)}
+    return {**fields, LAYOUT: _number(layout)}
+
+
+def _number(value: Any) -> float:
+    """A number as it is, and a digest of anything else, such as -0.0 or whole numbers beyond 2^53."""
+    if isinstance(value, int | float) and abs(value) < 2**53 and repr(value) != "-0.0":
+        return float(value)
+    return float(int.from_bytes(sha256(repr(value).encode()).digest()[:6]))
 
 
 def _only_array_record(content: Any, whose: str) -> tuple[str, Any]:

@@ -6,13 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.domains.federated.flower_app.challenger import (
-    AppBlock,
-    AppChallenger,
-    AppRows,
-    AppView,
-    mean_update,
-)
+from leakgauge.core.game import Transcript
+from leakgauge.domains.federated.flower_app.app_rows import AppRows
+from leakgauge.domains.federated.flower_app.challenger import AppBlock, AppChallenger, AppView, mean_answer
 from leakgauge.domains.federated.flower_app.client_games import (
     AppSettings,
     Arrays,
@@ -24,6 +20,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
+from leakgauge.domains.federated.flower_app.reply_check import ReplyCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +36,7 @@ class AppServerKnowledge:
     sent: Arrays  # by an honest server
     stack: LinearStack
     protection: Protection
+    replies: ReplyCheck
     iterations: int = 1
     channels: tuple[NoisyChannel, ...] = ()
 
@@ -49,6 +47,10 @@ class AppServerKnowledge:
 
     def view(self, block: AppBlock) -> AppView:
         return AppView(len(block.members), block)
+
+    def transcript(self, view: AppView) -> Transcript:
+        """What replies showed before the rounds, and the fields of them that the attack used."""
+        return self.replies.columns(view.fields_read)
 
     def simulate(
         self,
@@ -85,9 +87,8 @@ class AppServerKnowledge:
                 for game_seed in rng.integers(2**62, size=self.iterations)
             ]
             played = list(process.play(games))
-            update = mean_update([answer.update for answer in played])
             places = [place for place, row in enumerate(drawn) if row == key]
-            answers.append((replace(played[0], update=update), places))
+            answers.append((mean_answer(played), places))
         return answers
 
 
@@ -100,6 +101,7 @@ def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
         sent={name: np.asarray(array) for name, array in challenger.description.sent.items()},
         stack=challenger.description.stack,
         protection=challenger.protection,
+        replies=challenger.replies,
         iterations=challenger.iterations,
         channels=challenger.description.channels if challenger.protection == "on" else (),
     )

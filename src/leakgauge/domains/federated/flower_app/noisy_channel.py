@@ -1,5 +1,6 @@
 """What clipping and Gaussian noise of an app allow at most, by its own parameters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
@@ -76,10 +77,15 @@ class NoisyChannel:
         chances = scipy.stats.binom.pmf(reads, iterations * self.steps, self.reads / self.steps)
         return _averaged(chances, scale * np.sqrt(reads))
 
-    def note(self, iterations: int) -> str:
-        """Say what the noise allows, in one sentence."""
+    def note(self, iterations: int, beside: Sequence[str] = ()) -> str:
+        """Say what the noise allows, in one sentence; fields ``beside`` the weights tell more."""
         ceiling, optimum = self.ceiling(iterations), self.optimum(iterations)
         said = f"{self.name}: noise of {self.multiplier:.3g} clipping bounds"
+        if beside:
+            return (
+                f"{said} on the weights; replies also hold what records change ({', '.join(beside)}), "
+                "so the most that any attacker reaches is not known"
+            )
         if self.clipped == "update":
             return f"{said} on the whole update; no attacker is right more than {ceiling:.1%} of the time"
         if ceiling is None:

@@ -1,163 +1,130 @@
-"""Controls through the user's client before the first round: with the target a neuron fires, else not."""
+"""Controls through the user's client before the first round: it trains on the rows that it is given."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower_app.app_rows import AppRows
 from leakgauge.domains.federated.flower_app.client_games import Arrays, ClientAnswer, ClientGame, RowKey
 from leakgauge.domains.federated.flower_app.client_process import ClientProcess
-from leakgauge.domains.federated.flower_app.planted_layers import (
-    Plant,
-    PlantedLayers,
-    TargetFeatures,
-    flat,
-    silent_layers,
-)
+from leakgauge.domains.federated.flower_app.planted_layers import TargetFeatures, flat, silent_layers
 
-_SAME_FEATURES, _FEATURES_APART = 1e-4, 1e-2  # of the largest feature
-_FACTOR = 100.0  # by which the neuron must move more with the target than without
+_FEATURES_APART = 1e-2  # of the largest feature
+_SHARE = 0.75  # of a client's rows that are the row in question; the others are plausible ones
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathCheck:
-    """What the controls showed: the targets' labels as the client uses them, and whether it adds noise."""
+    """What the controls showed: the targets' labels as the client uses them, and whether it adds noise.
+
+    ``features`` are those of the first target and of other rows.
+    """
 
     labels: tuple[int, ...]
     own_noise: bool
+    features: TargetFeatures
     notes: tuple[str, ...] = ()
 
 
-def check_path(
-    process: ClientProcess,
-    targets: Sequence[RowKey],
-    reference: Sequence[RowKey],
-    per_client: int,
-    *,
-    stateful: bool,
-) -> PathCheck:
-    """Check that the client trains on the rows it is given; refuse it with the likely cause if not."""
-    return _Check(process, tuple(reference), per_client).run(tuple(targets), stateful)
+def check_path(process: ClientProcess, rows: AppRows, *, stateful: bool) -> PathCheck:
+    """Check that the client trains on the rows it is given; else refuse it with what was seen."""
+    return _Check(process, rows).run(stateful)
 
 
 @dataclass(frozen=True, eq=False)
 class _Check:
     process: ClientProcess
-    reference: tuple[RowKey, ...]
-    per_client: int
+    rows: AppRows
 
-    def run(self, targets: tuple[RowKey, ...], stateful: bool) -> PathCheck:
-        target = targets[0]
-        first, other_seed, again = (self._silent((target,) * self.per_client, seed) for seed in (1, 2, 1))
-        self._require_use_of_rows(first)
-        own_noise = not _equal(first.update, other_seed.update) or _varies(first, other_seed)
+    def run(self, stateful: bool) -> PathCheck:
+        target = self.rows.targets[0]
+        (first, own), again = self._silent(target), self._silent(target)[0]
+        other, rest = self._silent(None)
+        assert first.features is not None
+        assert other.features is not None
+        if np.array_equal(first.features, other.features, equal_nan=True):
+            raise BadInput(
+                "challenger.app: the client was given two sets of rows that have none in common, and its "
+                "network saw the same numbers. Possible causes: rows ignored (it trains on others than it "
+                "loads), or each row is changed into the same numbers"
+            )
         notes = []
         if not _equal(first.update, again.update):
             notes.append("the client's answers to the same message differ")
             if not stateful:
                 raise BadInput(
-                    "challenger.app: the client's answers to the same message with the same seed differ: it "
-                    "keeps state between messages, or draws random numbers that no seed reaches; rounds "
-                    "would not be independent. Write stateful = true if they are"
+                    "challenger.app: the client's answers to the same message with the same seed differ. "
+                    "Possible causes: it keeps state between messages, or draws random numbers that no seed "
+                    "reaches; rounds would not be independent. Write stateful = true if they are"
                 )
         if not any(np.any(array) for array in first.update.values()):
             raise BadInput(
-                "challenger.app: the client returned the weights as they were sent: it does not train, or "
-                "its update is clipped to nothing"
+                "challenger.app: the client returned the weights as they were sent. Possible causes: it does "
+                "not train, or its update is clipped or rounded to nothing"
             )
-        labels = tuple(self._label(key, own_noise) for key in targets)
-        if not own_noise:
-            self._require_detection(target, labels[0])
-        return PathCheck(labels=labels, own_noise=own_noise, notes=tuple(notes))
-
-    def _require_use_of_rows(self, first: ClientAnswer) -> None:
-        """Refuse a client whose network sees the same numbers whatever rows it was given."""
-        other = self._silent((self.reference[0],) * self.per_client, 1)
-        assert first.features is not None
-        assert other.features is not None
-        if np.array_equal(first.features, other.features):
-            raise BadInput(
-                "challenger.app: rows ignored: the client reads the rows that it loads, but trains on "
-                "others; its network sees the same numbers whatever rows it is given"
+        moved, varies = bool(np.any(first.update[self.process.description.stack.weights[0]])), _varies(own)
+        if moved:
+            notes.append("the client adds noise of its own, which the positive control cannot leave out")
+        elif varies:
+            notes.append(
+                "a record enters the crafted layers with other numbers each time (noise, dropout, statistics "
+                "of a batch), which the positive control cannot leave out"
             )
+        labels = tuple(self._label(key, moved or varies) for key in self.rows.targets)
+        features = TargetFeatures(own, rest, labels[0])
+        return PathCheck(labels=labels, own_noise=moved or varies, features=features, notes=tuple(notes))
 
-    def _silent(self, rows: tuple[RowKey, ...], seed: int) -> ClientAnswer:
-        about = self.process.description
-        return self._play(silent_layers(about.sent, about.stack), rows, seed)
+    def _silent(self, key: RowKey | None) -> tuple[ClientAnswer, Reals]:
+        """Train with layers through which nothing flows, on plausible rows of which most are this one.
 
-    def _play(self, arrays: Arrays, rows: tuple[RowKey, ...], seed: int = 1) -> ClientAnswer:
-        game = ClientGame(arrays=arrays, rows=rows, seed=seed, protection="off", features=True)
-        return next(self.process.play([game]))
+        Also return what enters the crafted layers for this row; without a row, for all.
+        """
+        about, rng = self.process.description, np.random.default_rng(key is None)
+        copies = round(_SHARE * self.rows.per_client)
+        rows = self.rows.draw(self.rows.reference, key, rng, copies=copies)
+        arrays = silent_layers(about.sent, about.stack)
+        game = ClientGame(arrays=arrays, rows=rows, seed=1, protection="off", features=True)
+        answer = next(iter(self.process.play([game])))
+        assert answer.features is not None
+        assert answer.positions is not None
+        places = [place for place, row in enumerate(rows) if key in (None, row)]
+        return answer, answer.features[np.isin(answer.positions, places)].astype(np.float64)
 
     def _label(self, key: RowKey, own_noise: bool) -> int:
-        """The label of a row as the client uses it: the output that training on this row alone raises."""
+        """The label of a row as the client uses it: the output that training on this row most raises."""
         about, bias = self.process.description, self.process.description.stack.biases[-1]
         stated = about.labels.get(key)
         if not about.stack.ends:
             return stated or 0  # the crafted layers do without it
         outputs = about.sent[about.stack.weights[-1]].shape[0]
-        if bias is None or outputs == 1 or (own_noise and stated is not None):
-            if stated is None:
-                raise BadInput(
-                    "challenger.app: the label of a row cannot be found: the last layer has no bias, and "
-                    "rows are neither (values, label) nor have a key 'label'"
-                )
+        if stated is not None and (bias is None or outputs == 1 or own_noise):
             return stated
-        raised = int(np.argmax(self._silent((key,) * self.per_client, 1).update[bias]))
+        if bias is None or own_noise:
+            why = "the last layer has no bias" if bias is None else "the client adds noise of its own"
+            raise BadInput(
+                f"challenger.app: the label of a row cannot be found: {why}, and rows are neither (values, "
+                "label) nor have a key 'label'"
+            )
+        change = self._silent(key)[0].update[bias]
+        raised = int(np.argmax(change)) if outputs > 1 else int(change[0] > 0)
         if stated is not None and stated != raised:
             raise BadInput(
                 f"challenger.app: labels permuted: training on a row with label {stated} raises output "
-                f"{raised}; the client changes labels, or the order of its outputs"
+                f"{raised} most. Possible causes: the client changes labels, the order of its outputs, or "
+                "the weights of classes"
             )
         return raised
 
-    def _require_detection(self, target: RowKey, label: int) -> None:
-        planted, stranger = self._planted(target, label)
-        inside, outside = (
-            planted.fired(self._play(planted.arrays, (key,) * self.per_client).update)
-            for key in (target, stranger)
-        )
-        if not inside > 0:
-            raise BadInput(
-                "challenger.app: the target is in, and the crafted neuron does not fire: the client trains "
-                "on other rows than it loads (rows ignored), or its update is clipped or rounded to nothing"
-            )
-        if not inside > _FACTOR * outside:
-            raise BadInput(
-                "challenger.app: the crafted neuron fires without the target as it does with it: rows "
-                "ignored, the client trains on other rows than those it was given"
-            )
 
-    def _planted(self, target: RowKey, label: int) -> tuple[PlantedLayers, RowKey]:
-        """Layers for the target, and another row of the same label to hold against it."""
-        about = self.process.description
-        rng = np.random.default_rng(0)
-        drawn = [self.reference[place] for place in rng.permutation(len(self.reference))]
-        others = self._silent(tuple(drawn[: self.per_client]), 1)
-        own = self._silent((target,) * self.per_client, 1)
-        assert own.features is not None
-        assert others.features is not None
-        features = TargetFeatures(own.features.astype(np.float64), others.features.astype(np.float64), label)
-        same = [key for key in drawn if about.labels.get(key, label) == label]
-        return Plant().craft(about.sent, about.stack, features, self.per_client), (same or drawn)[0]
+def _varies(own: Reals) -> bool:
+    """Whether the same row enters the crafted layers with other numbers each time.
 
-
-def _varies(first: ClientAnswer, other: ClientAnswer) -> bool:
-    """Whether the same row enters the crafted layers with other numbers each time, by noise or dropout.
-
-    They then differ between two seeds, or, where the client sets a seed itself, much between rows. Weight
-    decay changes them a little from step to step, in the same way with every seed.
+    Weight decay changes them a little from step to step.
     """
-    assert first.features is not None
-    assert other.features is not None
-    largest = float(np.abs(first.features).max() + 1e-12)
-    if first.features.shape != other.features.shape:
-        return True
-    if float(np.abs(first.features - other.features).max()) > _SAME_FEATURES * largest:
-        return True
-    between = np.abs(np.diff(first.features.reshape(len(first.features), -1), axis=0)).max(1, initial=0.0)
-    return bool(np.median(between) > _FEATURES_APART * largest) if between.size else False
+    between = np.abs(np.diff(own.reshape(len(own), -1), axis=0)).max(1, initial=0.0)
+    return bool(np.median(between) > _FEATURES_APART * np.abs(own).max()) if between.size else False
 
 
 def _equal(first: Arrays, second: Arrays) -> bool:

@@ -185,6 +185,7 @@ class Plant:
         if self.stealthy or not stack.ends:
             return
         head, bias = arrays[stack.weights[-1]], stack.biases[-1]
+        bias = bias if self.head > 0 else None  # else its own class becomes unlikely for the target alone
         sign = -1.0 if len(head) == 1 and label == 0 else 1.0
         place = 0 if len(head) == 1 else label
         head[place, chosen] = sign * self.head
@@ -202,6 +203,9 @@ class Plant:
         arrays[stack.weights[-2]][-1], hidden[-1], head[:, -1] = 0.0, self.constant, 0.0
         head[other, -1] = 1.0
         arrays[stack.biases[-1] or ""][other] = 10 * self.constant**2
+
+
+LOSS_PLANT = Plant(head=-100.0)  # the target's loss is far above that of any other row
 
 
 def silent_layers(sent: Arrays, stack: LinearStack) -> Arrays:

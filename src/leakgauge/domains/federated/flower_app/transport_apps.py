@@ -16,7 +16,7 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.flower_app import flower_internals as internals
 from leakgauge.domains.federated.flower_app.client_games import AppSettings, ClientAnswer, ClientGame, Failure
-from leakgauge.domains.federated.flower_app.client_runner import AppRunner, update_in
+from leakgauge.domains.federated.flower_app.client_runner import AppRunner, answer_in
 
 GAMES_FILE, ANSWERS_FILE = "games.pickle", "answers.pickle"
 _RECORD, _KEY = "leakgauge", "game"
@@ -183,7 +183,7 @@ def _answer(grid: Any, node: int, game: ClientGame, folder: Path) -> ClientAnswe
     told = ConfigRecord({_KEY: pickle.dumps(replace(game, arrays={}))})
     message = Message(RecordDict({**content, _RECORD: told}), node, "train")
     (reply,) = grid.send_and_receive([message])
-    return ClientAnswer(update_in(reply, internals.arrays_of(content, "the message")))
+    return answer_in(reply, message)
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,46 @@
+"""Judges what the replies of a Flower app's client showed besides the game, by the promise of the plan."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.game import Transcript
+from leakgauge.domains.federated.flower_app.app_table import read_app_table
+from leakgauge.domains.federated.flower_app.reply_check import WEIGHTS
+from leakgauge.referee.conformance import Conformance
+
+NOISE_REPEATS = (
+    "The noise repeats: weights that no record moves change by the same amounts in messages with different "
+    "seeds, so a server can subtract them."
+)
+
+
+def compare_transcripts(
+    transcripts: Sequence[Transcript],
+    *,
+    challenger: dict[str, Any],
+    mechanism: dict[str, Any],
+    folder: Path,  # noqa: ARG001 (no file is read)
+) -> Conformance:
+    """Say which parts of replies told two worlds apart, and which nobody read."""
+    shown, promise = transcripts[0], read_app_table(challenger, {}, mechanism).promise
+    repeats = (NOISE_REPEATS,) if shown["repeats"] else ()
+    telling = [str(name) for name in shown["telling"]]
+    read = set.intersection(*({str(name) for name in one["fields_read"]} for one in transcripts))
+    certain = tuple(
+        f"{f'The field {name}' if name != WEIGHTS else 'The weights'} of a reply told two clients apart that "
+        f"differ in one record, in all of {shown['games']} games with each; by ε = {promise.epsilon:g} that "
+        "happens less than once in a trillion times."
+        for name in sorted(telling)
+        if promise is not None
+    )
+    return Conformance(
+        certain=((*repeats, *certain) if WEIGHTS in telling else certain),
+        departures=() if WEIGHTS in telling else repeats,
+        unread=tuple(
+            f"the field {name} of a reply"
+            for name in map(str, shown["varying"])
+            if name not in read and name not in telling
+        ),
+        for_any_epsilon=False,
+    )
