@@ -54,7 +54,7 @@ def check(fields, promise=PROMISE, weights=None):
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.1), (3.0, 1e-5)])
 def test_no_mechanism_within_the_promise_is_told_apart_more_often(epsilon, delta):
-    """Against all mechanisms with three outputs, on a grid of how often the first is given without the target.
+    """Against all mechanisms with three outputs, on a grid of how often the second is right.
 
     The rule says "in" for the first output and "out" for the second; the third stands for neither.
     """
