@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from leakgauge import catalog
 from leakgauge.core.domain import Tunable
 from leakgauge.core.errors import BadInput
 from leakgauge.limits import Limits
@@ -33,7 +34,7 @@ def assessed(setting, value, limit=0.6, utility=None):
 
 
 def search(dimensions, assess, name=None):
-    prefer = usefulness(dimensions, name, lower_is_better=True)
+    prefer = usefulness(dimensions, name, catalog.get_domain("locations"))
     return ParameterSearch(dimensions, assess, prefer, COMPUTED_EFFORT)
 
 
@@ -132,9 +133,9 @@ def test_the_most_useful_of_all_combinations_is_found():
         epsilon, suppress = setting["m.epsilon"], setting["m.suppress"]
         value = 1 - exp(-epsilon / (1 + suppress) / 2) / 2
         error = 1 / epsilon + (0.1 if suppress == 2 else 0.0)
-        return assessed(setting, value, utility={"error": error})
+        return assessed(setting, value, utility={"mean_absolute_error": error})
 
-    found = search((EPSILON, SUPPRESS), assess, "error").best()
+    found = search((EPSILON, SUPPRESS), assess, "mean_absolute_error").best()
     assert found.setting["m.suppress"] == 2  # 3 times the epsilon outweighs the error it adds
     assert found.setting["m.epsilon"] == pytest.approx(3 * -2 * log(0.8), rel=0.01)
 

@@ -199,10 +199,10 @@ class KnownRelease:
 def tuned_epsilon(release, monkeypatch, tmp_path):
     """The epsilon that the search and the confirmation arrive at; nothing where none was confirmed."""
     monkeypatch.setattr(api, "run", release.run)
-    prefer = usefulness((EPSILON,), None, lower_is_better=True)
+    prefer = usefulness((EPSILON,), None, catalog.get_domain("blackbox"))
     search = ParameterSearch((EPSILON,), release.assess, prefer, SIMULATED_EFFORT)
-    found = tune_module._simulated_search(search, (EPSILON,), tune_module._Found())
-    confirmed = tune_module._confirm(found, release.plan, tmp_path, 1)
+    ladder = tune_module._simulated_ladder(search, (EPSILON,), search.best())
+    confirmed = tune_module._confirm(ladder, release.plan, tmp_path, 1)
     done = [one.setting["mechanism.epsilon"] for one in confirmed if one.confirmed]
     return done[0] if done else None
 
@@ -214,11 +214,10 @@ def confirmed_at_the_limit(n, rounds, n_settings, seed, monkeypatch, tmp_path):
     monkeypatch.setattr(api, "run", release.run)
     at_limit = release.assess({"mechanism.epsilon": LARGEST})
     for _ in range(n):
-        found = tune_module._Found()
-        found.ladder = [
+        ladder = [
             replace(at_limit, setting={"mechanism.epsilon": LARGEST * 0.999**k}) for k in range(n_settings)
         ]
-        confirmations = tune_module._confirm(found, release.plan, tmp_path, 1)
+        confirmations = tune_module._confirm(ladder, release.plan, tmp_path, 1)
         count += any(one.confirmed for one in confirmations)
     return count
 
@@ -263,9 +262,8 @@ def test_what_is_confirmed_after_a_search_is_safe_and_useful(n, monkeypatch, tmp
 def test_the_error_is_divided_by_the_settings_to_confirm(monkeypatch, tmp_path):
     release = KnownRelease(np.random.default_rng(1), 100, truth=lambda _: 0.9)
     monkeypatch.setattr(api, "run", release.run)
-    found = tune_module._Found()
-    found.ladder = [release.assess({"mechanism.epsilon": value}) for value in (0.3, 0.2, 0.1)]
-    confirmations = tune_module._confirm(found, release.plan, tmp_path, 1)
+    ladder = [release.assess({"mechanism.epsilon": value}) for value in (0.3, 0.2, 0.1)]
+    confirmations = tune_module._confirm(ladder, release.plan, tmp_path, 1)
     assert [one.level for one in confirmations] == pytest.approx([1 - 0.05 / 3] * 3)
     assert [one.confirmed for one in confirmations] == [False, False, False]
 
@@ -325,22 +323,24 @@ class ComputedRisk:
 
 def test_settings_to_confirm_are_ever_safer_and_end_with_the_bound_for_any_attacker():
     risk = ComputedRisk(bound_above=0.05, width=0.01)
-    found = tune_module._search(risk, (EPSILON,), lambda *_: None)
-    ladder = [one.setting["mechanism.epsilon"] for one in found.ladder]
+    found = tune_module._search(risk, (EPSILON,), coarsen=True, advance=lambda *_: None)
+    ladder = [one.setting["mechanism.epsilon"] for one in found.searches.ladder]
     assert len(ladder) == 3
     assert LARGEST > ladder[0] > ladder[1] > ladder[2]
     # by half a width and by a width and a quarter below the limit, beyond the bound of the releases
-    assert truth(found.ladder[0].setting) == pytest.approx(LIMIT - 0.01 * 1.5, abs=1e-3)
-    assert truth(found.ladder[1].setting) == pytest.approx(LIMIT - 0.01 * 2.25, abs=1e-3)
-    assert truth(found.ladder[2].setting) == pytest.approx(LIMIT - 0.05, abs=1e-3)
+    assert truth(found.searches.ladder[0].setting) == pytest.approx(LIMIT - 0.01 * 1.5, abs=1e-3)
+    assert truth(found.searches.ladder[1].setting) == pytest.approx(LIMIT - 0.01 * 2.25, abs=1e-3)
+    assert truth(found.searches.ladder[2].setting) == pytest.approx(LIMIT - 0.05, abs=1e-3)
     assert [one["mechanism.epsilon"] for one in risk.simulated] == pytest.approx([LARGEST], rel=0.01)
 
 
 def test_with_few_releases_the_bound_for_any_attacker_is_all_that_can_be_confirmed():
-    found = tune_module._search(ComputedRisk(bound_above=0.02, width=0.05), (EPSILON,), lambda *_: None)
-    (only,) = found.ladder
+    found = tune_module._search(
+        ComputedRisk(bound_above=0.02, width=0.05), (EPSILON,), coarsen=True, advance=lambda *_: None
+    )
+    (only,) = found.searches.ladder
     assert truth(only.setting) == pytest.approx(LIMIT - 0.02, abs=1e-3)
-    assert found.largest.setting["mechanism.epsilon"] == pytest.approx(LARGEST, rel=0.01)
+    assert found.searches.largest.setting["mechanism.epsilon"] == pytest.approx(LARGEST, rel=0.01)
 
 
 def visit_plan(folder, **challenger):
@@ -393,7 +393,7 @@ def test_the_unit_that_epsilon_protects_is_varied_and_scales_it(tmp_path):
     """Noise for at most 4 visits a day and 12 in all is the same at epsilon, 4 epsilon and 12 epsilon."""
     plan = visit_plan(tmp_path, per_day=4, per_user=12)
     keys = ["mechanism.epsilon", "mechanism.unit"]
-    result = leakgauge.tune(plan, limits={"accuracy": 0.7}, vary=keys, out=tmp_path / "out")
+    result = leakgauge.tune(plan, limits={"accuracy": 0.97}, vary=keys, out=tmp_path / "out")
     found = {one.setting["mechanism.unit"]: one.setting["mechanism.epsilon"] for one in result.alternatives}
     assert found["user-day"] == pytest.approx(4 * found["event"], rel=0.01)
     assert found["user"] == pytest.approx(12 * found["event"], rel=0.01)
@@ -404,7 +404,7 @@ def test_the_unit_that_epsilon_protects_is_varied_and_scales_it(tmp_path):
 def test_a_unit_that_needs_a_cap_is_said_not_to_be_tried(tmp_path):
     result = leakgauge.tune(
         visit_plan(tmp_path),
-        limits={"accuracy": 0.7},
+        limits={"accuracy": 0.97},
         vary=["mechanism.epsilon", "mechanism.unit"],
         out=tmp_path / "out",
     )
@@ -413,6 +413,63 @@ def test_a_unit_that_needs_a_cap_is_said_not_to_be_tried(tmp_path):
     (line,) = (line for line in result.lines if 'unit = "user",' in line)
     assert line.startswith("Not tried: ")
     assert "add challenger.per_user" in line
+
+
+def grid_plan(folder, people=1500):
+    """A plan about visits in four weeks near a few points, with a fine grid and short periods."""
+    rng = np.random.default_rng(1)
+    towns, often = rng.normal(size=(40, 2)) / 20, rng.dirichlet(np.full(40, 0.5))
+    n = 6 * people
+    points = [48, 11] + towns[rng.choice(40, n, p=often)] + 0.003 * rng.normal(size=(n, 2))
+    times = np.datetime64("2024-05-06T00:00") + rng.integers(28 * 1440, size=n).astype("timedelta64[m]")
+    rows = [f"p{u},{t},{a:.5f},{b:.5f}" for u, t, (a, b) in zip(rng.integers(people, size=n), times, points)]
+    (folder / "visits.csv").write_text("user,time,lat,lon\n" + "\n".join(rows) + "\n")
+    audit = {
+        "name": "trips",
+        "domain": "locations",
+        "rounds": 60,
+        "data": {"source": str(folder / "visits.csv"), "timezone": "UTC", "epoch": "6h", "grid": [8, 8]},
+        "mechanism": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 3},
+        "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+        "challenger": {"group_size": "everyone", "targets": {"n": 3, "min_visits": 3}},
+    }
+    return {"seed": 3, "audit": [audit]}
+
+
+def off_by_too_much(utility):
+    return utility["typical_error"] > utility["largest_useful_error"]
+
+
+def test_a_coarser_table_is_searched_where_noise_alone_leaves_nothing_useful(tmp_path):
+    result = leakgauge.tune(grid_plan(tmp_path), limits={"accuracy": 0.7}, out=tmp_path / "out")
+    assert result.exit_code == 0
+    assert set(result.useless.setting) == {"mechanism.epsilon"}
+    assert off_by_too_much(result.useless.utility)
+    assert not off_by_too_much(result.utility)
+    assert {"mechanism.epsilon", "data.grid"} <= set(result.setting)
+    assert dict(result.setting).items() >= result.coarser[-1].items() or len(result.coarser) > 1
+    (line,) = (line for line in result.lines if line.startswith("A coarser table was searched for"))
+    assert "typical error of a published count" in line
+
+
+def test_no_plan_is_written_where_every_count_would_drown_in_noise(tmp_path):
+    plan = grid_plan(tmp_path, people=60)
+    plan["audit"][0]["mechanism"] = {"name": "laplace", "epsilon": 1.0}
+    result = leakgauge.tune(plan, limits={"accuracy": 0.505}, out=tmp_path / "out")
+    assert (result.exit_code, result.plan, result.confirmations) == (3, None, ())
+    assert off_by_too_much(result.useless.utility)
+    assert result.lines[0].startswith("No useful setting was found under your limit")
+    assert "Nor is it with grid = [1, 1]" in result.lines[1]
+    assert not (tmp_path / "out" / "tuned-plan.toml").exists()
+    assert "No useful setting was found" in (tmp_path / "out" / "tune.html").read_text()
+
+
+def test_keys_that_are_named_are_the_only_ones_that_are_varied(tmp_path):
+    result = leakgauge.tune(
+        grid_plan(tmp_path), limits={"accuracy": 0.7}, vary=["mechanism.epsilon"], out=tmp_path / "out"
+    )
+    assert (result.exit_code, result.coarser) == (3, ())
+    assert not (tmp_path / "out" / "tuned-plan.toml").exists()
 
 
 @pytest.mark.nightly

@@ -195,7 +195,7 @@ def test_function_plays_its_control():
 
 def test_function_that_returns_a_constant_is_untestable():
     found = audit_mechanism(lambda _, rng: 7, (0, 1), epsilon=1.0, rounds=500)
-    assert control(found)["status"] == "passed"  # the path works, and the release says nothing
+    assert control(found)["status"] == "not possible"  # nothing depends on the input, so nothing was played
     assert found.finding == "untestable"
     assert summarise_run([found]).exit_code == 3
 

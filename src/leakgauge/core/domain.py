@@ -103,6 +103,8 @@ class Tunable:
     steps: Place | None = None
     absent: Any = None  # the value where the plan leaves the key out; nothing: it has to be in the plan
     by_default: bool = True
+    if_useless: bool = False
+    """Whether it is varied by default too, where no setting under the limit is useful with its own value."""
     fixed_by: tuple[str, ...] = ()
     """Keys, or "key=value", with which a plan has a release of its own that does not use this one."""
     obstacles: Mapping[str, str] = field(default_factory=dict)
@@ -248,6 +250,8 @@ class Domain:
     studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order
     utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order
     main_utility: tuple[str, ...] = ()  # the first of them that is known places a release on a chart
+    useful_if_below: tuple[str, str] | None = None
+    """Of these numbers on utility, a release is of use where the first is not above the second."""
     spending: Mapping[str, Term] = field(default_factory=dict)  # columns of ``MeteredKnowledge.spent``
     spending_note: str = ""  # a paragraph of the report on what these columns are
     spending_check: tuple[str, str] | None = None  # of these columns, the first must not exceed the second
@@ -257,6 +261,11 @@ class Domain:
     def name(self) -> str:
         """The name in plans, the command line and the report."""
         return self.package.rpartition(".")[2]
+
+    def is_useful(self, utility: Mapping[str, float] | None) -> bool:
+        """Whether a release with these numbers on utility is of use, as far as they tell."""
+        error, largest = ((utility or {}).get(name) for name in self.useful_if_below or ("", ""))
+        return error is None or largest is None or error <= largest
 
     @property
     def attacks_package(self) -> str:

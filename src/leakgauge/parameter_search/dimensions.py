@@ -163,6 +163,28 @@ def _dimension(tunable: Tunable, domain: Domain, audit: Audit) -> Dimension:
     return Dimension(tunable=tunable, values=tuple(domain.load(tunable.steps)(stated)))
 
 
+def coarser_steps(domain: Domain, audit: Audit) -> list[tuple[Dimension, ...]]:
+    """Ever coarser values of the keys that are varied where nothing useful is found without them.
+
+    Each step takes the next value of one key, in turns; keys that still have the value of the plan are left
+    out.
+    """
+    lists = [
+        _dimension(tunable, domain, audit)
+        for tunable in domain.tunable
+        if tunable.if_useless and tunable.obstacle(vars(audit)) is None
+    ]
+    places, steps = [0] * len(lists), []
+    for level in range(1, max((len(one.values) for one in lists), default=0)):
+        for number, one in enumerate(lists):
+            if level < len(one.values):
+                places[number] = level
+                steps.append(
+                    tuple(replace(one, values=(one.values[at],)) for one, at in zip(lists, places) if at)
+                )
+    return steps
+
+
 def with_setting(audit: Audit, setting: Setting) -> Audit:
     """The audit with these values.
 

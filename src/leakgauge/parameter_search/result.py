@@ -101,6 +101,8 @@ class TuneResult:
         utility: How useful the confirmed setting is, by name.
         compared_by: The number on utility by which settings were compared.
         largest: The most useful setting below the limits by computation alone; None where it was simulated.
+        useless: The best setting below the limits with all else as in the plan, where it is of no use.
+        coarser: Coarser values of other keys that were tried because of that.
         closest: The setting of the search that comes closest to the limits from above, or is furthest below.
         alternatives: The most useful setting below the limits for each combination of the lists that were
             varied, by the search; the most useful first. Only the one above was confirmed.
@@ -122,6 +124,8 @@ class TuneResult:
     utility: dict[str, float] | None
     compared_by: str | None
     largest: Assessment | None
+    useless: Assessment | None
+    coarser: tuple[Setting, ...]
     closest: Assessment | None
     alternatives: tuple[Assessment, ...]
     tried: tuple[Assessment, ...]
@@ -175,6 +179,8 @@ class TuneResult:
             "confirmations": [json_table(one) for one in self.confirmations],
             "planned_confirmations": self.planned_confirmations,
             "largest": None if self.largest is None else asdict(self.largest),
+            "useless": None if self.useless is None else asdict(self.useless),
+            "coarser": [dict(setting) for setting in self.coarser],
             "closest": None if self.closest is None else asdict(self.closest),
             "alternatives": [asdict(one) for one in self.alternatives],
             "tried": [asdict(one) for one in self.tried],
@@ -269,7 +275,35 @@ def _scope(risk: Risk) -> str:
     return "" if risk.scope == ATTACKERS_TRIED else f" This is about {risk.scope}."
 
 
+def _too_rough(result: TuneResult, one: Assessment) -> str:
+    """How far off a typical number would be, beside the most that leaves it useful."""
+    domain, known = catalog.get_domain(result.domain), one.utility or {}
+    pairs = ((domain.utility[name], known[name]) for name in domain.useful_if_below or ())
+    (error, value), (largest, most) = pairs
+    return (
+        f"{setting_text(one.setting)} is under your limit ({_limits(result)}), but of no use: "
+        f"{error.title.lower()} {utility_value(error, value)}, {largest.title.lower()} "
+        f"{utility_value(largest, most)} ({largest.meaning})"
+    )
+
+
+def _coarsest(result: TuneResult) -> str:
+    """The coarsest values that were tried, all of them together."""
+    return setting_text({key: value for setting in result.coarser for key, value in setting.items()})
+
+
 def _no_answer(result: TuneResult) -> list[str]:
+    if not result.confirmations and result.useless is not None:
+        coarsest = f" Nor is it with {_coarsest(result)}, or less coarse." if result.coarser else ""
+        ways = (
+            "Count in larger places and longer periods, count more people or fewer visits of each, leave the "
+            "table unpublished, or raise the limit."
+        )
+        return [
+            "No useful setting was found under your limit, so there is no plan to publish with.",
+            f"{_too_rough(result, result.useless)}.{coarsest}",
+            ways,
+        ]
     lines = [f"No setting could be confirmed to stay under your limit ({_limits(result)})."]
     if result.confirmations:
         last = result.confirmations[-1]
@@ -301,6 +335,9 @@ def _why_not(one: Confirmation) -> str:
 
 def _remarks(result: TuneResult) -> list[str]:
     lines, confirmed = [], result.confirmed
+    if result.confirmations and result.useless is not None:
+        rough = _too_rough(result, result.useless)
+        lines.append(f"A coarser table was searched for, because with the noise alone varied {rough}.")
     if result.planned_confirmations > 1:
         n_tried = len(result.confirmations)
         lines.append(

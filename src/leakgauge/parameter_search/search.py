@@ -11,6 +11,7 @@ from itertools import pairwise, product
 from math import exp, log
 from typing import Any
 
+from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
 from leakgauge.parameter_search.assessment import Assessment
 from leakgauge.parameter_search.dimensions import Dimension, Setting
@@ -190,13 +191,19 @@ def is_below(one: Assessment, margin: float) -> bool:
 
 
 def usefulness(
-    dimensions: Sequence[Dimension], name: str | None, *, lower_is_better: bool
+    dimensions: Sequence[Dimension], name: str | None, domain: Domain
 ) -> Callable[[Assessment], tuple[float, ...]]:
-    """How useful a setting is: by a number on utility, then by its values in the order of the keys."""
+    """How useful a setting is: whether at all, by a number on utility, then by its values in their order."""
+    lower_is_better = name is not None and domain.utility[name].lower_is_better
 
     def prefer(one: Assessment) -> tuple[float, ...]:
         known = None if name is None or one.utility is None else one.utility.get(name)
         number = 0.0 if known is None else -known if lower_is_better else known
-        return (number, *(dimension.usefulness(one.setting[dimension.key]) for dimension in dimensions))
+        useful = float(domain.is_useful(one.utility))
+        return (
+            useful,
+            number,
+            *(dimension.usefulness(one.setting[dimension.key]) for dimension in dimensions),
+        )
 
     return prefer

@@ -1,7 +1,7 @@
 """``leakgauge.tune``: search on some seeds, confirm on others, and write the plan to publish with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from leakgauge.parameter_search.assessment import Assessment, RiskAssessor
 from leakgauge.parameter_search.dimensions import (
     Dimension,
     Setting,
+    coarser_steps,
     find_audit,
     find_dimensions,
     varied_keys,
@@ -93,15 +94,17 @@ def tune(
     folder = _folder(stated, out)
     question = question_of(single, [one.key for one in dimensions])
     _refuse_other_question(folder, question)
-    found = _search_with_workers(single, dimensions, workers)
+    found = _search_with_workers(single, dimensions, workers, coarsen=vary is None)
     write_question(folder, question)
-    confirmed = _confirm(found, single, folder, workers)
-    result = _result(found, confirmed, single, dimensions, folder)
+    confirmed = _confirm(found.searches.ladder, single, folder, workers)
+    result = _result(found, confirmed, single, folder)
     write_result(result)
     return result
 
 
-def _search_with_workers(plan: Plan, dimensions: tuple[Dimension, ...], workers: int) -> "_Found":
+def _search_with_workers(
+    plan: Plan, dimensions: tuple[Dimension, ...], workers: int, *, coarsen: bool
+) -> "_Found":
     """Search with a progress bar."""
     with (
         open_engine("local", workers) as engine,
@@ -116,7 +119,7 @@ def _search_with_workers(plan: Plan, dimensions: tuple[Dimension, ...], workers:
             engine=engine,
             show_message=lambda message: advance(message, 0),
         )
-        return _search(assessor, dimensions, advance)
+        return _search(assessor, dimensions, coarsen=coarsen, advance=advance)
 
 
 def with_limits(plan: Plan, limits: Limits | Mapping[str, Any] | None) -> Plan:
@@ -186,44 +189,89 @@ def _refuse_other_question(folder: Path, question: str) -> None:
         )
 
 
+class _Searches:
+    """The searches over the same keys: by the noise, by the success of these attackers, or by simulation."""
+
+    def __init__(self, assessor: RiskAssessor, dimensions: tuple[Dimension, ...], advance: Advance) -> None:
+        self.assessor, self.dimensions = assessor, dimensions
+        self.domain = domain = catalog.get_domain(assessor.audit.domain)
+        prefer = usefulness(dimensions, _compared_by(domain, dimensions), domain)
+
+        def search_by(assess: Assess, effort: Any) -> ParameterSearch:
+            def counted(setting: Setting) -> Assessment | None:
+                text = ", ".join(f"{key.rpartition('.')[2]} = {value}" for key, value in setting.items())
+                advance(f"search: {text}", 1)
+                return assess(setting)
+
+            return ParameterSearch(dimensions, counted, prefer, effort)
+
+        self.for_any = search_by(assessor.for_any_attacker, COMPUTED_EFFORT)
+        self.computed = search_by(assessor.for_these_attackers, COMPUTED_EFFORT)
+        self.safest, self.largest = self.for_any.best(), self.computed.best()
+        self.simulated = None
+        if not self.for_any.tried and not self.computed.tried:
+            self.simulated = search_by(assessor.simulate, SIMULATED_EFFORT)
+            self.largest = self.simulated.best()
+        self.shown = self.simulated or (self.computed if self.computed.tried else self.for_any)
+        self.best = max(filter(None, (self.safest, self.largest)), key=prefer, default=None)
+        ladder = self._all_to_confirm()
+        self.ladder = [one for one in ladder if domain.is_useful(one.utility)]  # in order
+        self.useless = ladder[-1] if ladder and not self.ladder else None
+
+    def _all_to_confirm(self) -> list[Assessment]:
+        """The settings to confirm, whether they are of use or not."""
+        computed, safest, largest = self.computed, self.safest, self.largest
+        if self.best is None or not self.domain.is_useful(self.best.utility):
+            return [] if self.best is None else [self.best]
+        if self.simulated is not None:
+            return _simulated_ladder(self.simulated, self.dimensions, largest)
+        ladder: list[Assessment] = []
+        if largest is not None and (safest is None or computed.prefer(largest) > computed.prefer(safest)):
+            ladder += _below_the_limit(self.assessor, computed, largest)
+        if safest is not None:
+            ladder = [one for one in ladder if computed.prefer(one) > computed.prefer(safest)]
+            ladder.append(safest)
+        return ladder
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Found:
     """What a search found: the settings to confirm, in order, and everything that was tried."""
 
-    def __init__(self) -> None:
-        self.ladder: list[Assessment] = []
-        self.largest: Assessment | None = None  # by computation, without a margin for simulated releases
-        self.shown: ParameterSearch | None = None
-        self.alternatives: list[Assessment] = []  # the best for each combination of the lists
+    searches: _Searches
+    useless: Assessment | None  # the best setting with all else as in the plan, where it is of no use
+    coarser: list[Setting]  # coarser values of other keys that were tried then
 
 
-def _search(assessor: RiskAssessor, dimensions: tuple[Dimension, ...], advance: Advance) -> _Found:
-    """Choose the settings to confirm, without a look at the rounds that will confirm them."""
+def _search(
+    assessor: RiskAssessor, dimensions: tuple[Dimension, ...], *, coarsen: bool, advance: Advance
+) -> _Found:
+    """Choose the settings to confirm, without a look at the rounds that will confirm them.
 
-    def search_by(assess: Assess, effort: Any) -> ParameterSearch:
-        def counted(setting: Setting) -> Assessment | None:
-            text = ", ".join(f"{key.rpartition('.')[2]} = {value}" for key, value in setting.items())
-            advance(f"search: {text}", 1)
-            return assess(setting)
-
-        name, lower = _compared_by(assessor.audit, dimensions)
-        prefer = usefulness(dimensions, name, lower_is_better=lower)
-        return ParameterSearch(dimensions, counted, prefer, effort)
-
-    found = _Found()
-    for_any = search_by(assessor.for_any_attacker, COMPUTED_EFFORT)
-    computed = search_by(assessor.for_these_attackers, COMPUTED_EFFORT)
-    safest, largest = for_any.best(), computed.best()
-    if not for_any.tried and not computed.tried:
-        return _simulated_search(search_by(assessor.simulate, SIMULATED_EFFORT), dimensions, found)
-    found.largest = largest or safest
-    found.shown = computed if computed.tried else for_any
-    found.alternatives = for_any.best_of_each() or computed.best_of_each()
-    if largest is not None and (safest is None or computed.prefer(largest) > computed.prefer(safest)):
-        found.ladder += _below_the_limit(assessor, computed, largest)
-    if safest is not None:
-        found.ladder = [one for one in found.ladder if computed.prefer(one) > computed.prefer(safest)]
-        found.ladder.append(safest)
-    return found
+    Where nothing under the limit is of use, the least coarse of ever coarser tables is taken of which
+    something is; halving finds it, if use grows with each step.
+    """
+    searches = first = _Searches(assessor, dimensions, advance)
+    coarser: list[Setting] = []
+    if coarsen and not first.ladder:
+        steps = coarser_steps(first.domain, assessor.audit)
+        low, high = 0, len(steps)
+        while low < high:
+            middle = (low + high) // 2
+            coarser.append({one.key: one.values[0] for one in steps[middle]})
+            tried = _Searches(assessor, (*dimensions, *steps[middle]), advance)
+            if tried.ladder:
+                searches, high = tried, middle
+            else:
+                low = middle + 1
+    if searches.shown is searches.simulated and not searches.shown.tried:
+        reasons = (why for _, why in searches.shown.impossible.values())
+        raise BadInput(f"no setting can be tried: {next(reasons, 'none is left')}")
+    return _Found(
+        searches=searches,
+        useless=first.useless,
+        coarser=coarser,
+    )
 
 
 def _below_the_limit(
@@ -241,28 +289,24 @@ def _below_the_limit(
     return chosen
 
 
-def _simulated_search(search: ParameterSearch, dimensions: tuple[Dimension, ...], found: _Found) -> _Found:
-    """Search by simulated releases; then steps to safer settings, should the first not be confirmed."""
-    best, found.shown = search.best(), search
-    if not search.tried:
-        reasons = (why for _, why in search.impossible.values())
-        raise BadInput(f"no setting can be tried: {next(reasons, 'none is left')}")
+def _simulated_ladder(
+    search: ParameterSearch, dimensions: tuple[Dimension, ...], best: Assessment | None
+) -> list[Assessment]:
+    """The best setting by simulated releases; then steps to safer ones, should the first not be confirmed."""
     if best is None:
-        return found
-    found.ladder.append(best)
-    found.alternatives = search.best_of_each()
-    ranges = [one for one in dimensions if one.is_range]
-    while ranges and len(found.ladder) < MOST_CONFIRMED:
+        return []
+    ladder, ranges = [best], [one for one in dimensions if one.is_range]
+    while ranges and len(ladder) < MOST_CONFIRMED:
         (dimension,) = ranges
-        last = found.ladder[-1]
+        last = ladder[-1]
         value = _safer(dimension, float(last.setting[dimension.key]))
         if value is None:
             break
-        found.ladder.append(replace(last, setting={**last.setting, dimension.key: value}))
+        ladder.append(replace(last, setting={**last.setting, dimension.key: value}))
     if not ranges:
         less = [one for one in search.tried.values() if one.excess < best.excess]
-        found.ladder += sorted(less, key=search.prefer, reverse=True)[: MOST_CONFIRMED - 1]
-    return found
+        ladder += sorted(less, key=search.prefer, reverse=True)[: MOST_CONFIRMED - 1]
+    return ladder
 
 
 def _safer(dimension: Dimension, value: float) -> float | None:
@@ -273,23 +317,21 @@ def _safer(dimension: Dimension, value: float) -> float | None:
     return step if low <= step <= high else None
 
 
-def _compared_by(audit: Audit, dimensions: Sequence[Dimension]) -> tuple[str | None, bool]:
-    """The number on utility by which settings are compared, and whether a lower one is better."""
-    domain = catalog.get_domain(audit.domain)
+def _compared_by(domain: Domain, dimensions: Sequence[Dimension]) -> str | None:
+    """The number on utility by which settings are compared."""
     asked = [one.tunable.compare_by for one in dimensions if one.tunable.compare_by]
-    name = next(iter(asked or domain.main_utility), None)
-    return name, name is not None and domain.utility[name].lower_is_better
+    return next(iter(asked or domain.main_utility), None)
 
 
-def _confirm(found: _Found, plan: Plan, folder: Path, workers: int) -> list[Confirmation]:
+def _confirm(ladder: Sequence[Assessment], plan: Plan, folder: Path, workers: int) -> list[Confirmation]:
     """Run the settings one after the other with new random numbers, until one is within the limits.
 
     Which settings these are was decided before the first of them is run, so each has an equal share of the
     error.
     """
     confirmations: list[Confirmation] = []
-    n = len(found.ladder)
-    for number, candidate in enumerate(found.ladder, start=1):
+    n = len(ladder)
+    for number, candidate in enumerate(ladder, start=1):
         level = 1 - _error(plan) / n
         audit = with_setting(plan.audits[0], candidate.setting)
         audit = replace(audit, metrics=replace(audit.metrics, confidence=level))
@@ -317,38 +359,41 @@ def _of_python(plan: Plan, audit: Audit) -> Plan:
     return replace(plan, audits=(audit,), path=None, text=None)
 
 
-def _result(
-    found: _Found,
-    confirmations: list[Confirmation],
-    plan: Plan,
-    dimensions: tuple[Dimension, ...],
-    folder: Path,
-) -> TuneResult:
+def _result(found: _Found, confirmations: list[Confirmation], plan: Plan, folder: Path) -> TuneResult:
     confirmed = next((one for one in confirmations if one.confirmed), None)
-    shown = found.shown
-    assert shown is not None
+    searches, audit = found.searches, plan.audits[0]
+    shown, domain = searches.shown, catalog.get_domain(audit.domain)
     tuned = None
     if confirmed is not None:
-        tuned = replace(plan, audits=(with_setting(plan.audits[0], confirmed.setting),), text=None)
-    utilities = {repr(one.setting): one.utility for one in (*found.ladder, *shown.tried.values())}
-    name, _ = _compared_by(plan.audits[0], dimensions)
+        tuned = replace(plan, audits=(with_setting(audit, confirmed.setting),), text=None)
+    utilities = {repr(one.setting): one.utility for one in (*searches.ladder, *shown.tried.values())}
+    computed = searches.largest or searches.safest
     return TuneResult(
-        audit=plan.audits[0].name,
-        domain=plan.audits[0].domain,
+        audit=audit.name,
+        domain=audit.domain,
         limits=plan.limits,
-        dimensions=dimensions,
-        confidence=plan.audits[0].metrics.confidence,
+        dimensions=searches.dimensions,
+        confidence=audit.metrics.confidence,
         seed=plan.seed,
         confirmations=tuple(confirmations),
-        planned_confirmations=len(found.ladder),
+        planned_confirmations=len(searches.ladder),
         utility=None if confirmed is None else confirmed.utility or utilities.get(repr(confirmed.setting)),
-        compared_by=name,
-        largest=found.largest,
+        compared_by=_compared_by(domain, searches.dimensions),
+        largest=computed if searches.simulated is None else None,
+        useless=found.useless,
+        coarser=tuple(found.coarser),
         closest=shown.closest(),
-        alternatives=tuple(sorted(found.alternatives, key=shown.prefer, reverse=True)),
+        alternatives=tuple(sorted(_alternatives(searches), key=shown.prefer, reverse=True)),
         tried=tuple(sorted(shown.tried.values(), key=shown.prefer, reverse=True)),
         untried=tuple(shown.untried()),
         is_monotone=shown.is_monotone,
         plan=tuned,
         folder=folder,
     )
+
+
+def _alternatives(searches: _Searches) -> list[Assessment]:
+    """The best for each combination of the lists."""
+    if searches.simulated is not None:
+        return searches.simulated.best_of_each()
+    return searches.for_any.best_of_each() or searches.computed.best_of_each()

@@ -58,6 +58,12 @@ def test_numbers_match_loops_over_cells(n_places, suppresses, least):
     found = counts_utility(true, published, cell_map(n_places, n_epochs), suppresses=suppresses)
     rows = [by_loops(*row, n_places, n_epochs, suppresses) for row in zip(true, published, strict=True)]
     assert set(found) < set(DOMAIN.utility)
+    kept = [
+        (c, y) for ours, theirs in zip(true, published) for c, y in zip(ours, theirs) if not suppresses or y
+    ]
+    assert found.pop("typical_error") == pytest.approx(sum(abs(c - y) for c, y in kept) / len(kept))
+    usual = sum(c for c, _ in kept) / len(kept)
+    assert found.pop("largest_useful_error") == pytest.approx(usual / 2 if suppresses else usual)
     for name, value in found.items():
         assert value == pytest.approx(np.mean([row[name] for row in rows]))
 
@@ -73,11 +79,12 @@ def test_a_table_without_times_is_described_in_its_own_words(n_columns, names):
     cells = CellMap(6, n_columns, days, timed=False)
     found = counts_utility(true, published, cells, suppresses=True)
     common = {"mean_absolute_error", "relative_error", "cells_suppressed"}
+    common |= {"typical_error", "largest_useful_error"}
     assert set(found) == common | {"counts_published"} | names
     timed = counts_utility(true, published, cell_map(6, n_columns), suppresses=True)
     assert list(found.values()) == list(timed.values())[: len(found)]
     said = utility_sentence("locations", found)
-    assert len(re.findall(r"\d%|\d\.\d", said)) >= len(found)
+    assert len(re.findall(r"\d%|\d\.\d", said)) >= len(found) - 2  # all but those that only tune says
     assert not re.search("visit|place|epoch", said)
 
 
@@ -86,6 +93,8 @@ def test_published_truth_is_perfect():
     found = counts_utility(true, true.astype(float), cell_map(50, 4), suppresses=False)
     assert found == {
         "mean_absolute_error": 0.0,
+        "typical_error": 0.0,
+        "largest_useful_error": pytest.approx(true.mean()),
         "relative_error": 0.0,
         "visits_published": 1.0,
         "cells_suppressed": 0.0,
@@ -100,6 +109,7 @@ def test_nothing_published_has_nothing_in_common():
     true[0, :2] = 5
     found = counts_utility(true, np.zeros((1, 8)), cell_map(4, 2), suppresses=True)
     assert (found["visits_published"], found["cells_suppressed"], found["relative_error"]) == (0.0, 1.0, 1.0)
+    assert (found["typical_error"], found["largest_useful_error"]) == (pytest.approx(10 / 8), 0.0)
     assert found["space_distance"] == pytest.approx(0.75)  # one place in truth, even shares of four
     assert counts_utility(true * 0, np.zeros((1, 8)), cell_map(4, 2), suppresses=True) == {
         "mean_absolute_error": 0.0

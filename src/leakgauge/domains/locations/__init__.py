@@ -49,6 +49,7 @@ DOMAIN = Domain(
     count_audit="frame_audit:prepare_count_audit",
     utility=UTILITY_TERMS,
     main_utility=("mean_absolute_error",),
+    useful_if_below=("typical_error", "largest_useful_error"),
     private_keys=("names",),
     private_knowledge_keys=("friends",),
     exposure=ExposureSpec(
@@ -109,6 +110,7 @@ DOMAIN = Domain(
             safer="later",
             steps="tunable_settings:coarser_grids",
             by_default=False,
+            if_useless=True,
             compare_by="relative_error",
         ),
         Tunable(
@@ -118,8 +120,27 @@ DOMAIN = Domain(
             steps="tunable_settings:longer_epochs",
             absent="1h",
             by_default=False,
+            if_useless=True,
             fixed_by=("data.source=synthetic",),
             compare_by="relative_error",
+        ),
+        Tunable(
+            key="challenger.per_day",
+            title="visits of a person counted per day",
+            safer="later",
+            steps="tunable_settings:smaller_caps",
+            absent=16,
+            by_default=False,
+            if_useless=True,
+            fixed_by=("mechanism.unit=user",),
+        ),
+        Tunable(
+            key="challenger.per_user",
+            title="visits of a person counted",
+            safer="later",
+            steps="tunable_settings:smaller_caps",
+            by_default=False,
+            if_useless=True,
         ),
     ),
 )

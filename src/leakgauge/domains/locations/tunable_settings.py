@@ -73,6 +73,15 @@ def coarser_grids(grid: Sequence[int]) -> tuple[list[int], ...]:
     return tuple(steps)
 
 
+def smaller_caps(cap: int) -> tuple[int, ...]:
+    """The cap of a plan, or one that hardly anybody reaches, then half of it each time.
+
+    >>> smaller_caps(10)
+    (10, 5, 2, 1)
+    """
+    return (cap,) if cap <= 1 else (cap, *smaller_caps(cap // 2))
+
+
 def longer_epochs(epoch: str) -> tuple[str, ...]:
     """The epoch of a plan, then usual epochs that are longer.
 

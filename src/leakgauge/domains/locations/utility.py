@@ -37,7 +37,11 @@ def counts_utility(
     if not visited.any(axis=1).all():
         return found
     names = _names(cells)
+    kept = published != 0 if suppresses else np.ones(true.shape, dtype=bool)
+    some = kept.any()
     numbers = {
+        "typical_error": float(error[kept].mean() if some else error.mean()),
+        "largest_useful_error": float(true[kept].mean() * (0.5 if suppresses else 1.0)) if some else 0.0,
         "relative_error": float(_row_means(error / np.maximum(true, 1), visited).mean()),
         names.published: 1 - float(((true * suppressed).sum(axis=1) / true.sum(axis=1)).mean()),
         "cells_suppressed": float(_row_means(suppressed, visited).mean()),

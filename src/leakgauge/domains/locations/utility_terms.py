@@ -42,6 +42,16 @@ UTILITY_TERMS = {
         sentence="by {value} of it in cells with a count above 0",
         lower_is_better=True,
     ),
+    "typical_error": Term(
+        title="Typical error of a published count",
+        meaning="mean of |published - true count| over the cells that are not suppressed",
+        lower_is_better=True,
+    ),
+    "largest_useful_error": Term(
+        title="Largest useful error",
+        meaning="half of the mean true count of the cells that are not suppressed; where nothing is "
+        "suppressed, the mean count of all cells",
+    ),
     "visits_published": Term(
         title="Visits published",
         meaning="share of the visits that are in cells which are not suppressed",
