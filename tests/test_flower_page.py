@@ -16,8 +16,8 @@ from leakgauge.plan import read_plan
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "flower.md").read_text()
-PLAN, BUILT_IN_PLAN = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-INJECT, CLIENT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(PLAN,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+(INJECT,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def verdicts_of(plan, folder, name="run"):
@@ -147,20 +147,3 @@ def test_the_function_that_injects_rows(tmp_path):
     (verdict,), code = verdicts_of(project / "plan.toml", tmp_path)
     assert code == 1
     assert verdict["metrics"]["accuracy_own"]["low"] > 0.8
-
-
-@pytest.mark.nightly
-def test_built_in_clients_in_flower_and_a_client_of_ones_own(tmp_path):
-    """The plan in Flower and without it: the same games. Then the client of the page, in the same plan."""
-    plan = BUILT_IN_PLAN.replace("rounds = 100", "rounds = 30")
-    own = 'engine = "flower", client_app = "mine:app"'
-    (tmp_path / "mine.py").write_text(CLIENT)
-    found = {}
-    for name, engine in (("flower", 'engine = "flower"'), ("local", 'engine = "local"'), ("own", own)):
-        assert 'engine = "flower"' in plan
-        (tmp_path / f"{name}.toml").write_text(plan.replace('engine = "flower"', engine))
-        found[name] = verdicts_of(tmp_path / f"{name}.toml", tmp_path, name)[0]
-    for one, other in zip(found["flower"], found["local"], strict=True):
-        assert one["metrics"] == other["metrics"]
-    assert [verdict["label"] for verdict in found["own"]] == [verdict["label"] for verdict in found["flower"]]
-    assert found["own"] != found["flower"]

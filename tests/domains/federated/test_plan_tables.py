@@ -33,7 +33,6 @@ def test_mechanism_none_has_no_parameters():
         ({"present": 0.0}, r"present must be in \(0, 1\]"),
         ({"present": float("nan")}, r"present must be in \(0, 1\]"),
         ({"iterations": 2}, "add gradient_noise"),
-        ({"client_app": "mine:app"}, "is for Flower"),
     ],
 )
 def test_rejects_invalid_games(table, message):

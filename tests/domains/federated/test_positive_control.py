@@ -1,41 +1,17 @@
-"""The positive control of federated clients: the real client, and a client that ignores its rows."""
+"""The positive control of federated clients: the same clients without noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from leakgauge import catalog
-from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.challenger import Challenger, build
-from leakgauge.domains.federated.flower.engine import FlowerEngine
 from leakgauge.plan import Contender
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.positive_control import judge_control, play_control
 
 WHO = Contender(attack="likelihood_neuron", knowledge="server", label="it")
-
-
-@dataclass(frozen=True, eq=False)
-class IgnoredRows:
-    """Clients that answer every model with the same numbers."""
-
-    clients: object
-
-    @property
-    def n_rounds(self):
-        return self.clients.n_rounds
-
-    def train(self, networks):
-        answers = self.clients.train(networks)
-        return [[np.ones_like(answer) for answer in row] for row in answers]
-
-
-class IgnorantEngine(FlowerEngine):
-    """Starts clients that ignore their rows, in place of Flower."""
-
-    def start(self, clients):
-        return IgnoredRows(clients)
 
 
 @pytest.fixture
@@ -61,12 +37,6 @@ def test_target_is_found_through_the_real_client(challenger):
     assert control.n_targets == 1
     assert control.training.mechanism is None
     assert play(control)["status"] == "passed"
-
-
-def test_client_that_ignores_its_rows_is_refused(challenger):
-    broken = replace(challenger, flower=IgnorantEngine())
-    with pytest.raises(BadInput, match="ignore their rows"):
-        play(broken.control())
 
 
 def test_neuron_that_is_never_active_is_not_blamed_on_the_client(challenger):

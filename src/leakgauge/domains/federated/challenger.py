@@ -17,7 +17,6 @@ from leakgauge.domains.federated.clients.utility import classifier_utility, satu
 from leakgauge.domains.federated.data.data_loader import load_rows
 from leakgauge.domains.federated.data.dataset import OWN_PERTURBATION, PARTS, UTILITY
 from leakgauge.domains.federated.data.row_split import split_rows
-from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.flower_app import challenger as flower_app
 from leakgauge.domains.federated.flower_app.app_table import APP_KEY
 from leakgauge.domains.federated.flower_app.challenger import AppChallenger
@@ -25,13 +24,7 @@ from leakgauge.domains.federated.guarantee import client_guarantee
 from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.own_perturbation import OwnPerturbation
 from leakgauge.domains.federated.plan_tables import read_challenger_table, read_mechanism_table
-from leakgauge.domains.federated.release import (
-    CheckedClients,
-    ClientGroups,
-    ClientPool,
-    ClientTraining,
-    FederatedBlock,
-)
+from leakgauge.domains.federated.release import ClientGroups, ClientPool, ClientTraining
 
 WHOLE_GRADIENT_NOTE = (
     "gradients are clipped and noisy: of our attacks only full_gradient uses all of a gradient; the success "
@@ -59,8 +52,6 @@ class Challenger(ChallengerDefaults):
     digest: str
     notes: tuple[str, ...] = ()  # for reports; they contain no values of rows
     utility: dict[str, float] | None = None  # accuracies of an honest classifier
-    flower: FlowerEngine | None = None  # runs the clients, if set
-    checked: bool = False  # refuse clients that ignore their rows
 
     coins = Coins.FAIR
 
@@ -79,27 +70,14 @@ class Challenger(ChallengerDefaults):
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
-    def release(self, members: Bits, rng: Generator) -> FederatedBlock:
-        clients = ClientGroups(self.pool, self.training, members, int(rng.integers(2**63)))
-        block: FederatedBlock = clients if self.flower is None else self.flower.start(clients)
-        return CheckedClients(block, self._probe()) if self.checked else block
-
-    def _probe(self) -> network.PlantedNetwork:
-        """An ordinary network, but for a neuron that is active for nearly all rows."""
-        rng, units = np.random.default_rng(0), 16
-        first, bias = network.honest_layer(self.pool.rows.shape[1], units, rng)
-        neuron = network.CraftedNeuron(first, bias, np.full(units, 1 / units, np.float32), 1.0)
-        return network.plant_neuron(neuron, self.shape, rng)
+    def release(self, members: Bits, rng: Generator) -> ClientGroups:
+        return ClientGroups(self.pool, self.training, members, int(rng.integers(2**63)))
 
     def control(self) -> "Challenger":
-        """One target that is not perturbed, through the same clients: no noise or clipping by this audit.
-
-        What a client app of your own adds stays.
-        """
+        """One target that is not perturbed, through the same clients: no noise or clipping by this audit."""
         pool, training = self.pool, self.training
         plain = replace(training, mechanism=None, noise=None, iterations=1, present=1.0)
-        app = () if self.flower is None else ("flower", *self.flower.sources)
-        digest = sha256("\n".join(("control", repr(plain), repr(self.shape), *app)).encode())
+        digest = sha256("\n".join(("control", repr(plain), repr(self.shape))).encode())
         for part in (
             pool.rows,
             pool.labels,
@@ -114,7 +92,6 @@ class Challenger(ChallengerDefaults):
             training=plain,
             guarantee=None,
             digest=digest.hexdigest(),
-            checked=True,
         )
 
 
@@ -135,7 +112,6 @@ def build_clients(
     """Build the challenger with clients of our own."""
     table = read_challenger_table(challenger)
     require_torch()
-    flower = read_flower_engine(table.client_app, folder) if table.engine == "flower" else None
     loaded = load_rows(data, folder, seed)
     parts = split_rows(
         loaded,
@@ -167,9 +143,7 @@ def build_clients(
         notes += utility.notes
     if table.gradient_noise is not None:
         notes += (WHOLE_GRADIENT_NOTE,)
-    if flower is not None:
-        notes += flower.notes
-    identity = "\n".join((loaded.digest, repr(table), repr(noise), *(flower.sources if flower else ())))
+    identity = "\n".join((loaded.digest, repr(table), repr(noise)))
     return Challenger(
         pool=pool,
         reference=reference,
@@ -181,5 +155,4 @@ def build_clients(
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,
         utility=None if utility is None else asdict(utility),
-        flower=flower,
     )

@@ -14,7 +14,7 @@ from leakgauge.domains.federated.flower_app.challenger import AppChallenger
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge, app_knowledge
 from leakgauge.domains.federated.neurons import network
 from leakgauge.domains.federated.plan_tables import FederatedKnowledgeTable
-from leakgauge.domains.federated.release import ClientTraining, FederatedBlock, FederatedView
+from leakgauge.domains.federated.release import ClientGroups, ClientTraining, FederatedView
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 
@@ -29,7 +29,7 @@ class ServerKnowledge:
     training: ClientTraining
     shape: network.PlantedNetworkShape
 
-    def view(self, block: FederatedBlock) -> FederatedView:
+    def view(self, block: ClientGroups) -> FederatedView:
         return FederatedView(block.n_rounds, block)
 
     @property

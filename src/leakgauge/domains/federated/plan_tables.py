@@ -137,8 +137,6 @@ class FederatedChallengerTable:
     present: float = 1.0
     promise: Literal["label", "exact"] | StatedPromise = "label"
     utility: bool = False
-    engine: Literal["local", "flower"] = "local"
-    client_app: str | None = None  # "module:name"
 
     def __post_init__(self) -> None:
         if not self.batch >= 2:
@@ -157,15 +155,6 @@ class FederatedChallengerTable:
             raise BadInput(
                 "iterations > 1 are for averaging noise on gradients; add gradient_noise, or leave "
                 "iterations out"
-            )
-        if self.engine == "flower" and self.gradient_noise is not None and self.gradient_noise.added == "sum":
-            raise BadInput(
-                'gradient_noise.added = "sum" is noise of whoever aggregates, and Flower runs the clients; '
-                'leave out engine, or let clients add it: added = "client"'
-            )
-        if self.client_app is not None and self.engine != "flower":
-            raise BadInput(
-                f'client_app = {self.client_app!r} is for Flower; add engine = "flower", or leave it out'
             )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -53,16 +52,6 @@ class ClientTraining:
             return answer
         return answer + whole_gradients.draw_noise(network, answer, self.noise, self.batch, rng)
 
-    def whole_answer(self, network: PlantedNetwork, held: ClientRows) -> list[Floats]:
-        """Return a client's gradient of all weights and biases, in order, with the noise that it adds."""
-        rows, rng = self._perturbed(held)
-        layers = whole_gradients.whole_gradient(network, rows, held.labels, self.noise)
-        parts = [part for layer in layers for part in layer]
-        if self.noise is None or self.noise.added == "sum":
-            return parts
-        deviation = self.noise.deviation(self.batch)
-        return [(part + rng.normal(scale=deviation, size=part.shape)).astype(np.float32) for part in parts]
-
     def _perturbed(self, held: ClientRows) -> tuple[Floats, np.random.Generator]:
         """A client's rows with new noise, and the generator of what it draws next."""
         rng, rows = np.random.default_rng(held.seed), held.rows
@@ -78,17 +67,6 @@ class ClientTraining:
             for seed in seeds
         ]
         return np.mean(drawn, axis=0) / self.clients
-
-
-class FederatedBlock(Protocol):
-    """Clients of a block, run in this process or by Flower."""
-
-    @property
-    def n_rounds(self) -> int: ...
-
-    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        """Return rounds x targets of gradients: each group's answer to the network for its target."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +87,7 @@ class ClientGroups:
         return len(self.members)
 
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        """Return rounds x targets of gradients: each group's answer to the network for its target."""
         return [
             [self._answer(row, target, network) for target, network in enumerate(networks)]
             for row in range(self.n_rounds)
@@ -141,36 +120,6 @@ class ClientGroups:
         return answer + training.sum_noise(network, answer, seeds)
 
 
-@dataclass(frozen=True, eq=False)
-class CheckedClients:
-    """The clients of a positive control; clients that ignore their rows are refused.
-
-    Before the first attack they get the network ``probe``, whose gradient depends on every row.
-    """
-
-    clients: FederatedBlock
-    probe: PlantedNetwork
-    _checked: list[bool] = field(default_factory=list, init=False, repr=False)
-
-    @property
-    def n_rounds(self) -> int:
-        return self.clients.n_rounds
-
-    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        if not self._checked:
-            self._checked.append(True)
-            self._require_use_of_rows(len(networks))
-        return self.clients.train(networks)
-
-    def _require_use_of_rows(self, n_targets: int) -> None:
-        answers = [answer for row in self.clients.train([self.probe] * n_targets) for answer in row]
-        if len(answers) > 1 and all(np.array_equal(answer, answers[0]) for answer in answers):
-            raise BadInput(
-                f"the clients gave the same answer in all {self.n_rounds} rounds, though their rows differ: "
-                "they ignore their rows, and no attack could find anybody; fix the client"
-            )
-
-
 def average_gradients(answers: Sequence[Sequence[Reals]]) -> Reals:
     """Average gradients over the clients of a group, and then over iterations."""
     return np.mean([np.mean(group, axis=0) for group in answers], axis=0)
@@ -181,7 +130,7 @@ class FederatedView:
     """A block as the server sees it: it may send networks to the clients once."""
 
     n_rounds: int
-    _clients: FederatedBlock = field(repr=False)
+    _clients: ClientGroups = field(repr=False)
     _sent: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:

@@ -148,11 +148,6 @@ def test_perturbed_rows_lower_the_share_that_is_filled():
     assert 0.6 < found <= scorer.reading.studied["channel_optimum"] + 3 * error
 
 
-def test_noise_on_the_sum_is_refused_in_flower():
-    with pytest.raises(BadInput, match='added = "client"'):
-        game(EIGHT | {"added": "sum"}, engine="flower")
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"), [({"units": 1}, "units must be >= 2"), ({"draws": 5}, "draws")]
 )

@@ -87,23 +87,6 @@ def _projected_gradient(
     return float(np.mean(gradient_clipping.clip_factors(norms, noise.clip) * each))
 
 
-def whole_gradient(
-    network: PlantedNetwork, rows: Floats, labels: Ints, noise: GradientNoise | None
-) -> list[Layer]:
-    """Return a client's mean gradient of all weights, by layer, clipped as ``noise`` says, without noise."""
-    layers, factors = layer_flows(network, rows, labels), np.ones(len(rows), np.float32)
-    if noise is not None and noise.clipped == "update":
-        factors *= np.float32(update_factor(layers, noise.clip))
-    elif noise is not None:
-        norms = gradient_clipping.gradient_norms((layer.inputs, layer.flows) for layer in layers)
-        factors = np.asarray(gradient_clipping.clip_factors(norms, noise.clip), np.float32)
-    weighted = [(factors[:, None] / len(rows) * layer.flows, layer.inputs) for layer in layers]
-    return [
-        ((flows.T @ inputs).astype(np.float32), flows.sum(axis=0).astype(np.float32))
-        for flows, inputs in weighted
-    ]
-
-
 def draw_noise(
     network: PlantedNetwork, answer: Reals, noise: GradientNoise, batch: int, rng: Generator
 ) -> Reals:
