@@ -20,6 +20,7 @@ from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
 
 DRAWS = 200  # simulated releases
 POWER = 0.8  # a leak counts as detectable if it is detected in this share of runs
+_FEW = 256  # rounds up to which the fewest that detect a leak are looked for one by one
 CONTROL_ERROR = 0.01  # of the lower bound on accuracy that a positive control needs
 LEAST_NEEDED, MOST_NEEDED = 0.75, 0.95  # accuracy that it needs
 
@@ -78,7 +79,7 @@ def planted_leak(
 def rounds_to_notice(metric: EpsilonMetric, epsilon: float, trials_per_round: float, most: int) -> int | None:
     """About the fewest rounds in which a leak of this epsilon is detected; nothing if in none up to ``most``.
 
-    The last of some trials may be the one that does: detection is not quite monotone in their number.
+    Detection is not quite monotone in their number, which matters where they are few.
     """
 
     def notices(n_rounds: int) -> bool:
@@ -95,7 +96,8 @@ def rounds_to_notice(metric: EpsilonMetric, epsilon: float, trials_per_round: fl
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if notices(middle) else (middle, high)
-    return high
+    few = range(int(0.8 * high), high) if high <= _FEW else ()
+    return next((n for n in few if notices(n)), high)
 
 
 def needed_accuracy(limit: float | None = None) -> float:
