@@ -17,6 +17,7 @@ from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.noise_tests import NoiseTest
 
 MIDDLE = 0.5  # between no canary and a canary of length 1: the threshold of every guess
+_NO_NOISE = 1e-8  # squared, over the stated: rounding alone
 _CLOSEST = 1e-12  # a smaller chance of a direction is taken for this one
 
 
@@ -41,6 +42,23 @@ def less_noise(size: NoiseSize, *, name: str, finding: str, violates: bool) -> N
     """Test whether the noise is smaller than stated: its squared length has a chi-square distribution."""
     p_value = float(chdtr(size.coordinates, size.squares))
     return NoiseTest(name=name, p_value=p_value, finding=finding, violates=violates, n=size.coordinates)
+
+
+def weakest_step(squares: Reals, coordinates: Ints, *, violates: bool) -> NoiseTest:
+    """Test whether any one step has less noise than stated: the smallest p-value, times their number."""
+    p_values = chdtr(coordinates, squares)
+    none = squares <= _NO_NOISE * coordinates
+    worst = int(np.argmin(p_values))
+    seen = np.sqrt(squares[worst] / coordinates[worst])
+    return NoiseTest(
+        name="weakest_step",
+        p_value=float(min(1.0, p_values[worst] * p_values.size)),
+        finding=f"{none.sum():,} of {none.size:,} steps add no noise"
+        if none.any()
+        else f"one of the steps adds less noise than accounted: {seen:.2g} of it",
+        violates=violates,
+        n=p_values.size,
+    )
 
 
 def more_noise(size: NoiseSize) -> NoiseTest:

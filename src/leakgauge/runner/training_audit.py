@@ -33,6 +33,7 @@ def audit_training(
     canary: Literal["dirac", "mislabelled"] = "dirac",
     canaries: int | None = None,
     initial_weights: Literal["own", "crafted"] = "own",
+    pretrained: Literal["public"] | None = None,
     rounds: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
@@ -65,6 +66,7 @@ def audit_training(
         initial_weights: "crafted": all trainings start where one without noise and canaries ended, where
             other records move the model least; for one black-box canary in each of many trainings. A loop
             written by hand calls `watch.start_from`.
+        pretrained: "public": what is trained before the first noisy step sees public data only.
         rounds: How many steps are counted (as many as a training has, unless given), or trainings (400), or
             trainings with black-box canaries (1).
         confidence: The confidence level of the finding and of all intervals.
@@ -84,7 +86,7 @@ def audit_training(
     }
     name = getattr(train, "__name__", type(train).__name__)
     table = {"dp_training": name, "claim": claim, "coin": coin, "canary": canary, "canaries": canaries}
-    table["initial_weights"] = initial_weights
+    table |= {"initial_weights": initial_weights, "pretrained": pretrained}
     table = {key: value for key, value in table.items() if value is not None}
     table["claim"] = {key: value for key, value in claim.items() if value is not None}
     domain, set_up = domain_with_training_audit()

@@ -148,7 +148,75 @@ def divided_by_the_batch(optimizer):
     optimizer.scale_grad = scale_grad
 
 
+def clipping_each_value(optimizer):
+    """Bug: each value of a gradient is clipped, so that its length is that times the root of their number."""
+
+    def clip_and_accumulate():
+        for parameter, gradients in zip(optimizer.params, optimizer.grad_samples):
+            clipped = gradients.clamp(-optimizer.max_grad_norm, optimizer.max_grad_norm)
+            parameter.summed_grad = clipped.sum(dim=0)
+
+    optimizer.clip_and_accumulate = clip_and_accumulate
+
+
+def clipping_each_parameter(optimizer):
+    """Bug: the gradient of each parameter is clipped to the whole length."""
+
+    def clip_and_accumulate():
+        for parameter, gradients in zip(optimizer.params, optimizer.grad_samples):
+            lengths = gradients.flatten(1).norm(dim=1).clamp(min=1e-12)
+            factors = (optimizer.max_grad_norm / lengths).clamp(max=1.0)
+            parameter.summed_grad = torch.tensordot(factors, gradients, dims=1)
+
+    optimizer.clip_and_accumulate = clip_and_accumulate
+
+
+def changed_noise(change):
+    def plant(optimizer):
+        number = []
+
+        def add_noise():
+            scale = optimizer.noise_multiplier * optimizer.max_grad_norm
+            number.append(0)
+            for parameter in optimizer.params:
+                noise = change(torch.randn_like(parameter.summed_grad), len(number))
+                parameter.grad = (parameter.summed_grad + scale * noise).view_as(parameter)
+
+        optimizer.add_noise = add_noise
+
+    plant.__name__ = change.__name__
+    return plant
+
+
+@changed_noise
+def truncated(noise, number):
+    return noise.clamp(-1.5, 1.5) * 1.2
+
+
+@changed_noise
+def rounded(noise, number):
+    return (noise * 8).round() / 8 * 1.01
+
+
+@changed_noise
+def missing_in_a_coordinate(noise, number):
+    noise = 1.2 * noise
+    noise.view(-1)[:5] = 0
+    return noise
+
+
+@changed_noise
+def missing_in_one_step(noise, number):
+    return noise * (number != 57)
+
+
 VIOLATIONS = {
+    clipping_each_value: "not clipped one by one",
+    clipping_each_parameter: "not clipped one by one",
+    truncated: "noise is truncated at",
+    rounded: "noise is rounded to few values",
+    missing_in_a_coordinate: "oise is missing in some",
+    missing_in_one_step: "1 of 100 steps add no noise",
     noise_for_a_mean: "less noise than accounted",
     clipping_the_batch: "not clipped one by one",
     noise_used_again: "same noise is in several steps",
@@ -230,6 +298,13 @@ def test_clipping_of_each_layer_is_refused():
 def test_higher_rate_than_claimed_is_certain():
     found = watched(opacus_training(), claim=CLAIM | {"sample_rate": 0.05, "noise_multiplier": SIGMA})
     assert any("recorded a sample rate of 0.1" in text for text in found.conformance.departures)
+
+
+def test_lower_recorded_rate_makes_its_epsilon_too_small():
+    found = watched(opacus_training(), claim=CLAIM | {"sample_rate": 0.15})
+    (text,) = [text for text in found.conformance.departures if "recorded a sample rate" in text]
+    assert "recorded a sample rate of 0.1, below the 0.15 of the claim" in text
+    assert "that it reports is too small" in text
 
 
 @pytest.mark.parametrize("canary", ["dirac", "mislabelled"])

@@ -1,6 +1,7 @@
 """The challenger that runs the user's DP training, with canaries in its steps or in its data."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +20,7 @@ from leakgauge.domains.models.dp_training.plan_tables import (
     DpTrainingChallengerTable,
     read_dp_training_table,
 )
+from leakgauge.domains.models.dp_training.replay import replay
 from leakgauge.domains.models.dp_training.step_watch import StepWatch, WatchedTraining
 from leakgauge.domains.models.dp_training.training_run import WHERE, require_callable, run_training
 from leakgauge.domains.models.dp_training.transcript import write_transcript
@@ -27,7 +29,8 @@ from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.support.work_count import TRAINING, count_work
 
 _crafted_cache: RecentCache[tuple[Reals, ...]] = RecentCache(8)
-_CRAFT_SEED = 0x1417  # of the training that crafts weights: no coin or noise of a round depends on it
+_replay_cache: RecentCache[tuple[tuple[str, str], ...]] = RecentCache(8)
+_CRAFT_SEED = 0x1417  # of trainings that no coin or noise of a round depends on
 CONTROL_STEPS = 3  # of a training with one coin, in the positive control
 
 
@@ -178,7 +181,23 @@ class Challenger(ChallengerDefaults):
         count_work(TRAINING)
         watch.start = self._crafted_weights()
         mislabelled = self.options.canary == "mislabelled"
-        return run_training(self.train, watch, rng.spawn(1)[0], mislabelled=mislabelled, canaries=canaries)
+        trained = run_training(self.train, watch, rng.spawn(1)[0], mislabelled=mislabelled, canaries=canaries)
+        if self.noiseless or not watch.by_opacus:
+            return trained
+        return replace(trained, replay=_replay_cache.once((self.train, repr(self.options)), self._replay))
+
+    def _replay(self) -> tuple[tuple[str, str], ...]:
+        """What is seen where the training is run again with other rows; the same on every worker."""
+        n = self.options.canaries
+
+        def run(watching: AbstractContextManager[None]) -> None:
+            count_work(TRAINING)
+            rng = np.random.default_rng(_CRAFT_SEED)
+            watch = StepWatch(np.zeros(1, dtype=np.bool_), rng.spawn(1)[0], whole=True)
+            canaries = None if n is None else np.zeros(n, dtype=np.bool_)
+            run_training(self.train, watch, rng.spawn(1)[0], canaries=canaries, watching=watching)
+
+        return replay(run)
 
     def _crafted_weights(self) -> tuple[Reals, ...] | None:
         """The weights at the end of a training without noise and canaries; the same on every worker."""

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.game import Transcript
+from leakgauge.domains.models.dp_training import replay
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.dp_training.plan_tables import CanaryCoin, read_dp_training_table
 from leakgauge.domains.models.dp_training.transcript import TrainingSteps, read_transcripts
@@ -51,12 +52,36 @@ def compare_transcripts(
     coin = None if options.canaries is not None else options.coin
     trainings = read_transcripts(transcripts)
     found = _TrainingComparison(trainings, _with_recorded_rate(claim, trainings), coin)
+    replayed = sorted(
+        {(str(kind), str(text)) for part in transcripts for kind, text in part.get("replay", ())}
+    )
+
+    def seen(*kinds: str) -> tuple[str, ...]:
+        return tuple(text for kind, text in replayed if kind in kinds)
+
+    before = (replay.BEFORE,) if options.pretrained is None else ()
     return Conformance(
-        certain=tuple(found.violations()),
-        departures=tuple(found.departures()),
+        certain=(*found.violations(), *seen(replay.CERTAIN)),
+        departures=(*found.departures(), *seen(replay.DEPARTURE, *before)),
         tests=tuple(found.tests()),
         dependent=found.dependent,
+        unread=seen(replay.UNREAD),
     )
+
+
+def _repetition(values: Reals, step: float) -> str:
+    """Why values of the noise, steps x coordinates on a grid, occur again: what a finding says."""
+    present, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    sizes, counts = np.abs(present[counts > 1]), counts[counts > 1]
+    columns = [np.unique(np.nonzero(np.abs(values) == size)[1]).size for size in sizes]
+    largest, near = float(np.nanmax(np.abs(values))), 3 * step
+    if counts[sizes <= near].sum() > counts.sum() / 2:
+        return "noise is missing in some steps or coordinates, where the sum is released as it is"
+    if counts[np.array(columns) > 1].sum() <= counts.sum() / 2:
+        return "the same noise is in several steps, so that the difference of two sums has none"
+    if counts[sizes >= largest - near].sum() > counts.sum() / 2:
+        return f"the noise is truncated at {largest:.3g} times the clip, so that farther sums are ruled out"
+    return "the noise is rounded to few values, so that the rest of a noisy sum shows the sum before it"
 
 
 def _with_recorded_rate(claim: TrainingClaim, trainings: Sequence[TrainingSteps]) -> TrainingClaim:
@@ -108,6 +133,13 @@ class _TrainingComparison:
                     f"A training took {taken:,} noisy steps, and the claim is for {claim.steps:,}: that is ε "
                     f"= {least:.3g} or more ({MODEL_BASED}), and {claim.epsilon:g} is claimed."
                 )
+        rate = self._least_rate
+        if (least := self._epsilon_at(rate)) > claim.epsilon and rate > claim.sample_rate * LONGER:
+            yield (
+                f"Batches hold at least {rate:.3g} of the rows, and the claim and its accounting are for "
+                f"{claim.sample_rate:.3g}: that is ε = {least:.3g} or more ({MODEL_BASED}), and "
+                f"{claim.epsilon:g} is claimed."
+            )
         if (sigma := self._accounted_sigma) is not None and stated is None:
             least = claim.epsilon_of(sigma, least=True)
             if least > claim.epsilon:
@@ -159,7 +191,19 @@ class _TrainingComparison:
                     "ε that it reports is too small."
                 )
                 return
+        seen, claim = self._least_rate, self.claim
+        if seen > claim.sample_rate * LONGER and not self._epsilon_at(seen) > claim.epsilon:
+            yield (
+                f"Batches hold at least {seen:.3g} of the rows, and the claim is for {claim.sample_rate:.3g}."
+            )
         rates = [rate for one in self.trainings if one.accounted is not None for rate in one.accounted.rates]
+        smallest = 1 / math.ceil(1 / self.claim.sample_rate * (1 - _ROUNDING))
+        if rates and min(rates) < smallest / LONGER:
+            low = replace(self.claim, sample_rate=min(rates)).epsilon_of(self._largest_sigma)
+            yield (
+                f"The accountant recorded a sample rate of {min(rates):.4g}, below the "
+                f"{self.claim.sample_rate:.4g} of the claim: the ε = {low:.3g} that it reports is too small."
+            )
         if rates and max(rates) > self.claim.sample_rate * LONGER:
             yield (
                 f"The accountant recorded a sample rate of {max(rates):.4g}, and the claim is for "
@@ -173,11 +217,12 @@ class _TrainingComparison:
         training is, it does so only if the accounting is tight: not for shuffled batches.
         """
         size = self._noise_size(self.claim.needed_sigma)
+        size_violates = self.coin is not None or self.claim.sampling is BatchSampling.POISSON
         yield noisy_steps.less_noise(
             size,
             name="too_little_noise",
             finding=self._too_little(size),
-            violates=self.coin is not None or self.claim.sampling is BatchSampling.POISSON,
+            violates=size_violates,
         )
         if self.claim.accounted_sigma > self.claim.needed_sigma * LONGER:
             yield noisy_steps.less_noise(
@@ -186,9 +231,13 @@ class _TrainingComparison:
                 finding="the steps add less noise than the stated noise multiplier",
                 violates=False,
             )
+        squares = self._column("squares") / self.claim.needed_sigma**2
+        yield noisy_steps.weakest_step(
+            squares, self._column("coordinates").astype(np.int64), violates=size_violates
+        )
         if (stated := self._stated_sigma) is not None:
             yield noisy_steps.more_noise(self._noise_size(stated))
-        values = self._sampled
+        values = np.where(self._column("squares")[:, None] > 0, self._sampled, np.nan)  # others have a test
         scale = size.ratio * self.claim.needed_sigma
         if scale > 0 and np.isfinite(values).sum() >= FEWEST_STEPS:
             yield from self._shape_tests(values, scale)
@@ -215,7 +264,7 @@ class _TrainingComparison:
         yield NoiseTest(
             name=test.name,
             p_value=test.p_value,
-            finding="the same noise is in several steps, so that the difference of two sums has none",
+            finding=_repetition(rounded, step),
             violates=True,
             n=test.n,
         )
@@ -278,6 +327,22 @@ class _TrainingComparison:
         if claim.sampling is BatchSampling.SHUFFLED:
             return f"{text}; accounted for shuffling that is ε = {claim.epsilon_of(most):.3g} (model-based)"
         return f"{text}; that is ε = {claim.epsilon_of(most, least=True):.3g} or more ({MODEL_BASED})"
+
+    @cached_property
+    def _least_rate(self) -> float:
+        """The smallest share of the rows that batches hold, but for a chance of 1e-12; 0 if unknown."""
+        known = [one for one in self.trainings if one.rows and (one.of("batch_size") >= 0).all()]
+        drawn = sum(float(one.of("batch_size").sum()) for one in known)
+        most = sum(one.n_steps * (one.rows or 0) for one in known)
+        if not drawn or drawn > most or self.claim.sampling is not BatchSampling.POISSON:
+            return 0.0
+        return float(beta.ppf(CERTAIN, drawn, most - drawn + 1))
+
+    def _epsilon_at(self, rate: float) -> float:
+        """The least epsilon at another rate, with the most noise that is possible."""
+        return (
+            replace(self.claim, sample_rate=rate).epsilon_of(self._largest_sigma, least=True) if rate else 0.0
+        )
 
     @property
     def _stated_sigma(self) -> float | None:

@@ -44,25 +44,26 @@ def watching_opacus(watch: StepWatch, *, mislabelled: bool = False, by_hand: boo
 
     hook = _OpacusHook(watch, mislabelled)
     with ExitStack() as stack:
-        for owner in (DPOptimizer, *_subclasses(DPOptimizer)):
+        for owner in (DPOptimizer, *subclasses(DPOptimizer)):
             if "pre_step" in vars(owner):
-                stack.enter_context(_replaced(owner, "pre_step", hook.watched_step(vars(owner)["pre_step"])))
+                stack.enter_context(replaced(owner, "pre_step", hook.watched_step(vars(owner)["pre_step"])))
         make_private = vars(PrivacyEngine)["make_private"]
-        stack.enter_context(_replaced(PrivacyEngine, "make_private", hook.watched_engine(make_private)))
+        stack.enter_context(replaced(PrivacyEngine, "make_private", hook.watched_engine(make_private)))
         try:
             yield
         finally:
             watch.accounted = hook.accounted
 
 
-def _subclasses(owner: Any) -> Iterator[Any]:
+def subclasses(owner: Any) -> Iterator[Any]:
+    """All classes that derive from a class."""
     for child in owner.__subclasses__():
         yield child
-        yield from _subclasses(child)
+        yield from subclasses(child)
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Replace an attribute within the context; afterwards it is where it was before, or nowhere."""
     there, before = name in vars(owner), vars(owner).get(name)
     setattr(owner, name, value)
@@ -126,7 +127,7 @@ class _OpacusHook:
             try:
                 self._before(optimizer)
                 noise = self._watched_noise(optimizer, optimizer.add_noise)
-                with _replaced(optimizer, "add_noise", noise):
+                with replaced(optimizer, "add_noise", noise):
                     stepped = pre_step(optimizer, *arguments, **options)
                 if stepped:
                     self._after(optimizer)
@@ -153,6 +154,7 @@ class _OpacusHook:
                 "audit it without a noise scheduler"
             )
         if _has_no_examples(optimizer):
+            self._batch_size += len(optimizer.params[0]._norm_sample)  # noqa: SLF001 (else it is unknown)
             return
         batches = _example_gradients(optimizer)
         last = not optimizer._check_skip_next_step(pop_next=False)  # noqa: SLF001 (else more parts follow)
@@ -164,7 +166,7 @@ class _OpacusHook:
         self._batch_size += len(others[0])
         if not last:
             return
-        canary = self._dirac(others, clip) if own is None else own
+        canary = self._crafted(others, clip) if own is None else own
         self._now["canary"] = _clipped_sum(canary, clip)
         self._now["influence"] = np.nan
         present = self.watch.present
@@ -172,16 +174,12 @@ class _OpacusHook:
             self._now["influence"] = _influence(optimizer, others, canary) / clip
         _set_last_part(optimizer, canary if present else None, drop=own is not None)
 
-    def _dirac(self, others: list[Any], clip: float) -> list[Any]:
-        """A canary in one coordinate, as one row for each parameter."""
-        rows = [part.new_zeros((1, *part.shape[1:])) for part in others]
-        sizes = [row.numel() for row in rows]
-        place = self.watch.dirac_place(sum(sizes))
-        for row, size in zip(rows, sizes):
-            if 0 <= place < size:
-                row.view(-1)[place] = DIRAC_LENGTH * clip
-            place -= size
-        return rows
+    def _crafted(self, others: list[Any], clip: float) -> list[Any]:
+        """A canary that the watch crafts, as one row for each parameter."""
+        shapes = [part.shape[1:] for part in others]
+        sizes = [math.prod(shape) for shape in shapes]
+        parts = np.split(DIRAC_LENGTH * clip * self.watch.crafted_canary(sizes), np.cumsum(sizes)[:-1])
+        return [one.new_tensor(part).view(1, *shape) for one, part, shape in zip(others, parts, shapes)]
 
     def _watched_noise(self, optimizer: Any, add_noise: Callable[[], None]) -> Callable[[], None]:
         """The optimizer's own noise, or none in the positive control; sums are read before and after."""
@@ -191,7 +189,7 @@ class _OpacusHook:
                 self._add_to_sum(optimizer)
             self._now["clipped"] = _flat(parameter.summed_grad for parameter in optimizer.params)
             noise = 0.0 if self.watch.noiseless else optimizer.noise_multiplier
-            with _replaced(optimizer, "noise_multiplier", noise):
+            with replaced(optimizer, "noise_multiplier", noise):
                 add_noise()
             self._now["noisy"] = _flat(parameter.grad for parameter in optimizer.params)
 
@@ -201,8 +199,7 @@ class _OpacusHook:
         """Where there are no gradients of examples (ghost clipping), the canary is added to their sum."""
         parameters, clip = list(optimizer.params), float(optimizer.max_grad_norm)
         self._others = _flat(parameter.summed_grad for parameter in parameters)
-        self._batch_size = -1
-        canary = self._dirac([parameter.summed_grad[None] for parameter in parameters], clip / DIRAC_LENGTH)
+        canary = self._crafted([parameter.summed_grad[None] for parameter in parameters], clip / DIRAC_LENGTH)
         self._now["canary"] = _flat(canary)
         if self.watch.present:
             for parameter, row in zip(parameters, canary):
@@ -210,7 +207,8 @@ class _OpacusHook:
 
     def _after(self, optimizer: Any) -> None:
         """Report the step: what reaches the inner optimizer, not only what the noise was added to."""
-        given = _flat(parameter.grad for parameter in optimizer.params) * _divisor(optimizer)
+        self.watch.by_opacus = True
+        given = _flat(parameter.grad for parameter in optimizer.params) * divisor(optimizer)
         clipped = self._now.get("clipped")
         if clipped is None:  # noise is added in another way
             clipped = _flat(parameter.summed_grad for parameter in optimizer.params)
@@ -274,7 +272,8 @@ def _influence(optimizer: Any, others: list[Any], canary: list[Any]) -> float:
     return float(np.linalg.norm(sums[0] - sums[1]))
 
 
-def _divisor(optimizer: Any) -> float:
+def divisor(optimizer: Any) -> float:
+    """By what the noisy sum of a step is divided."""
     if optimizer.loss_reduction != "mean":
         return 1.0
     return float(optimizer.expected_batch_size * optimizer.accumulated_iterations)

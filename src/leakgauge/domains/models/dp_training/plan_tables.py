@@ -31,6 +31,7 @@ class DpTrainingChallengerTable:
 
     With ``initial_weights = "crafted"`` all trainings start where one without noise and canaries ended: there
     other records move the model least. The promise of a training holds for any initial weights.
+    ``pretrained = "public"`` states that what is trained before the first noisy step sees public data only.
     """
 
     dp_training: str
@@ -39,6 +40,7 @@ class DpTrainingChallengerTable:
     canary: Literal["dirac", "mislabelled"] = "dirac"
     canaries: int | None = None
     initial_weights: Literal["own", "crafted"] = "own"
+    pretrained: Literal["public"] | None = None
 
     def __post_init__(self) -> None:
         if self.canaries is not None and not 1 <= self.canaries <= MOST_CANARIES:

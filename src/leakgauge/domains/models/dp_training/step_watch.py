@@ -4,6 +4,7 @@ A loop written by hand calls ``add_canary`` with the gradients of a batch and ``
 the steps of Opacus are reported by ``opacus_hook``. Gradients are rows, one for each example, flattened.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -69,6 +70,7 @@ class WatchedTraining:
     rows: int | None  # of the data, where that is known
     losses: Reals | None = None  # of black-box canaries
     weights: tuple[Reals, ...] | None = None  # at its end, where they are known
+    replay: tuple[tuple[str, str], ...] = ()  # what was seen in runs with other rows, each with its kind
 
     @property
     def n_steps(self) -> int:
@@ -91,6 +93,7 @@ class StepWatch:
     accounted: Accounted | None = None
     rows: int | None = None
     start: tuple[Reals, ...] | None = None
+    by_opacus: bool = False  # whether steps are those of Opacus
     _weights: list[Any] = field(default_factory=list)
     _steps: list[dict[str, float]] = field(default_factory=list)
     _sampled: list[Reals] = field(default_factory=list)
@@ -131,11 +134,23 @@ class StepWatch:
             else:
                 own[...] = crafted
 
-    def dirac_place(self, size: int) -> int:
-        """The coordinate in which the canary lies; the same in all steps of a training."""
-        if self._dirac is None or self._dirac >= size:
-            self._dirac = int(self.rng.integers(size))
-        return self._dirac
+    def crafted_canary(self, sizes: Sequence[int]) -> Reals:
+        """A canary of length 1, by turns: one coordinate, a sign in each, or one of each parameter.
+
+        The first is the same in all steps of a training. What is clipped value by value, or parameter by
+        parameter, lets the others through.
+        """
+        total, turn = sum(sizes), self.n_steps % 3
+        if turn == 1:
+            return self.rng.choice([-1.0, 1.0], total) / np.sqrt(total)
+        if self._dirac is None or self._dirac >= total:
+            self._dirac = int(self.rng.integers(total))
+        places = np.array([self._dirac])
+        if turn == 2:
+            places = np.cumsum([0, *sizes[:-1]]) + self.rng.integers(sizes)
+        canary = np.zeros(total)
+        canary[places] = 1 / np.sqrt(places.size)
+        return canary
 
     def add_canary(
         self, gradients: Gradients, *, clip: float, canary: npt.ArrayLike | None = None
@@ -143,8 +158,9 @@ class StepWatch:
         """Return the gradients of a batch, before they are clipped, with one row more if the coin says so.
 
         ``canary`` is the gradient of a record of one's own, such as one with a wrong label; it must not
-        depend on anything but the data and the current weights. Without it, all of the canary is in one
-        coordinate. Where a batch is summed in parts, call this with each part: the canary is in the first.
+        depend on anything but the data and the current weights. Without it, the canary is in one coordinate
+        or in all, by turns. Where a batch is summed in parts, call this with each part: the canary is in the
+        first.
         """
         rows = as_rows(gradients)
         if self._pending is not None:
@@ -152,8 +168,7 @@ class StepWatch:
             self._pending = others + clipped_sum(rows, clip), own, known_clip, n_rows + len(rows)
             return gradients
         if canary is None:
-            raw = np.zeros(rows.shape[1])
-            raw[self.dirac_place(raw.size)] = DIRAC_LENGTH * clip
+            raw = DIRAC_LENGTH * clip * self.crafted_canary([rows.shape[1]])
         else:
             raw = np.asarray(as_vector(canary))
             if raw.size != rows.shape[1]:

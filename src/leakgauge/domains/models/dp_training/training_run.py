@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,16 @@ def run_training(
     *,
     mislabelled: bool = False,
     canaries: Bits | None = None,
+    watching: AbstractContextManager[None] | None = None,
 ) -> WatchedTraining:
-    """Train once; it is ended early where no further step is needed."""
+    """Train once; it is ended early where no further step is needed. ``watching`` watches it otherwise."""
     given = {"watch": watch, "seed": int(rng.integers(2**31)), "rng": rng.spawn(1)[0], "canaries": canaries}
     wanted = inspect.signature(train).parameters
     complete, returned = True, None
     with (
         seeded_global_generators(rng),
         _seeded_torch(int(rng.integers(2**62))),
-        watching_opacus(watch, mislabelled=mislabelled, by_hand="watch" in wanted),
+        watching or watching_opacus(watch, mislabelled=mislabelled, by_hand="watch" in wanted),
     ):
         try:
             returned = train(**{name: value for name, value in given.items() if name in wanted})
@@ -73,7 +74,7 @@ def run_training(
         except Exception as error:
             raise BadInput(f"{WHERE} raised {error_with_location(error)}") from error
     losses = None if canaries is None else _read_losses(returned, canaries.size)
-    if canaries is None and not watch.n_steps:
+    if canaries is None and not watch.n_steps and watching is None:
         raise BadInput(
             f"{WHERE}: no noisy step was seen; train with the PrivacyEngine of Opacus, or give the function "
             "a parameter watch and call watch.add_canary and watch.step in every step"

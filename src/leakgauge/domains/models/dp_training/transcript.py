@@ -44,6 +44,9 @@ def write_transcript(trainings: Sequence[WatchedTraining]) -> Transcript:
         "complete": np.array([one.complete for one in seen]),
         "rows": np.array([-1 if one.rows is None else one.rows for one in seen]),
         "has_accountant": np.array([one.accounted is not None for one in seen]),
+        "replay": np.array(sorted({fact for one in seen for fact in one.replay}), dtype=np.str_).reshape(
+            -1, 2
+        ),
         "accounted": np.array(entries, dtype=np.float64).reshape(-1, 4),
     }
 
