@@ -487,6 +487,56 @@ def client_state(folder):
     return copy_app(folder, client=[("    net, run = Net()", f"{kept}    net, run = Net()")]), {}
 
 
+def opacus_epsilon(folder, accountant="prv"):
+    """The engine's own epsilon in the reply, and random batches, as in Flower's example with Opacus."""
+    project, config = opacus_poisson(folder)
+    engine = [
+        ("    net, optimizer", f"    engine = PrivacyEngine(accountant={accountant!r})\n    net, optimizer"),
+        ("= PrivacyEngine().make", "= engine.make"),
+        ('"num-examples"', '"epsilon": engine.get_epsilon(1e-5), "num-examples"'),
+    ]
+    _replace(project / PACKAGE / "client_app.py", engine)
+    return project, config
+
+
+STANDARDISED = """loaded, _ = loaders(context)
+    pixels, labels = (torch.stack(part) for part in zip(*loaded.dataset))
+    pixels = (pixels - pixels.mean(0)) / pixels.std(0)
+    trainloader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(pixels, labels), batch_size=16, shuffle=True
+    )
+"""
+
+
+def standardised(folder):
+    """Rows are standardised by the mean and deviation of the client's own."""
+    return copy_app(folder, client=[(READ_ROWS, STANDARDISED), IMPORTED]), {}
+
+
+SEEDED = """    torch.manual_seed(msg.content["config"]["server-round"])
+    content ="""
+
+
+def noise_by_round(folder):
+    """A whole update that is clipped, with noise that the number of Flower's round seeds."""
+    project, config = clipped_noisy_update(1.0, 5.0)(folder)
+    _replace(project / PACKAGE / "client_app.py", [("    content =", SEEDED), (LOSS, "")])
+    return project, config
+
+
+def one_logit(folder):
+    """Two classes and one output; rows have labels as numbers with a decimal point."""
+    loss = "binary_cross_entropy_with_logits(net(images)[:, 0], labels)"
+    return copy_app(
+        folder,
+        task=[
+            ("nn.Linear(32, CLASSES)", "nn.Linear(32, 1)"),
+            ("cross_entropy(net(images), labels)", loss),
+            ("(pixels - 0.6) / 0.4, labels)", "(pixels - 0.6) / 0.4, (labels > 1).float())"),
+        ],
+    ), {}
+
+
 def noisy_rows(scale):
     def make(folder):
         return copy_app(

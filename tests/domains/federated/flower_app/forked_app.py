@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
-from leakgauge.domains.federated.flower_app.client_games import AppSettings
+from leakgauge.domains.federated.flower_app.client_games import AppRows, AppSettings
 from leakgauge.domains.federated.flower_app.client_runner import AppRunner, main
 from leakgauge.domains.federated.flower_app.path_check import check_path
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from app_variants import LOSS, VARIANTS, copy_app, local_dp
+from app_variants import LOSS, VARIANTS, copy_app, local_dp, noise_by_round, opacus_epsilon, standardised
 from forked_app import ForkedPopen
 
 from leakgauge.cli.main import main
@@ -185,3 +185,39 @@ def test_a_noisy_field_is_named(tmp_path, run):
     assert verdict["finding"] != "violated"
     assert "no attacker is right more than" not in told.out
     assert not CEILINGS & verdict["studied"].keys()
+
+
+def test_noise_that_the_round_seeds_breaks_the_promise_by_name(tmp_path, run):
+    noise_by_round(tmp_path)
+    code, _ = run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["finding"], verdict["certain"]) == (1, "violated", True)
+    assert verdict["evidence"][0].startswith("The noise repeats: weights that no record moves change by the")
+
+
+def test_noise_that_repeats_leaves_a_large_promise_undecided(tmp_path, run):
+    """Too many games would be needed to be certain, but what was seen is no evidence for the promise."""
+    noise_by_round(tmp_path)
+    code, told = run("targets = 1, promise = { epsilon = 9.0, delta = 1e-5 }")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["about"]) == (1, "mechanism")  # 1: over the limit
+    assert verdict["finding"] != "not_violated"
+    assert "The noise repeats" in told.out
+
+
+def test_a_client_that_standardises_its_rows_is_audited(tmp_path, run):
+    standardised(tmp_path)
+    code, told = run()
+    assert (code, verdict_of(tmp_path)["risk"]["status"]) == (3, "undecided")
+    assert "so that the audit does not see which is which" in told.out
+
+
+@pytest.mark.nightly
+def test_a_client_with_opacus_as_in_its_example_is_audited(tmp_path, run):
+    """A control that random batches leave the target out of now and then is not failed for that."""
+    opacus_epsilon(tmp_path, accountant="rdp")  # which is fast
+    run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert verdict["instrument"]["control"]["status"] in ("passed", "not possible")
+    assert verdict["finding"] != "untestable"
+    assert (verdict["unread"], verdict["evidence"]) == ([], [])

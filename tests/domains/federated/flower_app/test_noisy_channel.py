@@ -1,9 +1,12 @@
 """What clipping and noise allow, against simulated answers whose best test is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
+from leakgauge.domains.federated.flower_app.challenger import AppChallenger
 from leakgauge.domains.federated.flower_app.flower_internals import run_reads, with_reads
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
@@ -195,3 +198,20 @@ def test_limits_hold_for_rows_drawn_with_replacement(steps, batch, multiplier, i
         inside = binom.pmf(times, steps * batch, 1 / 32) @ norm.pdf(seen, times[:, None], spread)
         bayes = 0.5 + np.abs(inside - norm.pdf(seen, 0, spread)).sum() * width / 4
         assert found.optimum() >= bayes
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_control_knows_how_often_random_batches_leave_the_target_out(iterations):
+    """Two steps that draw a row with probability 1/2: it is in none of them in a quarter of the messages."""
+    drawn = NoisyChannel(name="it", clipped="example", multiplier=1, steps=2, reads=1, reads_are="binomial")
+    fixed = NoisyChannel(name="it", clipped="example", multiplier=1, steps=2, reads=1)
+    block = SimpleNamespace(members=np.ones((5, 1), bool))
+
+    def errors(channel, protection="off"):
+        app = SimpleNamespace(
+            description=SimpleNamespace(channels=(channel,)), iterations=iterations, protection=protection
+        )
+        return AppChallenger.utility_of(app, block)
+
+    np.testing.assert_allclose(errors(drawn)["noise_error"], np.full(5, 0.25**iterations / 2))
+    assert errors(fixed) == errors(drawn, "on") == {}

@@ -8,7 +8,15 @@ from types import ModuleType
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from app_variants import VARIANTS, copy_app, noisy_update
+from app_variants import (
+    VARIANTS,
+    copy_app,
+    noise_by_round,
+    noisy_update,
+    one_logit,
+    opacus_epsilon,
+    standardised,
+)
 from forked_app import checked_path, describe
 
 from night import others_at_night
@@ -113,6 +121,43 @@ def test_permuted_labels_are_named(tmp_path):
         project = copy_app(tmp_path / str(decay), task=[permuted])
         message = checked_path(project, run_config=(("weight-decay", decay),))
         assert re.search("labels permuted: training on a row with label", message), message
+
+
+def test_rows_that_a_client_standardises_are_not_ignored(tmp_path):
+    path = checked_path(standardised(tmp_path)[0])
+    assert not isinstance(path, str), path
+    (note,) = path.notes
+    assert re.search("differs each time.*Possible causes: .* changes records before it trains", note)
+
+
+def test_an_engine_may_say_its_epsilon_while_its_noise_is_left_out(tmp_path):
+    """The accountant of Opacus has no answer for noise 0."""
+    path = checked_path(opacus_epsilon(tmp_path)[0])
+    assert not isinstance(path, str), path
+    assert not path.own_noise
+
+
+def test_noise_that_the_round_seeds_is_noise(tmp_path):
+    path = checked_path(noise_by_round(tmp_path)[0])
+    assert not isinstance(path, str), path
+    assert path.own_noise
+
+
+def test_the_label_of_one_logit_is_found_without_words_of_a_bias(tmp_path):
+    path = checked_path(one_logit(tmp_path)[0])
+    assert not isinstance(path, str), path
+    assert path.labels[0] in (0, 1)
+
+
+def test_a_label_that_noise_hides_is_not_blamed_on_a_bias(tmp_path):
+    project, _ = one_logit(tmp_path)
+    client = project / "flower_example" / "client_app.py"
+    noisy = "ArrayRecord({k: v + torch.randn(v.shape) for k, v in net.state_dict().items()})"
+    text = client.read_text().replace(ANSWER, noisy)
+    client.write_text(f"import torch\n{text}")
+    message = checked_path(project)
+    assert "the client adds noise of its own, and rows are neither" in message
+    assert "bias" not in message
 
 
 def test_noise_of_the_client_is_no_reason_to_refuse(tmp_path):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
-from leakgauge.domains.federated.flower_app.client_games import ClientAnswer, LinearStack
+from leakgauge.domains.federated.flower_app.client_games import AppRows, ClientAnswer, LinearStack
 from leakgauge.domains.federated.flower_app.planted_layers import TargetFeatures
 from leakgauge.domains.federated.flower_app.reply_check import WEIGHTS, _Check, check_replies
 from leakgauge.theory.stated_promise import StatedPromise

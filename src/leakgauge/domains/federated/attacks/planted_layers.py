@@ -124,9 +124,11 @@ class Attack:
         plants = plants[:1] if self.stealthy else plants
         crafted = [self._craft(knowledge, features, plant) for plant in plants]
         filters = [self._matched(knowledge, target, layers, rng) for layers in crafted]
+        if knowledge.replies.varying and not self.stealthy:
+            layers = self._craft(knowledge, features, LOSS_PLANT)
+            filters += [PlantedTarget(layers, None, 0.0, 1.0, name) for name in knowledge.replies.varying]
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
         plain = _tried(simple, knowledge, target, self.games, rng)[1]
-        tried += [] if self.stealthy else _by_field(knowledge, target, features, self.games, rng)
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
         return best if share > plain else simple
 
@@ -163,34 +165,6 @@ class Attack:
         return PlantedTarget(layers, direction, middle, norm)
 
 
-def _by_field(
-    knowledge: AppServerKnowledge, target: int, features: TargetFeatures, games: int, rng: Generator
-) -> list[tuple[PlantedTarget, float]]:
-    """Read a field of the reply that depends on the rows; also return how often each is right.
-
-    The layers make the loss of the target large. Clients with it and without have the same other rows.
-    """
-    if not knowledge.replies.varying:
-        return []
-    layers = LOSS_PLANT.craft(knowledge.sent, knowledge.stack, features, knowledge.n_others)
-    seed, tried = int(rng.integers(2**62)), []
-    worlds = [
-        knowledge.simulate(layers.arrays, target, [bit] * (games // 2), np.random.default_rng(seed))
-        for bit in (True, False)
-    ]
-    for name in knowledge.replies.varying:
-        inside, outside = (
-            np.array([one.fields.get(name, np.nan) for one, _ in answers]) for answers in worlds
-        )
-        added = float(np.mean(inside - outside))
-        spread = float(np.sqrt((np.var(inside, ddof=1) + np.var(outside, ddof=1)) / 2)) or 1e-12
-        if np.isfinite(added) and added:
-            cut = float(np.mean(inside) + np.mean(outside)) / 2
-            found = PlantedTarget(layers, None, cut, float(np.copysign(spread, added)), name)
-            tried.append((found, float(ndtr(abs(added) / spread / 2))))
-    return tried
-
-
 def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
     """Return what the app's own clipping and noise allow at most, as far as its parameters are known.
 
@@ -225,30 +199,40 @@ def _tried(
     update is then the same in both and cancels, so that few games show what the target adds. The cut-off is
     halfway: without the target an update is what it is without noise, on average.
     """
-    inside, outside = _paired_values(planted, knowledge, target, games, rng)
+    inside, outside = _game_values(planted, knowledge, target, games, rng, paired=True)
     spread = float(np.sqrt((np.var(inside, ddof=1) + np.var(outside, ddof=1)) / 2)) or 1e-12
-    added = float(np.mean(inside - outside))
+    added, middle = float(np.mean(inside - outside)), float(np.mean(inside) + np.mean(outside)) / 2
+    if planted.field is not None:
+        spread = float(np.copysign(spread, added))
+        return replace(planted, cut=middle, spread=spread), float(ndtr(added / spread / 2))
     cut = planted.cut - planted.spread / 2 + added / 2
     if not knowledge.channels:  # the games of the filter had noise as well, and their middle is as uncertain
-        cut = (planted.cut + float(np.mean(inside) + np.mean(outside)) / 2) / 2
+        cut = (planted.cut + middle) / 2
     return replace(planted, cut=cut), float(ndtr(added / spread / 2))
 
 
-def _paired_values(
-    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
+def _game_values(
+    planted: PlantedTarget,
+    knowledge: AppServerKnowledge,
+    target: int,
+    games: int,
+    rng: Generator,
+    *,
+    paired: bool,
 ) -> tuple[Reals, Reals]:
-    """The scores of simulated clients with the target, and of the same clients without it."""
-    seed, arrays = int(rng.integers(2**62)), planted.layers.arrays
-    return tuple(  # type: ignore[return-value]
-        np.array(
-            [
-                planted.value(one)
-                for one, _ in knowledge.simulate(
-                    arrays, target, [bit] * (games // 2), np.random.default_rng(seed)
-                )
-            ]
+    """The scores of simulated clients with the target, and of others without, or the same if ``paired``."""
+    seed = int(rng.integers(2**62)) if paired else 0
+    inside, outside = (
+        knowledge.simulate(
+            planted.layers.arrays,
+            target,
+            [bit] * (games // 2),
+            np.random.default_rng(seed) if paired else rng,
         )
         for bit in (True, False)
+    )
+    return tuple(  # type: ignore[return-value]
+        np.array([planted.value(one) for one, _ in answers]) for answers in (inside, outside)
     )
 
 
@@ -308,7 +292,7 @@ def _calibrated(
     planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
 ) -> tuple[PlantedTarget, float]:
     """Set the cut-off by games on rows of the attacker's own; also return the share that it decides right."""
-    inside, outside = _calibration_values(planted, knowledge, target, games, rng)
+    inside, outside = map(np.sort, _game_values(planted, knowledge, target, games, rng, paired=False))
     cuts = np.unique(np.concatenate([inside, outside]))
     cuts = np.concatenate([[cuts[0] - 1], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + 1]])
     right = [(np.mean(inside >= cut) + np.mean(outside < cut)) / 2 for cut in cuts]
@@ -318,14 +302,3 @@ def _calibrated(
         cut = max(cut, float(inside[0]) - np.log(_LEAST_SHARE))
     spread = float(np.std(np.concatenate([inside, outside]))) or 1.0
     return replace(planted, cut=cut, spread=spread), float(max(right))
-
-
-def _calibration_values(
-    planted: PlantedTarget, knowledge: AppServerKnowledge, target: int, games: int, rng: Generator
-) -> tuple[Reals, Reals]:
-    """The sorted scores of simulated clients with the target, and of those without."""
-    arrays, half = planted.layers.arrays, games // 2
-    return tuple(  # type: ignore[return-value]
-        np.sort([planted.value(one) for one, _ in knowledge.simulate(arrays, target, [bit] * half, rng)])
-        for bit in (True, False)
-    )

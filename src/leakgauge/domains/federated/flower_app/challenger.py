@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.arrays import Bits
+from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import ChallengerDefaults, Coins
+from leakgauge.core.game import NOISE_ERROR, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
 from leakgauge.domains.federated.flower_app.client_games import (
     AppDescription,
+    AppRows,
     AppSettings,
     Arrays,
     ClientAnswer,
@@ -151,6 +151,15 @@ class AppChallenger(ChallengerDefaults):
         compared = self.cross_check if self.protection == "off" else 0
         seed = int(rng.integers(2**62))
         return AppBlock(self.settings, self.rows, members, seed, self.protection, self.iterations, compared)
+
+    def utility_of(self, block: AppBlock) -> dict[str, Reals]:
+        """In the positive control: how probable it is that random batches leave the target out."""
+        chances = [
+            (1 - one.reads / one.steps) ** (one.steps * self.iterations) / 2
+            for one in self.description.channels
+            if one.reads_are == "binomial" and self.protection == "off"
+        ]
+        return {NOISE_ERROR: np.full(len(block.members), max(chances))} if chances else {}
 
     def control(self) -> "AppChallenger":
         """One target through the same client, without the noise and clipping that can be switched off."""

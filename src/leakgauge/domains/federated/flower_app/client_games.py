@@ -1,12 +1,13 @@
 """What passes between the audit and the process that runs a user's Flower app."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 
@@ -99,6 +100,28 @@ class AppDescription:
     protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
     keeps_state: bool  # in ``context.state``
     channels: tuple[NoisyChannel, ...] = ()  # clipping and Gaussian noise whose parameters are known
+
+
+@dataclass(frozen=True, eq=False)
+class AppRows:
+    """Which rows of the app are targets, which are the attacker's own, and which clients draw theirs from."""
+
+    targets: tuple[RowKey, ...]
+    reference: tuple[RowKey, ...]
+    pool: tuple[RowKey, ...]
+    per_client: int
+
+    def draw(
+        self, rows: Sequence[RowKey], target: RowKey | None, rng: Generator, *, copies: int = 1
+    ) -> tuple[RowKey, ...]:
+        """Draw the rows of one client; a target takes the place of one of them, or of several."""
+        again = len(rows) < self.per_client
+        drawn = [rows[place] for place in rng.choice(len(rows), self.per_client, replace=again)]
+        place = int(rng.integers(len(drawn)))  # drawn always, so that only the target differs
+        if target is not None:
+            for copy in range(copies):
+                drawn[(place + copy) % len(drawn)] = target
+        return tuple(drawn)
 
 
 @dataclass(frozen=True)

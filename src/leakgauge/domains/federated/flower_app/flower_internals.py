@@ -302,12 +302,11 @@ def reply_fields(reply: Any, message: Any, read: Collection[str]) -> dict[str, f
             name = str(key) if str(key) not in fields else f"{record_name}.{key}"
             about = getattr(value, "dtype", type(value).__name__), getattr(value, "shape", None)
             layout.append((record_name, key, *about))
-            data = getattr(value, "data", None)
-            if data is None:
+            if not hasattr(value, "stype"):
                 fields[name] = _number(value)
-            else:
-                layout.append((value.stype, data[: len(data) - value.numpy().nbytes]))
-                fields |= {} if key in read else {name: _number(data)}
+                continue
+            layout.append((value.stype, value.data[: len(value.data) - value.numpy().nbytes]))
+            fields |= {} if key in read else {name: _number(value.data)}
     return {**fields, LAYOUT: _number(layout)}
 
 
@@ -338,27 +337,34 @@ def new_context(number: int, run_config: dict[str, Any], partitions: int) -> Any
 
 @contextmanager
 def opacus_switched(protection: Protection) -> Iterator[None]:
-    """Leave out the noise, or noise and clipping, of Opacus within the context, if the app has loaded it."""
+    """Leave out the noise, or noise and clipping, of Opacus within the context, if the app has loaded it.
+
+    Its accountant goes on with the app's own numbers: no epsilon is known of noise 0.
+    """
     import sys
 
     if protection == "on" or "opacus" not in sys.modules:
         yield
         return
+    import torch
     from opacus.optimizers import DPOptimizer
 
-    original = DPOptimizer.__init__
+    original, noise = DPOptimizer.__init__, "_generate_noise"
+    modules = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("opacus.optim")]
+    noisy = [(names, names[noise]) for names in modules if noise in names]
 
-    def without_noise(self: Any, *arguments: Any, **said: Any) -> None:
-        said["noise_multiplier"] = 0.0
-        if protection == "off":
-            said["max_grad_norm"] = 1e6
-        original(self, *arguments, **said)
+    def without_clipping(self: Any, *arguments: Any, **said: Any) -> None:
+        original(self, *arguments, **(said if protection == "clipping" else said | {"max_grad_norm": 1e6}))
 
-    DPOptimizer.__init__ = without_noise
+    DPOptimizer.__init__ = without_clipping
+    for names, _ in noisy:
+        names[noise] = lambda *_, reference, **__: torch.zeros_like(reference)
     try:
         yield
     finally:
         DPOptimizer.__init__ = original
+        for names, function in noisy:
+            names[noise] = function
 
 
 class OpacusRecord:

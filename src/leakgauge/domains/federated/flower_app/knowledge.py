@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Transcript
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
 from leakgauge.domains.federated.flower_app.challenger import AppBlock, AppChallenger, AppView, mean_answer
 from leakgauge.domains.federated.flower_app.client_games import (
+    AppRows,
     AppSettings,
     Arrays,
     ClientAnswer,

@@ -6,8 +6,13 @@ import numpy as np
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
-from leakgauge.domains.federated.flower_app.client_games import Arrays, ClientAnswer, ClientGame, RowKey
+from leakgauge.domains.federated.flower_app.client_games import (
+    AppRows,
+    Arrays,
+    ClientAnswer,
+    ClientGame,
+    RowKey,
+)
 from leakgauge.domains.federated.flower_app.client_process import ClientProcess
 from leakgauge.domains.federated.flower_app.planted_layers import TargetFeatures, flat, silent_layers
 
@@ -69,8 +74,9 @@ class _Check:
             notes.append("the client adds noise of its own, which the positive control cannot leave out")
         elif varies:
             notes.append(
-                "a record enters the crafted layers with other numbers each time (noise, dropout, statistics "
-                "of a batch), which the positive control cannot leave out"
+                "what enters the crafted layers for a record differs each time, which the positive control "
+                "cannot leave out. Possible causes: noise, dropout, statistics of other records, or the app "
+                "changes records before it trains, so that the audit does not see which is which"
             )
         labels = tuple(self._label(key, moved or varies) for key in self.rows.targets)
         features = TargetFeatures(own, rest, labels[0])

@@ -8,8 +8,7 @@ import numpy as np
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.game import Transcript
-from leakgauge.domains.federated.flower_app.app_rows import AppRows
-from leakgauge.domains.federated.flower_app.client_games import Arrays, ClientAnswer, ClientGame
+from leakgauge.domains.federated.flower_app.client_games import AppRows, Arrays, ClientAnswer, ClientGame
 from leakgauge.domains.federated.flower_app.client_process import ClientProcess
 from leakgauge.domains.federated.flower_app.planted_layers import (
     LOSS_PLANT,
