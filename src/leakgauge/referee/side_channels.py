@@ -53,6 +53,28 @@ def told_by(
     return _counted(columns, bits, epsilon, delta, name, finding)
 
 
+def guessed_by(
+    scores: npt.ArrayLike,
+    members: npt.ArrayLike,
+    epsilon: float,
+    delta: float,
+    *,
+    name: str = "guessed_by",
+    finding: str = "something beside the answers reveals whether the target is in the data",
+) -> NoiseTest:
+    """Test guesses by a rule that was fixed without these rounds: above 0 the target is in, below it is not.
+
+    >>> members = np.arange(60) % 3 > 0
+    >>> guessed_by(members - 0.5, members, epsilon=0.0, delta=0.0).p_value == 2.0**-60
+    True
+    """
+    guesses, bits = np.asarray(scores, dtype=np.float64), np.asarray(members, dtype=bool)
+    made = guesses != 0
+    n_right = int((made & ((guesses > 0) == bits)).sum())
+    p_value = promise_p_value(bits.size, int(made.sum()), n_right, epsilon=epsilon, delta=delta)
+    return NoiseTest(name=name, p_value=p_value, finding=finding, violates=True, n=bits.size, reveals=True)
+
+
 def told_where_seen(
     signal: npt.ArrayLike,
     members: npt.ArrayLike,

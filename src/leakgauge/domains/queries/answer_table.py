@@ -1,6 +1,6 @@
 """The answers of all blocks of an attacker in one table: rows are rounds, columns are questions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.game import Transcript
-from leakgauge.domains.queries.transcript import Outcome
+from leakgauge.domains.queries.transcript import NUMBER, TEXT, Outcome
 
 MOST_ENTRIES = 2**21  # rounds times questions; further blocks are not gathered
 
@@ -41,6 +41,7 @@ class AnswerTable:
     questions: npt.NDArray[np.uint64]  # the same number for the same question
     selected: Bits  # rounds x questions x targets
     pairs: QuestionPairs  # no sessions where no service was asked
+    fields: Mapping[str, Reals]  # rounds x questions: what replies hold besides the answer
 
     @property
     def asked_of_all(self) -> Bits:
@@ -85,6 +86,7 @@ def gather_answers(transcripts: Sequence[Transcript]) -> AnswerTable:
     def served(name: str, absent: Any) -> list[npt.NDArray[Any]]:
         return [part.get(name, np.full(part["answers"].shape, absent)) for part in kept]
 
+    fields = sorted({name for part in kept for name in part if name.startswith((NUMBER, TEXT))})
     paired = [part for part in kept if "pair_members" in part]
     pairs = QuestionPairs(
         members=np.concatenate([np.zeros(0, bool), *(part["pair_members"] for part in paired)]),
@@ -93,6 +95,7 @@ def gather_answers(transcripts: Sequence[Transcript]) -> AnswerTable:
     )
     return AnswerTable(
         pairs=pairs,
+        fields={name: stack(served(name, np.nan), np.nan) for name in fields},
         members=np.concatenate([part["members"] for part in kept]),
         answers=stack([part["answers"] for part in kept], np.nan),
         truths=stack([part["truths"] for part in kept], np.nan),

@@ -15,7 +15,7 @@ from leakgauge.domains.queries.answer_table import AnswerTable, gather_answers
 from leakgauge.domains.queries.guarantee import least_epsilon, oracle_guarantee
 from leakgauge.domains.queries.noise_conformance import NoiseComparison
 from leakgauge.domains.queries.oracle import MANY_ROUNDS, ROUNDING, AnswerCache, OracleRules
-from leakgauge.domains.queries.side_channels import side_channel_tests
+from leakgauge.domains.queries.side_channels import side_channel_tests, unread_fields
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.noise_tests import NoiseTest
@@ -42,8 +42,9 @@ def compare_transcripts(
     channels: list[NoiseTest] = []
     if dependent is None:  # else rounds are no independent evidence
         channels = side_channel_tests(answers, rules, guarantee, two_copies=table.without_sessions)
+    unread = unread_fields(answers)
     if unanswered is not None:
-        return Conformance(unanswered=unanswered, tests=tuple(channels))
+        return Conformance(unanswered=unanswered, tests=tuple(channels), unread=unread)
     accounts = _AccountComparison(
         transcripts, answers, rules, guarantee, table.without_sessions, noise.repeats
     )
@@ -52,6 +53,7 @@ def compare_transcripts(
         departures=accounts.departures,
         tests=(*noise.tests, *channels) if dependent is None else noise.tests_of_pairs,
         dependent=dependent,
+        unread=unread,
     )
 
 

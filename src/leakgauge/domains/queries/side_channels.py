@@ -1,4 +1,7 @@
-"""What a service tells besides its answers: refusals, errors and response times, by who is in the table."""
+"""What a service tells besides its answers, by who is in the table.
+
+Refusals, errors, response times, and all that its replies hold: other fields, headers, status and lengths.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,10 +15,11 @@ from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.queries.answer_table import AnswerTable
 from leakgauge.domains.queries.oracle import OracleRules
-from leakgauge.domains.queries.transcript import Outcome
+from leakgauge.domains.queries.transcript import NUMBER, TEXT, Outcome
 from leakgauge.referee.noise_tests import NoiseTest
 from leakgauge.referee.side_channels import (
     balanced_rounds,
+    guessed_by,
     low_order_bits,
     promise_where_seen,
     told_by,
@@ -27,6 +31,7 @@ MOST_TARGETS = 3  # whose channels are tested
 MOST_ANSWERS = 30  # of a round whose last bits are tested
 RESPONSE_TIMES = "response_times"
 _ROUNDS_KEPT = 0.8  # of the rounds with one answered question: so many must have all that are compared
+_SAME = 0.5  # a guess that says nothing
 NOTICEABLE_TIME = log(3)  # epsilon of times that tell the bit in 75 % of rounds; less is not reported
 
 
@@ -94,7 +99,76 @@ def side_channel_tests(
             )
             tests.append(_only_not_as_stated(test))
         tests += _low_bits(answers, members, asked, rules)
+        if guarantee is not None:
+            tests += _field_tests(answers, members, asked, guarantee)
     return tests
+
+
+def unread_fields(answers: AnswerTable) -> tuple[str, ...]:
+    """Texts of replies that take three or more values for one question, so that no test can read them."""
+    kinds, unread = _kinds_of_replies(answers), []
+    for name, values in answers.fields.items():
+        seen = np.isfinite(values) & answers.asked_of_all
+        given = np.unique(np.stack([kinds[seen].astype(np.float64), values[seen]]), axis=1)[0]
+        if name.startswith(TEXT) and given.size and np.unique(given, return_counts=True)[1].max() > 2:
+            unread.append(f"{name.removeprefix(TEXT)} of a reply")
+    return tuple(unread)
+
+
+def _kinds_of_replies(answers: AnswerTable) -> npt.NDArray[np.int64]:
+    """The same number for answers to the same question, for refusals of it, and for its errors."""
+    _, questions = np.unique(answers.questions, return_inverse=True)
+    kinds = questions.reshape(answers.questions.shape) * len(Outcome) + answers.outcomes
+    return np.asarray(kinds, dtype=np.int64)
+
+
+def _field_tests(
+    answers: AnswerTable, members: Bits, asked: Bits, guarantee: Guarantee
+) -> Iterator[NoiseTest]:
+    """Test whether something in replies besides the answer tells the target, more than the promise allows.
+
+    Whether there is an answer is a channel of its own: answers are compared with answers, and refusals with
+    refusals.
+    """
+    n_asked = min(int(asked.sum(axis=1).min()), MOST_ANSWERS)
+    order = np.argsort(~asked, axis=1, kind="stable")[:, :n_asked]  # the questions about the target
+    kinds = np.take_along_axis(_kinds_of_replies(answers), order, axis=1)
+    outcomes = np.take_along_axis(answers.outcomes, order, axis=1)
+    for name, columns in answers.fields.items():
+        values = np.take_along_axis(columns, order, axis=1)
+        guesses = _as_in_the_first_round(values, kinds, members)
+        if (guesses == _SAME).all():  # for each question the same in all rounds
+            continue
+        tests = [  # all guesses are fixed by the first rounds, or a rule is chosen on every second round
+            guessed_by(guesses.mean(axis=1) - _SAME, members, guarantee.epsilon, guarantee.delta)
+        ]
+        if name.startswith(NUMBER):
+            answered = np.where(outcomes == Outcome.ANSWERED, values, np.nan)
+            filled = np.where(np.isfinite(answered), answered, np.nanmin(answered, initial=0.0))
+            tests.append(told_by(filled, members, guarantee.epsilon, guarantee.delta))
+        said = name.removeprefix(TEXT).removeprefix(NUMBER)
+        yield replace(
+            tests[0],
+            p_value=min(1.0, len(tests) * min(test.p_value for test in tests)),
+            name="replies_beyond_promise",
+            finding=f"{said} of a reply tells whether the target is in the table, more often than the "
+            "promise allows",
+        )
+
+
+def _as_in_the_first_round(values: Reals, kinds: npt.NDArray[np.int64], members: Bits) -> Reals:
+    """Guess from each value by the first round in which the same question got a reply of this kind.
+
+    The same value says that the target is where it was in that round, another one that it is not. That
+    round itself says nothing, nor do all until there was another value: a guess depends on no later round.
+    """
+    guesses = np.full(values.shape, _SAME)
+    for kind in np.unique(kinds):
+        rows, columns = np.nonzero((kinds == kind) & np.isfinite(values))
+        same = values[rows, columns] == values[rows[:1], columns[:1]]
+        told = np.logical_or.accumulate(~same)
+        guesses[rows[told], columns[told]] = (same == members[rows[:1]])[told]
+    return guesses
 
 
 def _channels(answers: AnswerTable, members: Bits, asked: Bits, rules: OracleRules) -> Iterator[_Channel]:

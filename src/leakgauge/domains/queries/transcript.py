@@ -4,7 +4,7 @@ Rows are rounds, columns are questions; an answer with several numbers has a col
 transcript is for the owner of the data alone: it holds true answers.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import blake2b
@@ -18,6 +18,7 @@ from leakgauge.core.game import Transcript
 from leakgauge.domains.queries.query import QueryKind
 from leakgauge.domains.queries.records import ResolvedQuery
 
+NUMBER, TEXT = "reply:number:", "reply:text:"  # columns of what replies hold besides the answer
 MOST_ENTRIES = 2**18  # answers that are kept of a block; of further ones only the number
 
 
@@ -45,6 +46,7 @@ class AskedQuestion:
     scale: float  # of the stated noise
     faults: Ints | None  # of all tries
     seconds: Reals | None
+    fields: Mapping[str, Reals]  # of the replies, besides the answer
 
 
 @dataclass(eq=False)
@@ -84,6 +86,7 @@ class TranscriptRecorder:
         errors: Bits | None = None,
         faults: Ints | None = None,
         seconds: Reals | None = None,
+        fields: Sequence[Mapping[str, float]] = (),
     ) -> Bits:
         """Keep the answers to a question; return where they are fresh, which a budget has to pay for.
 
@@ -121,6 +124,12 @@ class TranscriptRecorder:
                     scale=scale,
                     faults=None if faults is None else _filled_up(faults, n_rounds, 0),
                     seconds=None if seconds is None else _filled_up(seconds, n_rounds, np.nan),
+                    fields={
+                        name: _filled_up(
+                            np.array([one.get(name, np.nan) for one in fields]), n_rounds, np.nan
+                        )
+                        for name in sorted({name for one in fields for name in one})
+                    },
                 )
             )
         return fresh
@@ -190,6 +199,9 @@ class TranscriptRecorder:
         if len(faults) == len(seconds) == len(asked):
             columns["faults"] = repeated([column.astype(np.uint8) for column in faults])
             columns["seconds"] = repeated([column.astype(np.float32) for column in seconds])
+        missing = np.full(len(self.members), np.nan)
+        for name in sorted({name for one in asked for name in one.fields}):
+            columns[name] = repeated([one.fields.get(name, missing) for one in asked])
         return columns
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -68,6 +68,7 @@ class NoisyCounts:
 
     stated = Statement()
     scale, n_answers = 1 / EPSILON, N_ANSWERS
+    one_at_a_time = True  # requests
 
     def __init__(self, people: Path, seed: int = 0) -> None:
         self.seed, self.sessions, self.n_opened = seed, dict[str, Session](), 0
@@ -111,6 +112,18 @@ class NoisyCounts:
         """What the service believes it has spent."""
         return EPSILON * session.n_answers
 
+    def more(self, session: Session, where: str) -> dict[str, Any]:
+        """Other fields of an answer."""
+        return {}
+
+    def more_of_refusal(self, session: Session) -> dict[str, Any]:
+        """Other fields of a refusal."""
+        return {}
+
+    def padding(self, session: Session, where: str) -> int:
+        """How many blanks follow an answer."""
+        return 0
+
     # -- what all have in common
 
     def rows(self, session: Session, where: str) -> list[int]:
@@ -135,9 +148,11 @@ class NoisyCounts:
         if key not in session.replies:
             try:
                 answer = self.answer(session, where)
-                session.replies[key] = 200, {"answer": answer, "spent": self.spent(session)}
+                reply = {"answer": answer, "spent": self.spent(session), **self.more(session, where)}
+                session.replies[key] = 200, reply | {"": " " * self.padding(session, where)}
             except Refused:
-                session.replies[key] = 403, {"refused": "not answered", "spent": self.spent(session)}
+                reply = {"refused": "not answered", "spent": self.spent(session)}
+                session.replies[key] = 403, reply | self.more_of_refusal(session)
             except ServerError:
                 return 500, {"error": "internal error"}
         return session.replies[key]
@@ -577,7 +592,7 @@ def served(service: NoisyCounts) -> Iterator[str]:
         def handle_any(self) -> None:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))
             body, parts = json.loads(content) if content else {}, self.path.split("/")
-            with service.lock:
+            with service.lock if service.one_at_a_time else nullcontext():
                 match self.command, parts:
                     case "POST", ["", "rounds"]:
                         status, result = service.open(body)
@@ -587,7 +602,9 @@ def served(service: NoisyCounts) -> Iterator[str]:
                         status, result = service.close(name)
                     case _:
                         status, result = 404, {"error": "no such path"}
-            answer = b"" if status == 204 else json.dumps(result).encode()
+            padding = result.get("", "")
+            result = {name: value for name, value in result.items() if name}
+            answer = b"" if status == 204 else (json.dumps(result) + padding).encode()
             self.send_response_only(status)
             if status != 204:
                 self.send_header("Content-Length", str(len(answer)))
@@ -600,7 +617,10 @@ def served(service: NoisyCounts) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:

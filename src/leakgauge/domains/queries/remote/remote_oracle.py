@@ -6,9 +6,9 @@ The service adapter opens rounds at the service, sends queries to them, and clos
 import math
 import secrets
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from threading import Lock
@@ -36,6 +36,7 @@ from leakgauge.domains.queries.remote.auditor_questions import (
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
+from leakgauge.domains.queries.remote.reply_fields import reply_fields
 from leakgauge.domains.queries.remote.reported_budget import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.transcript import TranscriptRecorder
@@ -58,6 +59,7 @@ class ServedAnswer:
     fault: str | None = None  # that stayed one
     n_faults: int = 0  # of all tries
     seconds: float = math.nan  # of the request that was answered
+    fields: Mapping[str, float] = field(default_factory=dict)  # of the last reply, besides the answer
 
 
 class ServiceAdapter:
@@ -155,13 +157,14 @@ class ServiceAdapter:
     def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> ServedAnswer:
         template, refused, suppressed = self.service.asking, self.service.refused, self.service.suppressed
         assert refused is not None
-        n_faults = 0
+        n_faults, fields = 0, dict[str, float]()
 
         grouped = question.get("group_by") is not None
         refusal = grouped_answer({}, question) if grouped else math.nan
 
         def interpret(reply: http_client.HttpReply) -> ServedAnswer:
-            nonlocal n_faults
+            nonlocal n_faults, fields
+            fields = reply_fields(reply, template.answer)
             try:
                 return read(reply)
             except http_client.FaultReply:
@@ -191,9 +194,9 @@ class ServiceAdapter:
                 template, {**values, **question}, interpret, repeatable="request" in template.places
             )
         except http_client.FaultReply as error:
-            return self._count_fault(str(error), n_faults, refusal)
+            return replace(self._count_fault(str(error), n_faults, refusal), fields=fields)
         self._faults = 0
-        return replace(served, n_faults=n_faults)
+        return replace(served, n_faults=n_faults, fields=fields)
 
     def _count_fault(self, problem: str, n_faults: int, refusal: float | list[float]) -> ServedAnswer:
         with self._lock:
@@ -317,6 +320,7 @@ class HttpOracle:
             errors=np.array([one.fault is not None for one in served]),
             faults=np.array([one.n_faults for one in served]),
             seconds=np.array([one.seconds for one in served]),
+            fields=[one.fields for one in served],
             additive=self._rules.has_additive_noise(resolved.query),
         )
 
