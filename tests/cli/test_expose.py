@@ -377,7 +377,7 @@ attacks = [{ name = "likelihood", knowledge = "zero" }]
     )
     said = call("expose", plan)
     assert "Correct identifications" in said.out
-    assert "At the best threshold" in said.out
+    assert "Correct, at the best threshold" in said.out
     assert "at the threshold that the attack fixes itself" in said.out
     found = json.loads(call("expose", plan, "--json").out)["audits"][0]
     (zero,) = [one for one in found["attackers"] if one["attacker"] == "zero"]

@@ -349,10 +349,10 @@ def exposure_title(name: str, names: Collection[str]) -> str:
     """The title of one of these metrics of exposure.
 
     >>> [exposure_title("accuracy", names) for names in (["accuracy"], ["accuracy_own", "accuracy"])]
-    ['Correct identifications', 'At the best threshold']
+    ['Correct identifications', 'Correct, at the best threshold']
     """
     if name == "accuracy":
-        return "At the best threshold" if OWN in names else "Correct identifications"
+        return "Correct, at the best threshold" if OWN in names else "Correct identifications"
     return describe_metric(name).title
 
 
