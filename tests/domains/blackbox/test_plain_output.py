@@ -53,6 +53,12 @@ def image(mode):
     return make
 
 
+def with_attributes(table, n):
+    """Parquet files keep them."""
+    table.attrs["n"] = n
+    return table
+
+
 def pandas(make):
     return lambda n: make(pytest.importorskip("pandas", reason="needs pandas"), n)
 
@@ -122,6 +128,8 @@ KINDS = {
     "pandas index": pandas(lambda pd, n: pd.DataFrame({"a": [1]}, index=[n])),
     "pandas multi-index": pandas(lambda pd, n: pd.Series([1], index=pd.MultiIndex.from_tuples([(n, "a")]))),
     "pandas columns": pandas(lambda pd, n: pd.DataFrame([[1, 2]], columns=[n, n])),
+    "pandas attributes": pandas(lambda pd, n: with_attributes(pd.DataFrame({"a": [1]}), n)),
+    "pandas series attributes": pandas(lambda pd, n: with_attributes(pd.Series([1]), n)),
     "pandas rows": pandas(lambda pd, n: pd.DataFrame({"a": np.zeros(n)})),
     "pandas categories": pandas(lambda pd, n: pd.Series([str(n), "x"], dtype="category")),
     "pandas nullable": pandas(lambda pd, n: pd.Series([n, None], dtype="Int64")),

@@ -185,6 +185,7 @@ def _pandas(value: Any) -> Converter | None:
                 columns=plain_output(frame.columns.tolist()),
                 index=_labelled(frame.index),
                 values=[_labelled(frame.iloc[:, place]) for place in range(frame.shape[1])],
+                **({"attributes": plain_output(dict(frame.attrs))} if frame.attrs else {}),
             )
         case pandas.Series():
             return lambda series: _typed(
@@ -192,6 +193,7 @@ def _pandas(value: Any) -> Converter | None:
                 name=plain_output(series.name),
                 index=_labelled(series.index),
                 values=_labelled(series),
+                **({"attributes": plain_output(dict(series.attrs))} if series.attrs else {}),
             )
         case pandas.Index() | pandas.api.extensions.ExtensionArray():
             return _labelled
