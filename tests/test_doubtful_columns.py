@@ -48,6 +48,35 @@ def new(tmp_path, monkeypatch, capsys):
     return call
 
 
+def features(**more):
+    return {f"f{i}": 9 * noise(N, i) - 4 for i in range(5)} | more | {"label": [i % 3 for i in range(N)]}
+
+
+SHARES = np.random.default_rng(1).dirichlet(np.ones(3), N).round(4)
+OTHERS = {  # what else a model said, or a split, under names of one's own
+    "free names": {"label": [i % 3 for i in range(N)], **dict(zip(("cat", "dog", "fish"), SHARES.T))},
+    "percent": {"label": [i % 3 for i in range(N)], **dict(zip(("a", "b", "c"), (100 * SHARES.T).round(1)))},
+    "logits": {"label": [i % 3 for i in range(N)], **{f"logit_{i}": 9 * noise(N, i) - 4 for i in range(3)}},
+    "score": {"label": [i % 2 for i in range(N)], "score": noise(N, 3), "ward": ["a", "b"] * (N // 2)},
+    "other words": features(Teilmenge=["Training", "Test"] * (N // 2)),
+    "generated": features(kind=["original", "generated"] * (N // 2)),
+    "members": features(in_training=[i % 2 for i in range(N)]),
+}
+
+
+@pytest.mark.parametrize("columns", OTHERS.values(), ids=OTHERS)
+def test_what_looks_like_it_by_its_values_is_never_a_feature_either(new, columns):
+    for kind in ((), ("--kind", "rows", "--label", "label")):
+        code, error, written = new(columns, *kind)
+        assert (code, written, error.count("\n")) == (2, False, 1)
+    assert "answer with --unused" in error
+
+
+def test_plain_features_are_not_doubted(new):
+    shares = {"sand": noise(N, 1), "silt": noise(N, 2), "yes": [i % 2 for i in range(N)]}
+    assert new(features(**shares), "--kind", "rows", "--label", "label")[::2] == (0, True)
+
+
 @pytest.mark.parametrize("columns", [PROBABILITIES, TWO_TABLES])
 @pytest.mark.parametrize("kind", [(), ("--kind", "rows", "--label", "LABEL"), ("--kind", "features")])
 def test_splits_and_probabilities_are_never_taken_for_features(new, columns, kind):

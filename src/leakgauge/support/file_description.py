@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +59,10 @@ _CLOCK_FORMATS = {
     "%H": _HOUR,
 }
 _MIDNIGHT = "{0} = date_trunc('day', {0})"
+_PART_WORDS = {
+    *("train", "training", "test", "testing", "val", "valid", "validation", "dev", "holdout", "hold-out"),
+    *("real", "original", "synthetic", "synth", "generated", "fake"),
+}
 _MOST_MEMBER_WORDS = 12  # different texts of a column that says who was a member
 _FEW = 200  # rows on which formats are tried before all rows are
 _COMMA = r"[+-]?\d+(,\d+)?"
@@ -82,6 +87,7 @@ class ColumnDescription:
     has_seconds: bool = True  # of times of day in a text file
     clock_format: str | None = None  # of times of day, or of numbers that may be, not written as 14:05
     says_members: bool = False  # every value says that a row was a member or that it was not, and both occur
+    says_parts: bool = False  # every value names a part of a split, such as train, or real and synthetic
     time_formats: tuple[str, ...] = ()  # that fit all times, where they are not written as 2024-05-31 10:00
 
     @property
@@ -101,6 +107,7 @@ class FileDescription:
     columns: tuple[ColumnDescription, ...] = ()
     delimiter: str | None = None
     text: TextFormat = field(default_factory=TextFormat)
+    shares: tuple[str, ...] = ()  # columns side by side that add up to 1, or to 100, in every row
 
     @property
     def suffix(self) -> str:
@@ -186,9 +193,12 @@ def describe_file(
         if not n_rows:
             raise BadInput(f"{path}: has column names and no row; a table has at least one row")
         columns = tuple(_describe_column(connection, name, kind) for name, kind in types.items())
+        shares = _shares(connection, columns)
     if delimiter is not None:
         columns = _describe_written_times(path, delimiter, text, columns)
-    return FileDescription(path=path, n_rows=n_rows, columns=columns, delimiter=delimiter, text=text)
+    return FileDescription(
+        path=path, n_rows=n_rows, columns=columns, delimiter=delimiter, text=text, shares=shares
+    )
 
 
 @contextmanager
@@ -373,6 +383,7 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
         kind=kind,
         n_distinct=n_distinct,
         says_members=able and _says_members(connection, quoted),
+        says_parts=able and _distinct_words(connection, quoted) <= _PART_WORDS,
         n_missing=n_rows - n_given,
         low=_number(low),
         high=_number(high),
@@ -384,11 +395,35 @@ def _describe_column(connection: Connection, name: str, duckdb_type: str) -> Col
 
 def _says_members(connection: Connection, quoted: str) -> bool:
     """Whether a column says who was a member: with both answers, and nothing else but rows of an attacker."""
+    words = _distinct_words(connection, quoted)
+    return {is_member(word) for word in words if word not in REFERENCE_WORDS} == {True, False}
+
+
+def _distinct_words(connection: Connection, quoted: str) -> set[str]:
     words = connection.execute(
         f"SELECT DISTINCT lower(trim(CAST({quoted} AS VARCHAR))) FROM given WHERE {quoted} IS NOT NULL"
     ).fetchall()
-    said = {is_member(word) for (word,) in words if word not in REFERENCE_WORDS}
-    return said == {True, False}
+    return {word for (word,) in words}
+
+
+def _shares(connection: Connection, columns: Sequence[ColumnDescription]) -> tuple[str, ...]:
+    """Columns side by side that add up to 1, or to 100, in every row, as the answers of a model do."""
+
+    def is_share(column: ColumnDescription) -> bool:
+        return (
+            column.kind == "real" and column.low is not None and 0 <= column.low <= (column.high or 0) <= 100
+        )
+
+    found: list[str] = []
+    for able, run in groupby(columns, is_share):
+        names = [column.name for column in run]
+        if able and len(names) > 1:
+            total = " + ".join(map(_quoted, names))
+            (low, high) = connection.execute(f"SELECT min({total}), max({total}) FROM given").fetchone()
+            whole = 1 if low is not None and low < 2 else 100
+            if low is not None and 0.99 * whole <= low <= high <= 1.01 * whole:
+                found += names
+    return tuple(found)
 
 
 def _quoted(name: str) -> str:

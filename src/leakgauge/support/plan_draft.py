@@ -22,10 +22,24 @@ FOLDER = "{folder}"  # in a command: where the files of a draft are written
 _MOST_PARTS = 6  # of a split of the rows
 _PARTS = (
     *("split", "fold", "set", "subset", "part", "partition", "train", "test", "is_train", "is_test"),
-    *("in_train", "member", "is_member", "source", "dataset", "synthetic", "is_synthetic", "real", "is_real"),
+    *(
+        "in_train",
+        "in_training",
+        "in_training_set",
+        "trained_on",
+        "member",
+        "is_member",
+        "source",
+        "dataset",
+        "synthetic",
+        "is_synthetic",
+        "real",
+        "is_real",
+    ),
     "aufteilung",
 )
-_PROBABILITIES = ("p", "prob", "proba", "probability", "softmax", "class")
+_PROBABILITIES = ("p", "prob", "proba", "probability", "softmax", "class", "logit", "logits")
+_LOGITS = ("logit", "logits")
 _SAID_BY_MODELS = (
     *("prob", "proba", "probability", "prediction", "pred", "predicted", "logit", "loss", "confidence"),
     *("y_prob", "y_score", "yhat", "y_hat", "y_pred"),
@@ -216,13 +230,14 @@ def doubtful_columns(file: FileDescription | None) -> list[str]:
 
     def divides(column: ColumnDescription) -> bool:
         few = 2 <= column.n_distinct <= _MOST_PARTS and column.kind != "real"
-        return few and "_".join(name_parts(column.name)) in _PARTS
+        return column.says_parts or (few and "_".join(name_parts(column.name)) in _PARTS)
 
     def answers(column: ColumnDescription) -> bool:
         first, *rest = name_parts(column.name) or [""]
         share = column.low is not None and column.low >= 0 and (column.high or 0.0) <= 1
-        numbered = first in _PROBABILITIES and bool(rest) and column.is_number and share
-        return numbered or (column.kind == "real" and "_".join([first, *rest]) in _SAID_BY_MODELS)
+        numbered = first in _PROBABILITIES and bool(rest) and column.is_number and (share or first in _LOGITS)
+        named = "_".join([first, *rest]) in _SAID_BY_MODELS or (share and first == "score")
+        return numbered or (column.kind == "real" and named) or column.name in file.shares
 
     return [column.name for column in file.columns if divides(column) or answers(column)]
 

@@ -39,6 +39,7 @@ _LINES = {
     "optimizer": "How weights are updated.",
     "others": "How many non-members there are.",
     "output": "What the model returns.",
+    "pretrained": '"public": what is trained before the first noisy step sees public data only.',
     "private": "Whether shadow models are trained with noise too.",
     "procedures": "How many of the most frequent procedures are classes.",
     "rows": "How many rows are generated.",

@@ -32,9 +32,7 @@ COUPLED = (
     "The gradient of a row changes with the other rows of its batch, as by batch statistics or a loss that "
     "compares rows: clipping it does not bound what one row changes."
 )
-NOT_REACHED = "what rows reach without noise (none was read through the private data loader)"
-NOT_EQUAL = "what rows reach without noise (trainings with equal seeds are not equal)"
-NOT_RUN = "what rows reach without noise (the training fails with other rows)"
+NOT_TRIED = "what rows reach without noise ({})"
 ORDER_UNKNOWN = "whether the gradient of a row depends on others (the rows of batches were not known)"
 SHOWN = 3  # names in a sentence
 _SEED = 0x5EED  # of the gradients that are drawn
@@ -70,17 +68,10 @@ class _Run:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         drawn = torch.Generator().manual_seed(_SEED)
-        own = [
-            (owner, name)
-            for owner in (DPOptimizer, *subclasses(DPOptimizer))
-            for name in ("pre_step", "step")
-        ]
+        owners = [(one, name) for one in (DPOptimizer, *subclasses(DPOptimizer)) for name in vars(one)]
+        steps = [(one, name) for one, name in owners if name in ("pre_step", "step")]
         changed = [
-            *(
-                (owner, name, self._noisy(vars(owner)[name], drawn))
-                for owner, name in own
-                if name in vars(owner)
-            ),
+            *((one, name, self._noisy(vars(one)[name], drawn)) for one, name in steps),
             (PrivacyEngine, "make_private", self._with_rows(vars(PrivacyEngine)["make_private"])),
             (DPDataLoader, "__init__", self._with_rows(vars(DPDataLoader)["__init__"])),
             (torch.autograd, "backward", self._counted(torch.autograd.backward)),
@@ -168,9 +159,7 @@ class _Run:
             for number, root in reversed([*enumerate(self._roots.values())])  # the outermost names a tensor
             for name, tensor in _named_tensors(root)
         }
-        return {
-            name: float(as_vector(tensor) @ _mixture(tensor.numel())) for name, tensor in tensors.values()
-        }
+        return {name: float(as_vector(one) @ _mixture(one.numel())) for name, one in tensors.values()}
 
 
 @dataclass(eq=False)
@@ -189,21 +178,20 @@ class _Rows:
         return getattr(self.rows, name)
 
     def __getitem__(self, position: Any) -> Any:
+        from torch.utils._pytree import tree_map
+
         place, row = int(position), self.rows[position]
         before = self.rows[place - 1] if place % 2 else row  # in each run: it may draw random numbers
-        swapped = self.run.swapped and place % 2 == 1 and _form(before) == _form(row)
+        forms = [tree_map(_form, one) for one in (before, row)]
+        swapped = self.run.swapped and place % 2 == 1 and forms[0] == forms[1]
         self.run._read.append(place)  # noqa: SLF001 (they are one)
         self.run.stayed[place] = not swapped
         return before if swapped else row
 
 
-def _form(row: Any) -> Any:
-    """What must be equal for two rows to be used alike: shapes, or the length of texts."""
-    if isinstance(row, dict):
-        return {key: _form(value) for key, value in row.items()}
-    if isinstance(row, list | tuple):
-        return [_form(value) for value in row]
-    return len(row) if isinstance(row, str) else getattr(row, "shape", type(row))
+def _form(value: Any) -> Any:
+    """What must be equal in two rows for them to be used alike: shapes, or the length of texts."""
+    return len(value) if isinstance(value, str) else getattr(value, "shape", type(value))
 
 
 def _named_tensors(root: Any) -> Sequence[tuple[str, Any]]:
@@ -235,7 +223,7 @@ def replay(call: Callable[[Any], Any]) -> tuple[tuple[str, str], ...]:
     try:
         return tuple(_facts(call))
     except BadInput:
-        return ((UNREAD, NOT_RUN),)
+        return ((UNREAD, NOT_TRIED.format("the training fails with other rows")),)
 
 
 def _facts(call: Callable[[Any], Any]) -> Iterator[tuple[str, str]]:
@@ -261,9 +249,9 @@ def _facts(call: Callable[[Any], Any]) -> Iterator[tuple[str, str]]:
     pairs = list(zip(first.batches, other.batches))
     finite = np.isfinite([*first.states[-1].values()]).all()
     if not finite or all(np.array_equal(one, two) for (_, one), (_, two) in pairs):
-        yield UNREAD, NOT_REACHED
+        yield UNREAD, NOT_TRIED.format("none was read through the private data loader")
     elif names and _first_difference(first, run(swapped=False))[1]:
-        yield UNREAD, NOT_EQUAL
+        yield UNREAD, NOT_TRIED.format("trainings with equal seeds are not equal")
     elif names:
         when = f"after noisy step {step:,}" if step else "before the first noisy step ends"
         shown = ", ".join(names[:SHOWN]) + (" and others" if len(names) > SHOWN else "")
