@@ -13,7 +13,7 @@ import pytest
 from domains.queries.remote.faulty_service import reply
 from leakgauge import api
 from leakgauge.cli.main import main
-from leakgauge.domains.queries.remote.auditor_questions import MOST_QUESTIONS, n_pair_sessions
+from leakgauge.domains.queries.remote.auditor_questions import APART, MOST_QUESTIONS, n_pair_sessions
 from leakgauge.plan import read_plan
 from leakgauge.runner.dry_run import dry_run
 from service_relay import running_relay
@@ -34,6 +34,8 @@ own_service = true
 service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 60.0%s }
 """
 TOKEN = "the-token-of-these-tests"
+ONCE = 2 * APART + 1  # sessions of the auditor in a run, and how many requests they take at most
+MOST_ONCE = 2 * APART * (2 + 2) + 4 * MOST_QUESTIONS
 PAIRS = 2 * 2 * n_pair_sessions(20)  # sessions of the auditor in two blocks
 
 
@@ -108,15 +110,16 @@ def test_honest_service_passes(audit):
     assert control["low"] > 0.95
     assert verdict["finding"] != "untestable"
     planned = (100 + 40 + PAIRS) * (2 + 2)  # questions, and one request to open and to close each round
-    assert planned <= n_requests <= planned + MOST_QUESTIONS  # one round is asked on, beyond its budget
+    # one round is asked on, beyond its budget, and others once in a run
+    assert planned <= n_requests <= planned + MOST_QUESTIONS + MOST_ONCE
     Path("policy.toml").write_text("[limits]\naccuracy = 0.98\n")
     main(["judge", "out", "--policy", "policy.toml"])
     (judged,) = json.loads(Path("out/verdicts.json").read_text())["verdicts"]
     assert judged["bounds"]["accuracy"] < 0.7  # by the noise that the plan states: it clears nothing here
     assert judged["risk"]["scope"] == "the attackers tried"
     cost = dry_run(read_plan(Path("plan.toml")))
-    assert cost.work["session"] == 140 + PAIRS
-    assert max(n_requests, planned + 2) <= cost.work["request"] <= planned + 2 * MOST_QUESTIONS
+    assert cost.work["session"] == 140 + PAIRS + ONCE
+    assert max(n_requests, planned + 2) <= cost.work["request"] <= planned + 2 * MOST_QUESTIONS + MOST_ONCE
     assert cost.control_work == {"request": 400, "session": 100}
     assert cost.starts == 1
     assert cost.seconds > planned / 5000

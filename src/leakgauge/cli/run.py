@@ -161,7 +161,7 @@ def _control_and_work_lines(cost: "RunCost") -> "Iterator[str]":
     if cost.further_requests:
         yield (
             f"at most {cost.further_requests:,} of the requests are asked by the auditor besides: beyond the "
-            "budget, and with and without a target"
+            "budget, many at once, about all and nobody, and with and without a target"
         )
     if cost.request_total is not None:
         again = "one start is enough"

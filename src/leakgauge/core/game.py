@@ -63,13 +63,14 @@ class RequestLimits:
     """How many requests a service may receive: in total, what is left of that, and how many each second.
 
     ``beyond`` gives how many requests and sessions the auditor may add to those of an attacker, at most, in a
-    block of so many rounds.
+    block of so many rounds; ``once`` how many of both it adds to a run.
     """
 
     total: int
     left: int
     rate: float
     beyond: Callable[[int], tuple[int, int]]
+    once: tuple[int, int] = (0, 0)
 
 
 class Challenger(Protocol[BlockOut]):

@@ -400,11 +400,13 @@ def _audit_cost(
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
     work = _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
     requests, sessions = (0, 0) if limits is None else limits.beyond(block)
-    further = requests * n_blocks * len(audit.contenders)
+    once = (0, 0) if limits is None else limits.once
+    further = requests * n_blocks * len(audit.contenders) + once[0]
+    sessions = sessions * n_blocks * len(audit.contenders) + once[1]
     if further:
         work[REQUEST] += further
     if sessions:
-        work[SESSION] += sessions * n_blocks * len(audit.contenders)
+        work[SESSION] += sessions
     with audit_error_context(audit, plan):
         control = _control_cost(audit, plan, controls)
     step()

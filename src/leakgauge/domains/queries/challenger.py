@@ -23,7 +23,7 @@ from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.query import Id, Query, QueryKind
 from leakgauge.domains.queries.records import OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
-from leakgauge.domains.queries.remote.auditor_questions import further_requests
+from leakgauge.domains.queries.remote.auditor_questions import further_requests, requests_once
 from leakgauge.domains.queries.remote.control_oracle import (
     CONTROL_CAVEAT,
     LEAST_SCALES,
@@ -145,6 +145,7 @@ class Challenger(ChallengerDefaults):
             left=service.total - self.adapter.sent,
             rate=service.rate,
             beyond=partial(further_requests, self.rules, service.requests_per_session),
+            once=requests_once(self.rules, service.requests_per_session, service.total),
         )
 
     @property

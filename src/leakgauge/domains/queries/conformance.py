@@ -18,8 +18,12 @@ from leakgauge.domains.queries.oracle import MANY_ROUNDS, ROUNDING, AnswerCache,
 from leakgauge.domains.queries.side_channels import side_channel_tests, unread_fields
 from leakgauge.domains.queries.transcript import Outcome
 from leakgauge.referee.conformance import Conformance
-from leakgauge.referee.noise_tests import NoiseTest
+from leakgauge.referee.noise_tests import CERTAIN, NoiseTest
 
+AT_ONCE = (
+    "what many questions at the same moment get (not tested: the rate is below 40 requests per second, the "
+    "total is too small, the budget pays for too many answers, or all were refused)"
+)
 TOO_MANY_QUESTIONS = (
     " A service without sessions cannot refuse: let attacks ask fewer questions (queries), or state a "
     "promise for all of them."
@@ -43,17 +47,37 @@ def compare_transcripts(
     if dependent is None:  # else rounds are no independent evidence
         channels = side_channel_tests(answers, rules, guarantee, two_copies=table.without_sessions)
     unread = unread_fields(answers)
+    if (
+        table.service is not None
+        and rules.bounded
+        and not any("burst_answers" in part for part in transcripts)
+    ):
+        unread = (*unread, AT_ONCE)
     if unanswered is not None:
         return Conformance(unanswered=unanswered, tests=tuple(channels), unread=unread)
     accounts = _AccountComparison(
         transcripts, answers, rules, guarantee, table.without_sessions, noise.repeats
     )
     return Conformance(
-        certain=(*accounts.violations, *noise.violations),
+        certain=(*accounts.violations, *noise.violations, *_exact_apart(transcripts, noise)),
         departures=accounts.departures,
         tests=(*noise.tests, *channels) if dependent is None else noise.tests_of_pairs,
         dependent=dependent,
         unread=unread,
+    )
+
+
+def _exact_apart(transcripts: Sequence[Transcript], noise: NoiseComparison) -> tuple[str, ...]:
+    """That answers about a total, or about nobody, have no noise."""
+    apart = next((part for part in transcripts if "apart_answers" in part), None)
+    if apart is None:
+        return ()
+    kinds = zip(("all records", "nobody"), apart["apart_answers"], apart["apart_truths"])
+    return tuple(
+        f"About {what} {exact.n_equal:,} of {exact.n_pairs:,} answers are exactly the true ones, without any "
+        "noise."
+        for what, answers, truths in kinds
+        if (exact := noise.exact_among(answers, truths)).p_value < CERTAIN
     )
 
 
@@ -182,4 +206,5 @@ class _AccountComparison:
         return most
 
     def _most_recorded(self, column: str) -> int:
-        return max(int(np.max(part[column], initial=0)) for part in self.transcripts)
+        columns = [column, "burst_answers", *(["nobody_answers"] if column == "fresh_answers" else [])]
+        return max(int(np.max(part.get(one, 0), initial=0)) for part in self.transcripts for one in columns)

@@ -563,6 +563,12 @@ class NoiseComparison:
         p_value = p_value_of_sessions(n_exact / seen[asked].sum(axis=1), largest_chance(self._noise, step))
         return replace(exact, p_value=max(exact.p_value, p_value))
 
+    def exact_among(self, answers: Reals, truths: Reals) -> EqualNoise:
+        """How many of these answers are the true ones, where no clamp makes them so."""
+        clamped = self.rules.clamp and truths < FEWEST_RESIDUALS * self._scale
+        residuals = np.where(clamped, np.nan, answers - truths)
+        return equal_noise(residuals, np.zeros_like(residuals), self._noise, answers[np.isfinite(answers)])
+
     @cached_property
     def _has_exact(self) -> bool:
         """Whether some answers have no noise, which is certain under noise that takes many values."""

@@ -87,12 +87,13 @@ class TranscriptRecorder:
         faults: Ints | None = None,
         seconds: Reals | None = None,
         fields: Sequence[Mapping[str, float]] = (),
+        in_errors: Ints | None = None,
     ) -> Bits:
         """Keep the answers to a question; return where they are fresh, which a budget has to pay for.
 
         Answers are one number for each round, or a row of numbers. Where only the first rounds were asked,
         they are theirs. ``scale`` is that of the stated noise, ``additive`` whether an answer is the truth
-        plus noise.
+        plus noise, ``in_errors`` how many further answers came in errors and refusals.
         """
         n_asked, n_rounds = len(answers), len(self.members)
         answers = _filled_up(answers.reshape(n_asked, -1), n_rounds, np.nan)
@@ -102,8 +103,9 @@ class TranscriptRecorder:
         fresh = answered & ~same & ~(again & self._are_repeats(again, known))
         certain = answered & ~same & ~again
         self.fresh_last = bool(certain.any())
-        self._n_fresh += np.outer(certain, resolved.targets)
-        self._n_answers += certain
+        given = certain if in_errors is None else certain + _filled_up(in_errors, n_rounds, 0)
+        self._n_fresh += np.outer(given, resolved.targets)
+        self._n_answers += given
         outcomes = np.where(answered, Outcome.ANSWERED, Outcome.REFUSED).astype(np.uint8)
         outcomes[n_asked:] = Outcome.NOT_ASKED
         if errors is not None:

@@ -1,11 +1,15 @@
 """Services that leak beside their answers: none is green, and a leak in every round is a violation."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from domains.queries.remote.leaking_services import BESIDE, TOTAL
 from domains.queries.remote.noisy_count_services import NoisyCounts
 from domains.queries.remote.service_audits import audit_service
+from leakgauge.core.errors import ReleaseLost
+from leakgauge.domains.queries.remote.http_client import RateLimiter
 from leakgauge.domains.queries.side_channels import _SAME, _as_in_the_first_round
 from leakgauge.referee.side_channels import guessed_by
 
@@ -28,6 +32,57 @@ def test_what_replies_hold_beside_the_answer_is_compared(tmp_path, name):
         "LengthGrows": "The spacing of the body of a reply",
     }
     assert any(line.startswith(said[name]) for line in verdict["evidence"])
+
+
+OTHERS = {  # rounds, exit code, and what is said
+    "SpendsAfterTheCheck": (16, 1, "In a single session 40 different answers about one record were given."),
+    "ExactAboveAHundred": (100, 1, "About all records 16 of 16 answers are exactly the true ones"),
+    "ZeroIsFree": (100, 3, "In a single session 12 different answers in all were given."),
+    "AnswersInErrors": (50, 1, "different answers about one record were given."),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_questions_of_the_auditor_find_what_attacks_do_not_ask(tmp_path, name):
+    rounds, code, said = OTHERS[name]
+    done = audited(BESIDE[name], tmp_path, rounds=rounds)
+    (verdict,) = done.verdicts
+    assert done.code == code, done.printed
+    assert any(said in line for line in verdict["evidence"]), verdict["evidence"]
+
+
+def test_race_that_a_low_rate_leaves_out_is_named(tmp_path, monkeypatch):
+    """Nothing is cleared then: the budget may be checked and spent apart."""
+    monkeypatch.setattr(RateLimiter, "take", lambda limiter, stop: None)  # nobody waits here
+    done = audited(NoisyCounts, tmp_path, rounds=100, service={"rate": 39.9})
+    (verdict,) = done.verdicts
+    assert done.code == 3
+    assert verdict["unread"][0].startswith("what many questions at the same moment get (not tested")
+
+
+def test_burst_counts_in_the_total_and_later_requests_keep_the_rate():
+    clock = [0.0]
+    limiter = RateLimiter(rate=50.0, total=45, clock=lambda: clock[0])
+    with limiter.burst(40):
+        for _ in range(40):
+            limiter.take(threading.Event())
+    assert (limiter.sent, clock[0]) == (40, 0.0)
+    waited = []
+    with pytest.raises(ReleaseLost):
+        limiter.take(Waits(waited))
+    assert waited == [pytest.approx(40 / 50)]
+
+
+class Waits(threading.Event):
+    """Keeps for how long somebody would have waited, and stops at once."""
+
+    def __init__(self, waited):
+        super().__init__()
+        self.waited = waited
+
+    def wait(self, timeout=None):
+        self.waited.append(timeout)
+        return True
 
 
 @pytest.mark.parametrize("name", TOTAL)

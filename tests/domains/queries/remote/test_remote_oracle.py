@@ -13,7 +13,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Adversary, Scorer
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.query import Query, QueryKind
-from leakgauge.domains.queries.remote.auditor_questions import question_pair
+from leakgauge.domains.queries.remote.auditor_questions import APART, question_pair
 from leakgauge.domains.queries.remote.http_client import RateLimiter
 from leakgauge.domains.queries.remote.plan_tables import AskRequest, RefusalRule
 from leakgauge.domains.queries.service.server import service_rounds
@@ -91,7 +91,9 @@ def test_lost_answers_without_keys_repeat_block_with_fresh_rounds():
 
 def test_all_adversaries_repeat_a_lost_block_with_same_bits():
     with running() as service:
-        moment = 8 * 2 + 4 + 3  # after the questions of the first attack, and those of the auditor
+        moment = (
+            8 * 2 + 4 + 4 * APART + 3
+        )  # after the questions of the first attack, and those of the auditor
         service.fault = lambda kind, n: service.forget() if (kind, n) == ("ask", moment) else None
         one, other = Asker(2), Asker(2)
         play = block(service, one, other)
@@ -237,7 +239,7 @@ def test_rounds_are_closed_after_a_block():
         n_opened = service.n_opened
         assert (n_opened >= 16, service.rounds) == (True, {})
         play(BLOCK)
-        assert (service.n_opened, service.rounds) == (2 * n_opened, {})
+        assert (service.n_opened, service.rounds) == (2 * n_opened - 2 * APART, {})
 
 
 def test_rounds_are_closed_after_errors():

@@ -4,10 +4,12 @@ One session of a block is asked on, to see whether it refuses when its budget is
 it has answered already, which a cache must answer in the same way, then new questions about the target.
 Sessions of their own are asked a question and the same question without the target. Where the target is
 absent both have the same true answer and the same records, so that an answer which is repeated for one of
-these reasons tells the target; one that is repeated whatever is asked does not.
+these reasons tells the target; one that is repeated whatever is asked does not. Once for all, one session is
+asked many questions at the same moment, and others about a total and about nobody.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from leakgauge.domains.queries.guarantee import least_epsilon
@@ -19,6 +21,7 @@ from leakgauge.mechanisms import opendp
 from leakgauge.referee.equal_noise import chances_of_whole_numbers, largest_chance, most_chance_of_equal
 
 MOST_QUESTIONS = 40  # in the session that is asked on
+APART = 8  # sessions of each world that are asked about a total and about nobody
 FEWEST_ROUNDS = 8  # smaller blocks are not all asked on
 ROUNDS_PER_PAIR, FEWEST_PER_PAIR = 10, 2  # for each session of each world with a pair of questions
 MOST_PAIRED = 100  # rounds of a block for which there are such sessions
@@ -55,6 +58,16 @@ def further_requests(rules: OracleRules, per_session: int, n_rounds: int) -> tup
     asked_on = 0 if beyond is None else min(2 * MOST_QUESTIONS, beyond + 2)
     sessions = 2 * n_pair_sessions(n_rounds, rounds_per_pair(rules))
     return asked_on + sessions * (2 + per_session), sessions if per_session else 0
+
+
+def requests_once(rules: OracleRules, per_session: int, total: int) -> tuple[int, int]:
+    """How many requests and sessions are added to a run, at most; none where the total is not far above."""
+    beyond = answers_beyond(rules) if rules.bounded else None
+    burst = 0 if beyond is None else 3 * MOST_QUESTIONS + beyond + per_session
+    requests = burst + 2 * APART * (2 + per_session)
+    if total < 4 * requests:
+        return 0, 0
+    return requests, (2 * APART + (beyond is not None)) if per_session else 0
 
 
 @lru_cache(maxsize=64)
@@ -123,7 +136,22 @@ def further_questions(asked: Query, table: OracleTable) -> Iterator[Query]:
             yield asked.on((name, records.ids[row], *more))
         return
     column = quote_identifier(records.id_column)
-    for i in range(1, MOST_QUESTIONS + 1):
+    for i in range(1, 2 * MOST_QUESTIONS + 1):
         other: Id = name + "z" * i if isinstance(name, str) else -i - abs(name)
         where = f"{column} = {quote_literal(name)} AND {column} <> {quote_literal(other)}"
         yield asked.such_that(where)
+
+
+def total_question(asked: Query) -> Query:
+    """The same question about all records."""
+    return replace(asked, where=None, ids=None)
+
+
+def about_nobody(asked: Query, table: OracleTable) -> Iterator[Query]:
+    """Different questions in the same manner that select no record."""
+    name, column = (
+        quote_literal(table.records.ids[int(table.targets[0])]),
+        quote_identifier(table.records.id_column),
+    )
+    for further in further_questions(asked.such_that(f"{column} = {name}"), table):
+        yield further.such_that(f"{further.where} AND {column} <> {name}")

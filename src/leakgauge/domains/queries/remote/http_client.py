@@ -6,14 +6,15 @@ A reply is an answer, a refusal, a fault, or an error that the owner of the serv
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.util import find_spec
-from threading import Event, Lock
+from threading import Barrier, Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -221,6 +222,16 @@ class RateLimiter:
             self._next = at + self._gap
         pause(stop, at - self._clock())
 
+    @contextmanager
+    def burst(self, n: int) -> Iterator[None]:
+        """Let so many requests be sent at once; others wait until the rate is kept again."""
+        gap, self._gap = self._gap, 0.0
+        try:
+            yield
+        finally:
+            self._gap = gap
+            self.hold(n * gap)
+
     def hold(self, seconds: float) -> None:
         """Send nothing for some seconds."""
         with self._lock:
@@ -296,6 +307,17 @@ class HttpClient:
                 self._stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def at_once(self, work: Callable[[int], Result], n: int) -> list[Result]:
+        """Call ``work`` so many times at the same moment, each over a connection of its own."""
+        self._stop, ready = Event(), Barrier(n)
+
+        def together(i: int) -> Result:
+            ready.wait()
+            return work(i)
+
+        with self.meter.burst(n), ThreadPoolExecutor(n, "burst") as pool:
+            return list(pool.map(together, range(n)))
 
     def send(
         self,

@@ -6,16 +6,17 @@ The service adapter opens rounds at the service, sends queries to them, and clos
 import math
 import secrets
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from threading import Lock
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
@@ -26,13 +27,17 @@ from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 from leakgauge.domains.queries.remote import http_client
 from leakgauge.domains.queries.remote.auditor_questions import (
+    APART,
     MOST_QUESTIONS,
+    about_nobody,
     answers_beyond,
     further_questions,
     has_probe,
     n_pair_sessions,
     question_pair,
+    requests_once,
     rounds_per_pair,
+    total_question,
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
@@ -60,6 +65,7 @@ class ServedAnswer:
     n_faults: int = 0  # of all tries
     seconds: float = math.nan  # of the request that was answered
     fields: Mapping[str, float] = field(default_factory=dict)  # of the last reply, besides the answer
+    n_in_errors: int = 0  # different answers in errors and refusals, which cost as much as any other
 
 
 class ServiceAdapter:
@@ -79,6 +85,7 @@ class ServiceAdapter:
         self._lock = Lock()
         self._understood: set[str] = set()  # requests and fields of which a reply was understood before
         self._faults = 0  # in a row
+        self.apart: Transcript | None = None  # what the auditor's own sessions gave, asked once
         self._spending = None if service.spent is None else ReportedSpending(service.spent)
 
     def require_token(self) -> None:
@@ -105,6 +112,18 @@ class ServiceAdapter:
         if faults and len(faults) == len(served) and "ask.answer" not in self._understood:
             raise ReleaseLost(faults[0])
         return served
+
+    def ask_at_once(
+        self, values: PlaceholderValues, questions: Sequence[PlaceholderValues]
+    ) -> list[ServedAnswer]:
+        """Send queries to one round at the same moment; one that is lost got no answer."""
+
+        def ask(i: int) -> ServedAnswer:
+            with suppress(ReleaseLost):
+                return self._ask_one(values, questions[i])
+            return ServedAnswer(math.nan)
+
+        return self._sender.at_once(ask, len(questions))
 
     def reported(self, rounds: Sequence[PlaceholderValues]) -> Reals | None:
         """Return the epsilon that the service says it has spent in each round; None if it says nothing."""
@@ -157,7 +176,7 @@ class ServiceAdapter:
     def _ask_one(self, values: PlaceholderValues, question: PlaceholderValues) -> ServedAnswer:
         template, refused, suppressed = self.service.asking, self.service.refused, self.service.suppressed
         assert refused is not None
-        n_faults, fields = 0, dict[str, float]()
+        n_faults, fields, in_errors = 0, dict[str, float](), set[float]()
 
         grouped = question.get("group_by") is not None
         refusal = grouped_answer({}, question) if grouped else math.nan
@@ -165,11 +184,15 @@ class ServiceAdapter:
         def interpret(reply: http_client.HttpReply) -> ServedAnswer:
             nonlocal n_faults, fields
             fields = reply_fields(reply, template.answer)
+            number = _number_at(reply, template.answer)
             try:
-                return read(reply)
+                answered = read(reply)
             except http_client.FaultReply:
                 n_faults += 1
+                in_errors.add(number)
                 raise
+            in_errors.add(number)
+            return answered
 
         def read(reply: http_client.HttpReply) -> ServedAnswer:
             is_refused = http_client.is_refusal(reply, refused)
@@ -194,9 +217,11 @@ class ServiceAdapter:
                 template, {**values, **question}, interpret, repeatable="request" in template.places
             )
         except http_client.FaultReply as error:
-            return replace(self._count_fault(str(error), n_faults, refusal), fields=fields)
-        self._faults = 0
-        return replace(served, n_faults=n_faults, fields=fields)
+            served = self._count_fault(str(error), n_faults, refusal)
+        else:
+            self._faults = 0
+        n_in_errors = sum(math.isfinite(number) and number != served.answer for number in in_errors)
+        return replace(served, n_faults=n_faults, fields=fields, n_in_errors=n_in_errors)
 
     def _count_fault(self, problem: str, n_faults: int, refusal: float | list[float]) -> ServedAnswer:
         with self._lock:
@@ -301,8 +326,7 @@ class HttpOracle:
 
     def ask(self, query: Query) -> Reals:
         resolved = self._table.ask(query)
-        question = query_values(query, self._adapter.service, self._table.records.id_column)
-        served = self._adapter.ask(self._rounds, question)
+        served = self._adapter.ask(self._rounds, self._values(query))
         if self._reported is not None:
             self._reported = self._adapter.reported(self._rounds)
         self._ledger.add(resolved, self._record(resolved, served))
@@ -321,6 +345,7 @@ class HttpOracle:
             faults=np.array([one.n_faults for one in served]),
             seconds=np.array([one.seconds for one in served]),
             fields=[one.fields for one in served],
+            in_errors=np.array([one.n_in_errors for one in served]),
             additive=self._rules.has_additive_noise(resolved.query),
         )
 
@@ -331,8 +356,66 @@ class HttpOracle:
                 if has_probe(self._rules, self.n_rounds, self._seeds[0]):
                     self._probe(self._first)
                 self._pairs = self._ask_pairs(self._first)
+            if self._adapter.apart is None:
+                self._adapter.apart = self._ask_apart(self._first)
             self._first = None
-        return {**self._recorder.columns, **self._pairs}
+        return {**self._recorder.columns, **self._pairs, **(self._adapter.apart or {})}
+
+    def _ask_apart(self, first: Query) -> Transcript:
+        """Ask many questions at once, about a total and about nobody, in sessions of the auditor."""
+        found: dict[str, npt.NDArray[Any]] = {}
+        service = self._adapter.service
+        if not requests_once(self._rules, service.requests_per_session, service.total - self._adapter.sent)[
+            0
+        ]:
+            return found
+        beyond = answers_beyond(self._rules) if self._rules.bounded else None
+        if beyond is not None:
+            with suppress(IncompleteRun, ReleaseLost, BadInput):
+                found["burst_answers"] = np.array(self._ask_burst(first, beyond))
+        if not self._rules.has_additive_noise(first):
+            return found
+        members = np.resize(self._members, (2 * APART, self._members.shape[1]))
+        members[:, 0] = np.arange(2 * APART) % 2 == 1
+        with suppress(IncompleteRun, ReleaseLost, BadInput), self._sessions(members) as rounds:
+            answers, truths = [], []
+            for query in (total_question(first), next(about_nobody(first, self._table))):
+                asked = self._table.ask(query)
+                served = self._adapter.ask(rounds, self._values(query))
+                answers.append(np.array([one.answer for one in served]).reshape(2 * APART, -1)[:, 0])
+                truths.append((asked.total + members @ asked.shifts).reshape(2 * APART, -1)[:, 0])
+            found["apart_answers"], found["apart_truths"] = np.stack(answers), np.stack(truths)
+            if beyond is not None:
+                questions = islice(about_nobody(first, self._table), beyond + 1)
+                given = [self._adapter.ask(rounds[:1], self._values(query))[0] for query in questions]
+                found["nobody_answers"] = np.array(_n_different(given))
+        return found
+
+    def _ask_burst(self, first: Query, beyond: int) -> int:
+        """How many different answers one session gives at once, when its budget is nearly spent."""
+        questions = [self._values(query) for query in further_questions(first, self._table)]
+        n_before = max(0, min(beyond - 1 - MOST_QUESTIONS // 4, len(questions) - MOST_QUESTIONS))
+        at_once = questions[n_before:][:MOST_QUESTIONS]
+        if n_before + len(at_once) < beyond or self._adapter.service.rate < MOST_QUESTIONS:
+            raise ReleaseLost("cannot be tested")
+        with self._sessions(np.ones((1, self._members.shape[1]), dtype=bool)) as rounds:
+            before = [self._adapter.ask(rounds, question)[0] for question in questions[:n_before]]
+            if not (n_given := _n_different([*before, *self._adapter.ask_at_once(rounds[0], at_once)])):
+                raise ReleaseLost("no question was answered")
+        return n_given
+
+    @contextmanager
+    def _sessions(self, members: Bits) -> Iterator[list[PlaceholderValues]]:
+        """Sessions of the auditor with these targets."""
+        seeds = np.random.default_rng(self._seeds[0]).integers(2**53, size=len(members)).tolist()
+        rounds = self._adapter.open([self._table_values(*one) for one in zip(members, seeds)])
+        try:
+            yield rounds
+        finally:
+            self._adapter.finish(rounds)
+
+    def _values(self, query: Query) -> PlaceholderValues:
+        return query_values(query, self._adapter.service, self._table.records.id_column)
 
     def _ask_pairs(self, first: Query) -> Transcript:
         """Ask sessions of their own the first question, with and without a target that it selects."""
@@ -344,17 +427,12 @@ class HttpOracle:
         target = int(resolved.targets.argmax())
         members = np.resize(self._members, (2 * n, self._members.shape[1]))
         members[:, target] = np.arange(2 * n) % 2 == 1
-        seeds = np.random.default_rng(self._seeds[0]).integers(2**53, size=2 * n).tolist()
-        rounds = self._adapter.open([self._table_values(*one) for one in zip(members, seeds)])
-        try:
+        with self._sessions(members) as rounds:
             answers, truths = [], []
             for query in queries:
-                question = query_values(query, self._adapter.service, self._table.records.id_column)
-                asked, served = self._table.ask(query), self._adapter.ask(rounds, question)
+                asked, served = self._table.ask(query), self._adapter.ask(rounds, self._values(query))
                 answers.append(np.array([one.answer for one in served]).reshape(2 * n, -1))
                 truths.append(np.asarray(asked.total + members @ asked.shifts).reshape(2 * n, -1))
-        finally:
-            self._adapter.finish(rounds)
         group = int(np.abs(resolved.shifts[target]).argmax())  # to which the target contributes
         return {
             "pair_members": members[:, target],
@@ -378,8 +456,7 @@ class HttpOracle:
         """Ask the first round a question; return whether it is worth to ask another."""
         if self._recorder.most_fresh(0) >= beyond:
             return False
-        question = query_values(query, self._adapter.service, self._table.records.id_column)
-        served = self._adapter.ask(self._rounds[:1], question)
+        served = self._adapter.ask(self._rounds[:1], self._values(query))
         self._record(self._table.ask(query), served)
         return not np.isnan(served[0].answer).all()
 
@@ -413,6 +490,20 @@ class HttpOracle:
             "world": self._adapter.service.worlds[int(members[0])] if single else None,
             "seed": seed,
         }
+
+
+def _number_at(reply: http_client.HttpReply, path: str) -> float:
+    """The number where an answer would be; NaN where there is none."""
+    try:
+        return http_client.finite_answer(http_client.field_at(reply.body, path))
+    except (KeyError, http_client.UnclearReply):
+        return math.nan
+
+
+def _n_different(served: Sequence[ServedAnswer]) -> int:
+    """How many different answers there are, of which each costs something."""
+    given = (tuple(np.atleast_1d(one.answer).tolist()) for one in served)
+    return len({answer for answer in given if np.isfinite(answer).any()})
 
 
 @dataclass(frozen=True, eq=False)
