@@ -203,7 +203,6 @@ CLAIM = {"epsilon": 4.0, "sample_rate": 0.1, "steps": 20}
         "relation": ["x", 7],
         "noise_multiplier": [-1, "x"],
         "coin": ["x", 7],
-        "canary": ["x", 7],
         "canaries": [0, "x"],
         "rounds": [0, "x"],
         "confidence": [2, "x"],

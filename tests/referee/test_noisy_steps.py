@@ -114,3 +114,23 @@ def test_sizes_agree_with_the_chi_square_distribution():
 
 def test_rates_of_one_world_show_nothing():
     assert noisy_steps.step_rates(np.ones(50, dtype=bool), np.ones(50), SIGMA).p_value == 1.0
+
+
+def test_weakest_step_accuses_honest_steps_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    squares = rng.chisquare(6, size=(4_000, 40))
+    accused = [noisy_steps.weakest_step(one, np.full(40, 6), violates=True).p_value < 0.05 for one in squares]
+    assert stats.binomtest(sum(accused), 4_000, 0.05, alternative="greater").pvalue > 1e-3
+    assert np.mean(accused) > 0.04
+
+
+def test_one_step_without_noise_or_with_a_tenth_of_it_is_found():
+    rng = np.random.default_rng(6)
+    squares = rng.chisquare(50, size=200)
+    squares[56] = 0.0
+    found = noisy_steps.weakest_step(squares, np.full(200, 50), violates=True)
+    assert (found.p_value, found.finding) == (0.0, "1 of 200 steps add no noise")
+    squares[56] = 0.01 * rng.chisquare(50)
+    found = noisy_steps.weakest_step(squares, np.full(200, 50), violates=True)
+    assert found.p_value < 1e-12
+    assert "one of the steps adds less noise" in found.finding

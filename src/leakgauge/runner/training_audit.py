@@ -30,7 +30,6 @@ def audit_training(
     relation: Literal["add_remove", "replace_one"] | None = None,
     noise_multiplier: float | None = None,
     coin: Literal["step", "training"] = "step",
-    canary: Literal["dirac", "mislabelled"] = "dirac",
     canaries: int | None = None,
     initial_weights: Literal["own", "crafted"] = "own",
     pretrained: Literal["public"] | None = None,
@@ -59,8 +58,6 @@ def audit_training(
             ones unless given.
         noise_multiplier: The stated noise multiplier; without it the smallest one that epsilon needs.
         coin: "step": a fresh coin for each step decides about the canary; "training": one for all its steps.
-        canary: "dirac": a gradient in one coordinate; "mislabelled": that of a record with a wrong label,
-            with Opacus.
         canaries: The number of black-box canaries, instead of canaries in steps: `train` gets `canaries`,
             which of them are in the data, and returns the loss of each.
         initial_weights: "crafted": all trainings start where one without noise and canaries ended, where
@@ -85,7 +82,7 @@ def audit_training(
         "noise_multiplier": noise_multiplier,
     }
     name = getattr(train, "__name__", type(train).__name__)
-    table = {"dp_training": name, "claim": claim, "coin": coin, "canary": canary, "canaries": canaries}
+    table = {"dp_training": name, "claim": claim, "coin": coin, "canaries": canaries}
     table |= {"initial_weights": initial_weights, "pretrained": pretrained}
     table = {key: value for key, value in table.items() if value is not None}
     table["claim"] = {key: value for key, value in claim.items() if value is not None}

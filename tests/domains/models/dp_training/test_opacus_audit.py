@@ -34,12 +34,11 @@ def accused(found):
 HONEST = {
     "poisson": (lambda: opacus_training(), CLAIM, {}),
     "shuffled": (lambda: opacus_training(poisson=False, sigma=shuffled_sigma()), SHUFFLED, {}),
-    "mislabelled": (lambda: opacus_training(), CLAIM, {"canary": "mislabelled"}),
     "ghost": (lambda: opacus_training(grad_sample_mode="ghost"), CLAIM, {}),
 }
 
 
-@pytest.mark.parametrize("how", ["poisson", "shuffled", "mislabelled", "ghost"])
+@pytest.mark.parametrize("how", ["poisson", "shuffled", "ghost"])
 def test_honest_training_shows_nothing(how):
     make, claim, options = HONEST[how]
     found = watched(make(), claim=claim, **options)
@@ -54,18 +53,15 @@ def test_honest_training_is_accused_at_most_once_in_60_audits(how):
     assert sum(accused(watched(make(), seed=seed, claim=claim, **options)) for seed in range(60)) <= 1
 
 
-@pytest.mark.parametrize("canary", ["dirac", "mislabelled"])
-def test_third_of_the_noise_is_found_and_the_accountant_said_so(canary):
-    found = watched(opacus_training(scale=1 / 3), canary=canary)
+def test_third_of_the_noise_is_found_and_the_accountant_said_so():
+    found = watched(opacus_training(scale=1 / 3))
     assert found.p_value("too_little_noise") < 1e-12
-    if canary == "dirac":  # the gradient of a record may be shorter than the clip
-        assert found.p_value("step_guesses") < ERROR
+    assert found.p_value("step_guesses") < ERROR
     assert "recorded a noise multiplier of 0.462" in found.conformance.certain[0]
 
 
 def test_canary_is_always_seen_without_noise():
-    for canary in ("dirac", "mislabelled"):
-        assert watched(opacus_training(scale=1e-6), rounds=20, canary=canary).accuracy == 1.0
+    assert watched(opacus_training(scale=1e-6), rounds=20).accuracy == 1.0
 
 
 def noise_for_a_mean(optimizer):
@@ -307,8 +303,7 @@ def test_lower_recorded_rate_makes_its_epsilon_too_small():
     assert "that it reports is too small" in text
 
 
-@pytest.mark.parametrize("canary", ["dirac", "mislabelled"])
-def test_virtual_batches_are_one_step(canary):
-    found = watched(opacus_training(steps=30, physical_batch=8), rounds=30, canary=canary)
+def test_virtual_batches_are_one_step():
+    found = watched(opacus_training(steps=30, physical_batch=8), rounds=30)
     assert not accused(found), found.decided(ERROR)
     assert len(found.scores) == 30

@@ -180,8 +180,7 @@ class Challenger(ChallengerDefaults):
     def _train(self, watch: StepWatch, rng: Generator, canaries: Bits | None = None) -> WatchedTraining:
         count_work(TRAINING)
         watch.start = self._crafted_weights()
-        mislabelled = self.options.canary == "mislabelled"
-        trained = run_training(self.train, watch, rng.spawn(1)[0], mislabelled=mislabelled, canaries=canaries)
+        trained = run_training(self.train, watch, rng.spawn(1)[0], canaries=canaries)
         if self.noiseless or not watch.by_opacus:
             return trained
         return replace(trained, replay=_replay_cache.once((self.train, repr(self.options)), self._replay))

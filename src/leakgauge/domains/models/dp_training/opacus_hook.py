@@ -17,7 +17,6 @@ import numpy as np
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.dp_training.mislabelled_record import CanaryBatches, CanaryDataset
 from leakgauge.domains.models.dp_training.step_watch import (
     DIRAC_LENGTH,
     Accounted,
@@ -31,7 +30,7 @@ _SAME = 1e-4  # of a vector: what the optimizer gets is the noisy sum, scaled
 
 
 @contextmanager
-def watching_opacus(watch: StepWatch, *, mislabelled: bool = False, by_hand: bool = False) -> Iterator[None]:
+def watching_opacus(watch: StepWatch, *, by_hand: bool = False) -> Iterator[None]:
     """Report all steps of Opacus within the context.
 
     It is imported only if the training may use it: loops written by hand have their own ``watch``.
@@ -42,7 +41,7 @@ def watching_opacus(watch: StepWatch, *, mislabelled: bool = False, by_hand: boo
     from opacus import PrivacyEngine
     from opacus.optimizers import DPOptimizer
 
-    hook = _OpacusHook(watch, mislabelled)
+    hook = _OpacusHook(watch)
     with ExitStack() as stack:
         for owner in (DPOptimizer, *subclasses(DPOptimizer)):
             if "pre_step" in vars(owner):
@@ -81,7 +80,6 @@ class _OpacusHook:
     """The state of one training."""
 
     watch: StepWatch
-    mislabelled: bool
     _accountant: Any = None
     _inside: bool = False
     _others: Reals | None = None
@@ -105,13 +103,9 @@ class _OpacusHook:
 
         def make(engine: Any, *arguments: Any, **options: Any) -> Any:
             made = make_private(engine, *arguments, **options)
-            loader = made[-1]
             self.watch.start_from(*[one for one in made[0].parameters() if one.requires_grad])
             self._accountant = engine.accountant
-            self.watch.rows = len(loader.dataset)
-            if self.mislabelled:  # a loader refuses that these are set, but reads them for every epoch
-                vars(loader)["batch_sampler"] = CanaryBatches(loader.batch_sampler, len(loader.dataset))
-                vars(loader)["dataset"] = CanaryDataset(loader.dataset)
+            self.watch.rows = len(made[-1].dataset)
             return made
 
         return make
@@ -156,23 +150,21 @@ class _OpacusHook:
         if _has_no_examples(optimizer):
             self._batch_size += len(optimizer.params[0]._norm_sample)  # noqa: SLF001 (else it is unknown)
             return
-        batches = _example_gradients(optimizer)
+        others = _example_gradients(optimizer)
         last = not optimizer._check_skip_next_step(pop_next=False)  # noqa: SLF001 (else more parts follow)
-        own = [rows[-1:] for rows in batches] if last and self.mislabelled else None
-        others = batches if own is None else [rows[:-1] for rows in batches]
         clip = float(optimizer.max_grad_norm)
         part = _clipped_sum(others, clip)
         self._others = part if self._others is None else self._others + part
         self._batch_size += len(others[0])
         if not last:
             return
-        canary = self._crafted(others, clip) if own is None else own
+        canary = self._crafted(others, clip)
         self._now["canary"] = _clipped_sum(canary, clip)
         self._now["influence"] = np.nan
         present = self.watch.present
         if self.watch.n_steps < PROBED_STEPS:
             self._now["influence"] = _influence(optimizer, others, canary) / clip
-        _set_last_part(optimizer, canary if present else None, drop=own is not None)
+        _set_last_part(optimizer, canary if present else None)
 
     def _crafted(self, others: list[Any], clip: float) -> list[Any]:
         """A canary that the watch crafts, as one row for each parameter."""
@@ -243,14 +235,13 @@ def _example_gradients(optimizer: Any) -> list[Any]:
     return [rows.detach() for rows in optimizer.grad_samples]
 
 
-def _set_last_part(optimizer: Any, canary: list[Any] | None, *, drop: bool) -> None:
-    """Put a canary below the gradients of the last backward pass; ``drop`` removes the row that is there."""
+def _set_last_part(optimizer: Any, canary: list[Any] | None) -> None:
+    """Put a canary below the gradients of the last backward pass, if there is one."""
     import torch
 
     for place, parameter in enumerate(optimizer.params):
         parts = parameter.grad_sample
-        last = parts[-1] if isinstance(parts, list) else parts
-        rows = last.detach()[:-1] if drop else last.detach()
+        rows = (parts[-1] if isinstance(parts, list) else parts).detach()
         rows = rows.clone() if canary is None else torch.cat([rows, canary[place].to(rows.dtype)])
         parameter.grad_sample = [*parts[:-1], rows] if isinstance(parts, list) else rows
 

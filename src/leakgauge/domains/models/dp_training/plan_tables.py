@@ -25,8 +25,8 @@ class DpTrainingChallengerTable:
 
     ``dp_training`` is a function "module:name" that trains once. Its noisy steps are watched: those of Opacus
     as they are, those of a loop written by hand through its parameter ``watch``. In each step a gradient
-    ``canary`` is added to the batch or not: all in one coordinate ("dirac"), or the gradient of a record with
-    a wrong label ("mislabelled", with Opacus). ``canaries`` are black-box canaries instead: the function gets
+    canary is added to the batch or not: in one coordinate, a sign in each, or one coordinate of each
+    parameter, by turns. ``canaries`` are black-box canaries instead: the function gets
     ``canaries``, which of them are in the data, and returns the loss of each.
 
     With ``initial_weights = "crafted"`` all trainings start where one without noise and canaries ended: there
@@ -37,7 +37,6 @@ class DpTrainingChallengerTable:
     dp_training: str
     claim: dict[str, Any]
     coin: CanaryCoin = CanaryCoin.STEP
-    canary: Literal["dirac", "mislabelled"] = "dirac"
     canaries: int | None = None
     initial_weights: Literal["own", "crafted"] = "own"
     pretrained: Literal["public"] | None = None
@@ -45,10 +44,9 @@ class DpTrainingChallengerTable:
     def __post_init__(self) -> None:
         if self.canaries is not None and not 1 <= self.canaries <= MOST_CANARIES:
             raise BadInput(f"canaries must be in 1..{MOST_CANARIES}, got {self.canaries}")
-        if self.canaries is not None and (self.coin, self.canary) != (CanaryCoin.STEP, "dirac"):
+        if self.canaries is not None and self.coin is not CanaryCoin.STEP:
             raise BadInput(
-                "canaries are black-box canaries, each with a coin of its own in every training; leave out "
-                "coin and canary"
+                "canaries are black-box canaries, each with a coin of its own in every training; leave out coin"
             )
 
     def read_claim(self) -> TrainingClaim:

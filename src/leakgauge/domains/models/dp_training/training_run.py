@@ -52,7 +52,6 @@ def run_training(
     watch: StepWatch,
     rng: Generator,
     *,
-    mislabelled: bool = False,
     canaries: Bits | None = None,
     watching: AbstractContextManager[None] | None = None,
 ) -> WatchedTraining:
@@ -63,7 +62,7 @@ def run_training(
     with (
         seeded_global_generators(rng),
         _seeded_torch(int(rng.integers(2**62))),
-        watching or watching_opacus(watch, mislabelled=mislabelled, by_hand="watch" in wanted),
+        watching or watching_opacus(watch, by_hand="watch" in wanted),
     ):
         try:
             returned = train(**{name: value for name, value in given.items() if name in wanted})
