@@ -217,13 +217,15 @@ class _TrainingComparison:
         training is, it does so only if the accounting is tight: not for shuffled batches.
         """
         size = self._noise_size(self.claim.needed_sigma)
-        size_violates = self.coin is not None or self.claim.sampling is BatchSampling.POISSON
-        yield noisy_steps.less_noise(
-            size,
-            name="too_little_noise",
-            finding=self._too_little(size),
-            violates=size_violates,
+        violates = self.coin is not None or self.claim.sampling is BatchSampling.POISSON
+        of_all = noisy_steps.less_noise(
+            size, name="too_little_noise", finding=self._too_little(size), violates=violates
         )
+        yield of_all
+        squares = self._column("squares") / self.claim.needed_sigma**2
+        if of_all.p_value >= CERTAIN or (squares == 0).any():  # else each step would only say it again
+            coordinates = self._column("coordinates").astype(np.int64)
+            yield noisy_steps.weakest_step(squares, coordinates, violates=violates)
         if self.claim.accounted_sigma > self.claim.needed_sigma * LONGER:
             yield noisy_steps.less_noise(
                 self._noise_size(self.claim.accounted_sigma),
@@ -231,10 +233,6 @@ class _TrainingComparison:
                 finding="the steps add less noise than the stated noise multiplier",
                 violates=False,
             )
-        squares = self._column("squares") / self.claim.needed_sigma**2
-        yield noisy_steps.weakest_step(
-            squares, self._column("coordinates").astype(np.int64), violates=size_violates
-        )
         if (stated := self._stated_sigma) is not None:
             yield noisy_steps.more_noise(self._noise_size(stated))
         values = np.where(self._column("squares")[:, None] > 0, self._sampled, np.nan)  # others have a test

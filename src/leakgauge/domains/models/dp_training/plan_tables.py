@@ -46,7 +46,7 @@ class DpTrainingChallengerTable:
             raise BadInput(f"canaries must be in 1..{MOST_CANARIES}, got {self.canaries}")
         if self.canaries is not None and self.coin is not CanaryCoin.STEP:
             raise BadInput(
-                "canaries are black-box canaries, each with a coin of its own in every training; leave out coin"
+                "canaries are in the data, each with a coin of its own in every training; leave out coin"
             )
 
     def read_claim(self) -> TrainingClaim:
