@@ -27,16 +27,18 @@ def compare_transcripts(
     repeats = (NOISE_REPEATS,) if shown["repeats"] else ()
     telling = [str(name) for name in shown["telling"]]
     read = set.intersection(*({str(name) for name in one["fields_read"]} for one in transcripts))
-    certain = tuple(
-        f"{f'The field {name}' if name != WEIGHTS else 'The weights'} of a reply told two clients apart that "
-        f"differ in one record, in all of {shown['games']} games with each; by ε = {promise.epsilon:g} that "
-        "happens less than once in a trillion times."
-        for name in sorted(telling)
-        if promise is not None
-    )
+    certain: tuple[str, ...] = ()
+    if telling and promise is not None:
+        parts = " and ".join([WEIGHTS] if WEIGHTS in telling else telling)
+        text = (
+            f"In a reply, {parts} told two clients apart that differ in one record, in all of "
+            f"{shown['games']} games with each; by ε = {promise.epsilon:g} that happens less than once in a "
+            "trillion times."
+        )
+        certain = (*repeats, text)
     return Conformance(
-        certain=((*repeats, *certain) if WEIGHTS in telling else certain),
-        departures=() if WEIGHTS in telling else repeats,
+        certain=certain,
+        departures=() if certain else repeats,
         unread=tuple(
             f"the field {name} of a reply"
             for name in map(str, shown["varying"])

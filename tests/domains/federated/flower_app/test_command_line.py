@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from app_variants import LOSS, VARIANTS, copy_app, local_dp, noise_by_round, opacus_epsilon, standardised
+from app_variants import (
+    LOSS,
+    VARIANTS,
+    clipped_noisy_update,
+    copy_app,
+    local_dp,
+    noise_by_round,
+    opacus_epsilon,
+    standardised,
+)
 from forked_app import ForkedPopen
 
 from leakgauge.cli.main import main
@@ -152,7 +161,7 @@ def test_a_loss_beside_noisy_weights_breaks_the_promise_by_name(tmp_path, run):
     code, told = run(f"targets = 1, {PROMISE}")
     verdict = verdict_of(tmp_path)
     assert (code, verdict["finding"], verdict["certain"]) == (1, "violated", True)
-    assert [one.partition(" told")[0] for one in verdict["evidence"]] == ["The field train_loss of a reply"]
+    assert [one.partition(" told")[0] for one in verdict["evidence"]] == ["In a reply, train_loss"]
     assert verdict["metrics"]["accuracy_own"]["value"] > 0.9  # the attack reads it, and says so
     assert verdict["event"] == "the field train_loss of a reply"
     assert "no attacker is right more than" not in told.out
@@ -221,3 +230,28 @@ def test_a_client_with_opacus_as_in_its_example_is_audited(tmp_path, run):
     assert verdict["instrument"]["control"]["status"] in ("passed", "not possible")
     assert verdict["finding"] != "untestable"
     assert (verdict["unread"], verdict["evidence"]) == ([], [])
+
+
+def test_an_answer_to_another_message_is_read_too(tmp_path, run):
+    """Evaluation on the training images: the weights have noise, and the loss of the model has none."""
+    project, _ = clipped_noisy_update(1.0, 5.0)(tmp_path)
+    client = project / "flower_example" / "client_app.py"
+    text = client.read_text().replace(LOSS, "")
+    assert "_, testloader = loaders(context)" in text
+    client.write_text(text.replace("_, testloader = loaders(context)", "testloader, _ = loaders(context)"))
+    code, _ = run()
+    assert code == 3
+    assert "the field eval_loss (evaluate) of a reply" in verdict_of(tmp_path)["unread"]
+
+
+def test_one_array_without_noise_breaks_the_promise_by_name(tmp_path, run):
+    project, _ = clipped_noisy_update(1.0, 5.0)(tmp_path)
+    client = project / "flower_example" / "client_app.py"
+    text = client.read_text().replace(LOSS, "")
+    noise = "5.0 * torch.randn(part.shape)"
+    assert noise in text
+    client.write_text(text.replace(noise, f"(k != 'conv1.weight') * {noise}"))
+    code, _ = run(f"targets = 1, {PROMISE}")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["certain"]) == (1, True)
+    assert verdict["evidence"][0].startswith("In a reply, conv1.weight told two clients apart")

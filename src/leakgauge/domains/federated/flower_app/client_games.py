@@ -19,6 +19,9 @@ Protection = Literal["on", "clipping", "off"]
 that can be switched off."""
 
 
+Kind: TypeAlias = Literal["train", "evaluate", "query"]  # of a message
+
+
 @dataclass(frozen=True, kw_only=True)
 class AppSettings:
     """Which project is run and how; the same settings are served by the same process."""
@@ -41,6 +44,7 @@ class ClientGame:
     rows: tuple[RowKey, ...]
     seed: int
     protection: Protection = "on"
+    kind: Kind = "train"  # of another, only the fields of the reply are returned
     features: bool = False  # also return what enters the crafted layers; never for a counted round
 
 

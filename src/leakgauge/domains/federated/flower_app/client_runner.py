@@ -226,13 +226,23 @@ class AppRunner:
 
     def play(self, game: ClientGame) -> ClientAnswer:
         """Send the client a message and return its answer."""
-        message = internals.message_with_arrays(self._template, game.arrays)
+        message = internals.message_with_arrays(self._template, game.arrays, game.kind)
+        if game.kind != "train":
+            return ClientAnswer({}, self._other_fields(message, game))
         if not game.features or self._stack is None:
             return self._answer(message, game)
         recorder, seen = ForwardRecorder(stack=self._stack), TrainingRows()
         with recorder.watching(), self._watching(seen):
             answer = self._answer(message, game)
         return _with_features(answer, recorder, seen, self._hook)
+
+    def _other_fields(self, message: Any, game: ClientGame) -> dict[str, float]:
+        """The fields of the reply to a message of another kind; NaN where the client cannot handle it."""
+        try:
+            fields = internals.reply_fields(self.reply(message, game), message, ())
+        except BadInput as error:
+            fields = {} if f"No {game.kind} function" in str(error) else {"an error": np.nan}
+        return {f"{name} ({game.kind})": value for name, value in fields.items()}
 
     def _answer(self, message: Any, game: ClientGame) -> ClientAnswer:
         return answer_in(self.reply(message, game), message)
@@ -254,7 +264,7 @@ class AppRunner:
         finally:
             hook.rows = None
         self._keeps_state |= len(context.state) > 0
-        if not reply.has_error():
+        if not reply.has_error() and game.kind == "train":
             self._require_reading()
         return reply
 

@@ -260,8 +260,8 @@ def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[in
     return recorded[0]
 
 
-def message_with_arrays(template: Any, arrays: Arrays) -> Any:
-    """Return the message of the ServerApp with other numbers in its arrays and nothing else changed."""
+def message_with_arrays(template: Any, arrays: Arrays, kind: str = "train") -> Any:
+    """Return the message of the ServerApp with other numbers in its arrays, or one of another kind."""
     from flwr.app import Array, ArrayRecord, Message, RecordDict
 
     key, record = _only_array_record(template.content, "the message of the ServerApp")
@@ -271,9 +271,12 @@ def message_with_arrays(template: Any, arrays: Arrays) -> Any:
             for name, array in record.items()
         }
     )
-    content = RecordDict({name: replaced if name == key else part for name, part in template.content.items()})
+    parts = {name: replaced if name == key else part for name, part in template.content.items()}
     about = template.metadata
-    return Message(content, FIRST_CLIENT_NODE, about.message_type, group_id=about.group_id)
+    if kind == "train":
+        return Message(RecordDict(parts), FIRST_CLIENT_NODE, about.message_type, group_id=about.group_id)
+    legacy = {name.replace("fitins", f"{kind}ins"): part for name, part in parts.items()}
+    return Message(RecordDict(legacy), FIRST_CLIENT_NODE, kind, group_id=about.group_id)
 
 
 def _dtype(array: Any) -> np.dtype[Any]:
@@ -292,6 +295,8 @@ def reply_fields(reply: Any, message: Any, read: Collection[str]) -> dict[str, f
     Records, keys, types and shapes in their order are one field, and so are the bytes before the numbers of
     each array.
     """
+    if reply.has_error():
+        return {"its error": _number((reply.error.code, reply.error.reason))}
     layout: list[Any] = []
     fields: dict[str, float] = {}
     sent, back = message.metadata, reply.metadata
