@@ -177,6 +177,11 @@ class Challenger(Protocol[BlockOut]):
         """The same, and by whom these attacks leave out what the strongest attacks known do."""
         ...
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What of a release may tell of a target and is read by no attack: nobody is cleared beside it."""
+        ...
+
     def rehearsal(self) -> "Challenger[BlockOut]":
         """A challenger for estimates of the cost: this one, unless its rounds have effects elsewhere."""
         ...
@@ -258,6 +263,10 @@ class ChallengerDefaults:
 
     def understated_by(self, attacks: Collection[Any]) -> Mapping[str, str]:
         return self.understated_knowledge
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        return ()
 
     def rehearsal(self) -> Any:
         return self

@@ -41,6 +41,7 @@ class AuditMetadata:
     noise_is_stated: bool = False  # by the owner of a service, and not made here
     overfitted_knowledge: tuple[str, ...] = ()  # for which numbers with fitted thresholds are too high
     understated_knowledge: Mapping[str, str] = field(default_factory=dict)  # why its attackers clear nobody
+    unread: tuple[str, ...] = ()  # what no attack reads, and nobody is cleared beside
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
@@ -59,6 +60,7 @@ def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = Non
         noise_is_stated=challenger.request_limits is not None,
         overfitted_knowledge=challenger.overfitted_knowledge,
         understated_knowledge=challenger.understated_by(prepared.attacks.values()),
+        unread=challenger.unread,
         control=ControlMetadata(none=control)
         if isinstance(control, NoControl)
         else ControlMetadata(digest=control.digest, caveat=challenger.control_caveat),
@@ -95,6 +97,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "noise_is_stated": metadata.noise_is_stated,
         "overfitted_knowledge": list(metadata.overfitted_knowledge),
         "understated_knowledge": dict(metadata.understated_knowledge),
+        "unread": list(metadata.unread),
         "control": None if metadata.control is None else asdict(metadata.control),
     }
 
@@ -123,6 +126,7 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         noise_is_stated=bool(table.get("noise_is_stated", False)),
         overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
         understated_knowledge=_reasons(table.get("understated_knowledge", {})),
+        unread=tuple(table.get("unread", ())),
         control=_control_from_json(table.get("control")),
     )
 

@@ -197,10 +197,14 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
         for contender in audit.contenders
     }
     reached = {one.knowledge for one in audit.contenders if controls[one.label]["status"] in CONTROL_PASSED}
-    verdicts = []
+    verdicts, unread = [], run.metadata[audit.name].unread
     for contender in audit.contenders:
         with _named(audit, contender):
             trials = sequence.trials(contender.label)
+            seen = compare_transcripts(audit, contender.label, trials, run, folder)
+            if unread:
+                seen = seen or Conformance()
+                seen = replace(seen, unread=(*seen.unread, *unread))
             verdicts.append(
                 verdict.judge_trials(
                     trials,
@@ -213,7 +217,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
                     stopped_early=stopped_early,
                     schedule=stopping_schedule(audit),
                     control=controls[contender.label],
-                    conformance=compare_transcripts(audit, contender.label, trials, run, folder),
+                    conformance=seen,
                 )
             )
     verdicts = _add_risks(verdicts, audit, run, sequence, reached)

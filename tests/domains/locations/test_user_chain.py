@@ -4,8 +4,11 @@ import random
 import numpy as np
 import pytest
 
+import leakgauge
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.release_chain import UserReleaseChain
+from leakgauge.plan import plan_of
+from leakgauge.runner.run_verdicts import judge_folder
 
 COUNTS = np.arange(24).reshape(2, 12)
 
@@ -126,3 +129,57 @@ def test_failing_distribution_is_named():
 def test_missing_distribution_is_not_invented():
     with pytest.raises(BadInput, match=r"set mechanism\.law"):
         UserReleaseChain(noisy, 3, 4).log_law(np.zeros(1), np.zeros(1))
+
+
+TARGETS = np.array([[1.0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("publish", "named"),
+    [
+        (lambda counts, rng: counts + rng.laplace(size=counts.shape), ()),
+        (lambda counts, rng: np.where(counts < 2, 0, counts), ()),
+        (lambda counts, rng: with_first(counts + rng.laplace(size=counts.shape), counts.sum()), ("change",)),
+        (lambda counts, rng: counts / counts.sum(), ("change",)),
+        (lambda counts, rng: counts + np.random.default_rng().laplace(size=counts.shape), ("own",)),
+    ],
+)
+def test_cells_that_no_attack_reads_are_named_if_they_tell_of_a_target(publish, named):
+    found = UserReleaseChain(publish, 3, 4).unread_cells(np.arange(12.0)[None], TARGETS)
+    assert len(found) == len(named)
+    assert all(word in text for word, text in zip(named, found))
+
+
+def with_first(table, value):
+    table[0, 1] = value
+    return table
+
+
+def test_nobody_is_cleared_beside_cells_that_are_not_read(tmp_path):
+    """The exact total of all visits stands in a cell where no target was."""
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n\n\ndef publish(counts, rng):\n"
+        "    noisy = counts + rng.laplace(scale=30, size=counts.shape)\n"
+        "    noisy.reshape(-1)[0] = counts.sum()\n    return noisy\n"
+    )
+    plan = {
+        "seed": 3,
+        "limits": {"accuracy": 0.7},
+        "audit": [
+            {
+                "name": "total",
+                "domain": "locations",
+                "rounds": 800,
+                "data": {"source": "synthetic", "users": 100, "sites": 5, "epochs": 12},
+                "mechanism": {"name": "own", "release": "mine:publish", "epsilon": 1.0, "unit": "event"},
+                "attacks": [{"name": "likelihood", "knowledge": "informed"}],
+                "challenger": {"group_size": "everyone", "targets": {"n": 1}},
+            }
+        ],
+    }
+    result = leakgauge.run(plan_of(plan, folder=tmp_path), out=tmp_path / "out")
+    assert result.summary.risk.value < 0.6  # the attack reads the cells of the target alone
+    assert (result.summary.exit_code, result.summary.risk.status) == (3, "undecided")
+    assert "cells in which the target never was" in result.summary.risk.reason
+    again = judge_folder(tmp_path / "out")
+    assert again.summary.exit_code == 3

@@ -43,6 +43,7 @@ from leakgauge.support.user_code import UserCodeLoader
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES, OTHERS = range(6)
 UTILITY, OVERLAP = 40, 41  # blocks of the data stream too
 OUTSIZED, SMALL_GROUP = 1, 2  # blocks of the stream of the positive control
+_COMPARED = 3  # targets for whom tables of a pipeline of one's own are compared with and without them
 HIDDEN_TARGETS = (
     "in these releases the targets hide one another, so this attacker is right less often than about a "
     "single person, and its success clears nobody; audit one target at a time (targets = 1), or compute "
@@ -100,6 +101,17 @@ class Challenger(ChallengerDefaults):
         if hidden and isinstance(self.chain, ReleaseChain):
             hidden = self._hide_one_another(targets, self.chain, rng)
         return dict.fromkeys(("informed", "partial"), HIDDEN_TARGETS) if hidden else {}
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Of a pipeline of one's own, cells in which a target never was, if they change with it."""
+        if not isinstance(self.chain, UserReleaseChain) or not self.n_targets:
+            return ()
+        nobody = np.zeros((1, self.n_targets), dtype=bool)
+        rounds = self.release(nobody, stream(self.seed, Role.DATA, OVERLAP)).rounds
+        counts = np.asarray(rounds.counts(), dtype=np.float64)
+        targets = self.traces.visits[self.people.targets[:_COMPARED]].toarray()
+        return self.chain.unread_cells(counts, targets.astype(np.float64))
 
     def _hide_one_another(self, targets: csr_array, chain: ReleaseChain, rng: Generator) -> bool:
         """Whether targets do so in some simulated releases."""

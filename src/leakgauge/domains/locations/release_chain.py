@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,12 @@ from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.user_code import error_with_location
 
 _ROWS = 256  # counts whose outputs are tabulated at once
+_STATES = 5  # of the random generator, from which tables with and without a target are compared
+_OWN_GENERATOR = (
+    "cells in which the target never was: the release draws random numbers of its own, so they cannot be "
+    "compared; use the generator that it is given"
+)
+_ELSEWHERE = "cells in which the target never was, which change with it"
 
 UserPipeline: TypeAlias = Callable[[Any, Generator], Any]
 UserLogProbability: TypeAlias = Callable[[Reals, Reals], Reals]
@@ -330,6 +336,24 @@ class UserReleaseChain:
                 f"mechanism.release: publishes the same if every count is 0 and if every count is "
                 f"{group_size}: it ignores its counts, or suppresses all of them; check it"
             )
+
+    def unread_cells(self, counts: Reals, targets: Reals) -> tuple[str, ...]:
+        """Compare tables with and without each target at equal random numbers, where the target never was.
+
+        ``counts`` is one row without any target, and ``targets`` are their rows. Attacks read the cells of
+        the target alone, which is all there is where noise is added to each count by itself.
+        """
+
+        def publish(row: Reals, state: int) -> Reals:
+            return self.sample(row, np.random.default_rng(state))
+
+        for state, target in product(range(_STATES), targets):
+            without, elsewhere = publish(counts, state), target == 0
+            if not np.array_equal(without[:, elsewhere], publish(counts, state)[:, elsewhere]):
+                return (_OWN_GENERATOR,)
+            if not np.array_equal(without[:, elsewhere], publish(counts + target, state)[:, elsewhere]):
+                return (_ELSEWHERE,)
+        return ()
 
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
         if self.law is None:
