@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -469,7 +470,25 @@ class NoiseComparison:
                 "A question got exactly the same noise in different sessions, with the target and without it "
                 f"({same.n_equal:,} of {same.n_pairs:,} pairs): the difference of two answers has none."
             )
+        if len(_pairs_of_columns(self._comparable)) * (opposite := self._opposite).p_value < CERTAIN:
+            sentences.append(
+                f"The noise of two answers cancels ({opposite.n_equal:,} of {opposite.n_pairs:,} sessions): the "
+                "sum of the two has none."
+            )
         return tuple(sentences)
+
+    @cached_property
+    def _opposite(self) -> EqualNoise:
+        """The two questions whose noise is most often equal but for its sign, in one session."""
+        noise, close = self._comparable, _EXACT * self._scale
+        pairs = _pairs_of_columns(noise)
+        n_opposite = [
+            np.count_nonzero(np.abs(noise[:, one] + noise[:, other]) <= close) for one, other in pairs
+        ]
+        if not n_opposite:
+            return EqualNoise(n_equal=0, n_pairs=0, p_value=1.0)
+        one, other = pairs[int(np.argmax(n_opposite))]
+        return equal_noise(noise[:, one], -noise[:, other], self._noise, self.answers.answers, self._kept)
 
     @cached_property
     def repeated(self) -> str | None:
@@ -643,6 +662,10 @@ class NoiseComparison:
             first, second = first + true_first, second + true_second
         rows = ~differ if which == "same" else differ
         return equal_noise(first[rows], second[rows], self._noise, self.answers.answers, self._kept)
+
+
+def _pairs_of_columns(residuals: Reals) -> list[tuple[int, int]]:
+    return list(combinations(range(min(residuals.shape[1], MOST_QUESTIONS)), 2))
 
 
 def _p_more_equal(some: EqualNoise, others: EqualNoise) -> float:

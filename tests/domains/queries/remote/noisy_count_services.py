@@ -451,6 +451,26 @@ class SharesNoiseBetweenQuestions(NoisyCounts):
         return session.only_noise
 
 
+class TakesNoiseAwayAgain(NoisyCounts):
+    """Adds noise to one answer and subtracts it from the next, so that their sum is exact."""
+
+    fresh_noise = NoisyCounts.noise
+
+    def noise(self, session: Session, where: str) -> float:
+        if session.only_noise is None:
+            session.only_noise = self.fresh_noise(session, where)
+            return session.only_noise
+        noise, session.only_noise = -session.only_noise, None
+        return noise
+
+
+class WholeNoiseTakenAway(TakesNoiseAwayAgain):
+    """The same with whole noise."""
+
+    stated = TwoSidedGeometric.stated
+    fresh_noise = TwoSidedGeometric.noise
+
+
 class ClampsTheNoiseAway(NoisyCounts):
     """Clamps the noise to less than a half before it rounds, so that true counts come out."""
 
@@ -549,6 +569,8 @@ BROKEN: dict[str, type[NoisyCounts]] = {
         SharesNoiseBetweenSessions,
         SeedsNoiseByQuestion,
         SharesNoiseBetweenQuestions,
+        TakesNoiseAwayAgain,
+        WholeNoiseTakenAway,
         ClampsTheNoiseAway,
         LowBitsTell,
         FailsWithTarget,

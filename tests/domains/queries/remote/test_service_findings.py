@@ -19,6 +19,8 @@ AT_NIGHT = {
     "WholeCachedByTrueAnswer",
     "LittleNoiseCachedByTrueAnswer",
     "SharesAnswersByTrueAnswer",
+    "TakesNoiseAwayAgain",
+    "WholeNoiseTakenAway",
     "SomeAnswersExact",
     "BoundsTheNoise",
     "HalvesTheNoiseLater",
@@ -41,6 +43,13 @@ def test_correct_service_is_not_accused(tmp_path, name):
     about = {verdict.get("about") for verdict in done.verdicts}
     assert about == ({"mechanism"} if name == "MoreNoise" else {None})
     assert done.code == (3 if name == "MoreNoise" else 0)
+
+
+@pytest.mark.parametrize("name", ["TakesNoiseAwayAgain", "WholeNoiseTakenAway"])
+def test_noise_that_cancels_is_certain(tmp_path, name):
+    (verdict,) = audit_service(BROKEN[name], tmp_path, rounds=60).verdicts
+    assert (verdict["finding"], verdict["certain"], verdict["about"]) == ("violated", True, None)
+    assert verdict["evidence"][0].startswith("The noise of two answers cancels (")
 
 
 # -- answers that are repeated
