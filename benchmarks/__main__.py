@@ -1,12 +1,14 @@
 """Run every benchmark, or those named, and write what they measured: ``python -m benchmarks judge_trials``.
 
 Each benchmark replaces its own section of results.md, with the date, the machine and what else it was doing.
+One that fails leaves its section as it was, and does not stop the others; the exit code is then 1.
 """
 
 import os
 import platform
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import import_module
@@ -24,13 +26,23 @@ Times are CPU seconds unless a line says otherwise: the median of several repeat
 """
 
 
-def main() -> None:
+def main() -> int:
+    failed = []
     for name in sys.argv[1:] or names():
         load = os.getloadavg()[0]
-        module = import_module(f"benchmarks.{name}")
-        section = f"{_conditions(load)}\n\n{_summary(module.__doc__ or '')}\n\n{_listed(module.run())}"
+        try:
+            module = import_module(f"benchmarks.{name}")
+            measured = _listed(module.run())
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        section = f"{_conditions(load)}\n\n{_summary(module.__doc__ or '')}\n\n{measured}"
         print(f"## {name}\n\n{section}\n", flush=True)
         write_section(RESULTS, name, section)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return int(bool(failed))
 
 
 def names() -> list[str]:
@@ -89,4 +101,4 @@ def _listed(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -143,7 +143,7 @@ def _accounts(place: Path, loop: Timing) -> Iterator[str]:
 class _Pairs:
     """Pairs in the order of a log: by query."""
 
-    contributions = None
+    contributions = by_record = None
 
     def __init__(self, queries: "np.ndarray", records: "np.ndarray") -> None:
         order = np.argsort(queries, kind="stable")

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+import benchmarks.__main__ as benchmarks_main
 import pytest
-from benchmarks import audits, whole_country
+from benchmarks import audits, whole_country, workers
 from benchmarks.__main__ import _listed, names, read_sections, write_section
 from benchmarks.measure import Timing, growth, ratio
 
@@ -57,6 +58,23 @@ def test_growth_is_exponent_of_size():
 def test_lines_are_listed_under_headings():
     assert _listed("head\n- a\n  - b") == "- head\n    - a\n        - b"
     assert _listed("- a\n- b") == "- a\n- b"
+
+
+def test_benchmark_that_fails_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
+    """The exit code says so, and its section stays as it was."""
+    path = tmp_path / "results.md"
+    write_section(path, "audits", "before")
+    monkeypatch.setattr(benchmarks_main, "RESULTS", path)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "audits", "workers"])
+    monkeypatch.setattr(audits, "run", lambda: {}["missing"])
+    monkeypatch.setattr(workers, "run", lambda: "- 1 x")
+    assert benchmarks_main.main() == 1
+    sections = dict(read_sections(path))
+    assert sections["audits"] == "before"
+    assert sections["workers"].endswith("- 1 x")
+    assert "failed: audits" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["benchmarks", "workers"])
+    assert benchmarks_main.main() == 0
 
 
 @pytest.mark.nightly

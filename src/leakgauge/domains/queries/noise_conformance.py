@@ -472,8 +472,8 @@ class NoiseComparison:
             )
         if len(_pairs_of_columns(self._comparable)) * (opposite := self._opposite).p_value < CERTAIN:
             sentences.append(
-                f"The noise of two answers cancels ({opposite.n_equal:,} of {opposite.n_pairs:,} sessions): the "
-                "sum of the two has none."
+                f"The noise of two answers cancels ({opposite.n_equal:,} of {opposite.n_pairs:,} sessions): "
+                "the sum of the two has none."
             )
         return tuple(sentences)
 
