@@ -170,7 +170,7 @@ def test_nobody_is_cleared_beside_cells_that_are_not_read(tmp_path):
                 "name": "total",
                 "domain": "locations",
                 "rounds": 800,
-                "data": {"source": "synthetic", "users": 100, "sites": 5, "epochs": 12},
+                "data": {"source": "synthetic", "users": 100, "sites": 5, "epochs": 24, "visits": 5},
                 "mechanism": {"name": "own", "release": "mine:publish", "epsilon": 1.0, "unit": "event"},
                 "attacks": [{"name": "likelihood", "knowledge": "informed"}],
                 "challenger": {"group_size": "everyone", "targets": {"n": 1}},
