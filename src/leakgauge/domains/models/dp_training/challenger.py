@@ -189,12 +189,13 @@ class Challenger(ChallengerDefaults):
         """What is seen where the training is run again with other rows; the same on every worker."""
         n = self.options.canaries
 
-        def run(watching: AbstractContextManager[None]) -> None:
+        def run(watching: AbstractContextManager[None], keeping: Callable[[Any], Any]) -> None:
             count_work(TRAINING)
             rng = np.random.default_rng(_CRAFT_SEED)
             watch = StepWatch(np.zeros(1, dtype=np.bool_), rng.spawn(1)[0], whole=True)
             canaries = None if n is None else np.zeros(n, dtype=np.bool_)
-            run_training(self.train, watch, rng.spawn(1)[0], canaries=canaries, watching=watching)
+            train = self.train if canaries is not None else keeping(self.train)
+            run_training(train, watch, rng.spawn(1)[0], canaries=canaries, watching=watching)
 
         return replay(run)
 

@@ -5,10 +5,12 @@ drawn instead, the same in each run; in the second run every other row is replac
 parameter or buffer that then differs has seen rows without noise; one that does not is post-processing.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,6 +57,7 @@ class _Run:
     _roots: dict[int, Any] = field(default_factory=dict)  # modules that were used, optimizers
     _read: list[int] = field(default_factory=list)
     _backwards: int = 0
+    _returned: Any = None
     _depth: int = 0  # of calls of a noisy step
     _inside_pre_step: bool = False
 
@@ -66,6 +69,7 @@ class _Run:
         from opacus.optimizers import DPOptimizer
         from torch.nn.modules.module import register_module_forward_pre_hook
         from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.utils._pytree import tree_leaves
 
         drawn = torch.Generator().manual_seed(_SEED)
         owners = [(one, name) for one in (DPOptimizer, *subclasses(DPOptimizer)) for name in vars(one)]
@@ -83,7 +87,24 @@ class _Run:
             stack.callback(register_optimizer_step_post_hook(self._stepped).remove)
             yield
             self.unused += self._backwards
-            self.states.append(self._state())
+            leaves = tree_leaves(self._returned)
+            for model in (one for one in leaves if hasattr(one, "named_parameters")):
+                self._see(model)
+            arrays = [as_vector(one) for one in leaves if math.prod(getattr(one, "shape", ())) > 1]
+            returned = {
+                f"- what is returned ({i})": float(one @ _mixture(one.size)) for i, one in enumerate(arrays)
+            }
+            self.states.append(self._state() | returned)
+
+    def keeping(self, train: Callable[..., Any]) -> Callable[..., Any]:
+        """The training, whose models and arrays that it returns are compared as well."""
+
+        @wraps(train)
+        def kept(*arguments: Any, **options: Any) -> Any:
+            self._returned = train(*arguments, **options)
+            return self._returned
+
+        return kept
 
     def _counted(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
@@ -215,10 +236,11 @@ def _row_numbers(parameters: Sequence[Any], *, ghost: bool) -> Reals:
     return np.sum([as_vector(one @ one.new_tensor(_mixture(one.shape[1]))) for one in rows], axis=0)
 
 
-def replay(call: Callable[[Any], Any]) -> tuple[tuple[str, str], ...]:
+def replay(call: Callable[[Any, Any], Any]) -> tuple[tuple[str, str], ...]:
     """Run a training again, and return sentences about what is seen, each with its kind.
 
-    ``call`` runs it within a context, with the same random numbers each time.
+    ``call`` runs it within a context, with the same random numbers each time; it gets the context, and what
+    is put around the training.
     """
     try:
         return tuple(_facts(call))
@@ -226,11 +248,11 @@ def replay(call: Callable[[Any], Any]) -> tuple[tuple[str, str], ...]:
         return ((UNREAD, NOT_TRIED.format("the training fails with other rows")),)
 
 
-def _facts(call: Callable[[Any], Any]) -> Iterator[tuple[str, str]]:
+def _facts(call: Callable[[Any, Any], Any]) -> Iterator[tuple[str, str]]:
 
     def run(*, swapped: bool) -> _Run:
         watched = _Run(swapped)
-        call(watched.watching())
+        call(watched.watching(), watched.keeping)
         return watched
 
     first = run(swapped=False)
