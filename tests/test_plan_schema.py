@@ -12,7 +12,7 @@ import pytest
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
-from leakgauge.plan_schema import TABLES, describe_keys, plan_schema, schema_text
+from leakgauge.plan_schema import describe_keys, plan_schema, schema_text
 
 ROOT = Path(__file__).parent.parent
 PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
@@ -254,70 +254,3 @@ def test_every_key_has_a_type_and_a_line(domain):
     rows = describe_keys(domain)
     assert len(rows) >= 30
     assert [row["name"] for row in rows if not row["type"] or not row["about"]] == []
-
-
-def test_an_audit_names_its_keys_where_a_language_server_looks_for_them():
-    audit = plan_schema()["definitions"]["audit"]
-    assert {"name", "domain", "rounds", "attacks"} <= set(audit["properties"])
-    assert not {"allOf", "anyOf", "oneOf"} & set(audit)  # with any of them Taplo's completes no key
-
-
-def found_by_taplo(path: list[str | int]) -> list[dict[str, Any]]:
-    """The schemas at a path as Taplo's language server collects them: it reads no conditions."""
-    definitions = plan_schema()["definitions"]
-
-    def collect(schema: Any, path: list[str | int]) -> Iterator[dict[str, Any]]:
-        if not isinstance(schema, dict):
-            return
-        if "$ref" in schema:
-            yield from collect(definitions[schema["$ref"].rpartition("/")[2]], path)
-            return
-        for kind in ("oneOf", "anyOf", "allOf"):
-            for one in schema.get(kind, ()):
-                yield from collect(one, path)
-        if not path:
-            if "allOf" not in schema:
-                yield schema
-            return
-        key, *rest = path
-        if isinstance(key, int):
-            yield from collect(schema.get("items"), rest)
-        else:
-            yield from collect(schema.get("properties", {}).get(key), rest)
-            yield from collect(schema.get("additionalProperties"), rest)
-
-    return list(collect(plan_schema(), path))
-
-
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
-        (["rounds"], "How many releases are simulated."),
-        (["challenger"], "Who is in the data, who is looked for, and how releases are made."),
-        (["challenger", "group_size"], "locations: "),
-        (["challenger", "targets", "min_visits"], "locations: "),
-        (["mechanism", "suppress"], "locations: "),
-        (["attacks", 0, 0, "wording"], "queries: "),
-        (["attacks", 0, 0, "knowledge", "trace"], "locations: "),
-    ],
-)
-def test_taplo_explains_keys_in_arrays_of_tables(path, line):
-    """It asks for a key of [[audit]] one index too deep, at audit[n][0]."""
-    (found,) = found_by_taplo(["audit", 0, 0, *path])
-    assert found["description"].startswith(line)
-
-
-def test_taplo_completes_keys_and_choices_of_the_tables_of_any_domain():
-    (found,) = found_by_taplo(["audit", 0, 0, "challenger"])
-    offered = set(found["properties"])
-    for domain in (*BASE, "blackbox"):
-        keys = {row["name"] for row in describe_keys(domain)}
-        written = {name.split(".")[1] for name in keys if name.startswith("challenger.")}
-        assert written <= offered
-    (name,) = found_by_taplo(["audit", 0, 0, "mechanism", "name"])
-    assert {"laplace", "raw", "dp_sgd", "opendp"} <= set(name["enum"])
-
-
-def test_keys_of_a_table_are_completed_in_the_table_alone():
-    (audit,) = found_by_taplo(["audit", 0])
-    assert [audit["properties"][table]["properties"] for table in TABLES] == [{}, {}, {}]

@@ -75,8 +75,7 @@ def plan_schema() -> dict[str, Any]:
         "description": "The audits of the plan: one [[audit]] each.",
     }
     properties["limits"] = _limits_schema()
-    _define_keys_of_all_domains([domain.name for domain in domains], definitions)
-    definitions["audit"] = _audit_schema(domains, definitions)
+    definitions["audit"] = _audit_schema([domain.name for domain in domains])
     return {
         "$schema": DRAFT,
         "title": "A plan of leakgauge",
@@ -88,7 +87,7 @@ def plan_schema() -> dict[str, Any]:
     }
 
 
-def _audit_schema(domains: Sequence[Domain], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _audit_schema(domains: Sequence[str]) -> dict[str, Any]:
     """The schema of one audit; the domain that it names decides about its tables."""
     properties = {key.name: _key_schema(key) for key in dataclass_keys(AuditTable)}
     properties["domain"] = {
@@ -97,25 +96,17 @@ def _audit_schema(domains: Sequence[Domain], definitions: Mapping[str, Any]) -> 
     }
     properties["metrics"] = {**_table_schema(TableForm(kinds=(MetricsTable,))), "type": "object"}
     properties["sweep"] = _sweep_schema()
-    for table in TABLES:
-        definitions[f"{table}-keys"]["description"] = properties[table]["description"]
-        properties[table] |= _keys_below(f"{table}-keys")
-    properties["attacks"]["items"] = {"$ref": "#/definitions/attack-keys"}
     return {
         "type": "object",
         "properties": properties,
         "required": ["name", "domain"],
         "additionalProperties": False,
-        **_found_by_taplo("audit"),
-        **_by_domain([domain.name for domain in domains]),
+        **_by_domain(domains),
     }
 
 
 def _by_domain(names: Sequence[str]) -> dict[str, Any]:
-    """The tables of the domain that an audit names: one condition after the other.
-
-    With a list of conditions (allOf) the language server of Taplo would complete no key of an audit.
-    """
+    """The tables of the domain that an audit names: one condition after the other."""
     rules: dict[str, Any] = {}
     for name in reversed(names):
         tables = {
@@ -126,88 +117,6 @@ def _by_domain(names: Sequence[str]) -> dict[str, Any]:
         rest = {"else": rules} if rules else {}
         rules = {"if": {"properties": {"domain": {"const": name}}}, "then": tables, **rest}
     return rules
-
-
-def _found_by_taplo(name: str) -> dict[str, Any]:
-    """Let Taplo find the keys of tables in an array, by a rule that no table can break.
-
-    Its language server looks for the keys of [[audit]] at audit[n][0], one index too deep: at the items
-    of an audit, which is no array and has none.
-    """
-    return {"items": {"$ref": f"#/definitions/{name}"}}
-
-
-def _keys_below(name: str) -> dict[str, Any]:
-    """The keys of a table, which Taplo completes in the table alone: with ``properties``, also outside it."""
-    return {"allOf": [{"$ref": f"#/definitions/{name}"}], "properties": {}}
-
-
-def _define_keys_of_all_domains(domains: Sequence[str], definitions: dict[str, Any]) -> None:
-    """Add the keys that a table or an attack has in any domain, which Taplo explains and completes.
-
-    It does not read conditions, which state the keys of one domain; what it offers says which domain has it.
-    """
-    for table in TABLES:
-        tables = [
-            (domain, schema)
-            for domain in domains
-            for name, schema in definitions.items()
-            if name.startswith(f"{domain}-{table}-")
-        ]
-        definitions[f"{table}-keys"] = {"properties": _merge_tables(tables, definitions)}
-    attacks = [
-        (domain, one)
-        for domain in domains
-        for one in definitions[f"{domain}-attack"]["anyOf"]
-        if "properties" in one
-    ]
-    definitions["attack-keys"] = {
-        "type": ["object", "string"],
-        "properties": _merge_tables(attacks, definitions),
-        **_found_by_taplo("attack-keys"),
-    }
-
-
-def _merge_tables(
-    tables: Sequence[tuple[str, Mapping[str, Any]]], definitions: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The keys of several tables, each with its domain, as one."""
-    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for domain, table in tables:
-        for name, schema in table["properties"].items():
-            found.setdefault(name, []).append((domain, schema))
-    return {name: _merge_key(schemas, definitions) for name, schemas in found.items()}
-
-
-def _merge_key(
-    schemas: Sequence[tuple[str, Mapping[str, Any]]], definitions: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What a key means in each domain, with the values or keys that any of them has."""
-    about: dict[str, dict[str, None]] = {}
-    for domain, schema in schemas:
-        about.setdefault(schema.get("description", ""), {})[domain] = None
-    lines = [f"{', '.join(domains)}: {line}" for line, domains in about.items() if line]
-    merged: dict[str, Any] = {"description": "\n\n".join(lines)} if lines else {}
-    kinds = [(domain, one) for domain, schema in schemas for one in _alternatives(schema, definitions)]
-    if all("enum" in kind or "const" in kind for _, kind in kinds):
-        values = [value for _, kind in kinds for value in kind.get("enum", [kind.get("const")])]
-        return {**merged, "enum": list(dict.fromkeys(values))}
-    tables = [(domain, kind) for domain, kind in kinds if "properties" in kind]
-    if not tables:
-        return merged
-    return {
-        **merged,
-        "allOf": [{**merged, "properties": _merge_tables(tables, definitions)}],
-        "properties": {},
-    }
-
-
-def _alternatives(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schemas without references and alternatives that one allows."""
-    if "$ref" in schema:
-        return _alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    below = [*schema.get("anyOf", ()), *schema.get("allOf", ())]
-    return [one for part in below for one in _alternatives(part, definitions)] if below else [schema]
 
 
 def _sweep_schema() -> dict[str, Any]:
