@@ -6,6 +6,7 @@ from typing import Any
 
 from leakgauge.core.game import Transcript
 from leakgauge.domains.federated.flower_app.app_table import read_app_table
+from leakgauge.domains.federated.flower_app.client_games import field_words
 from leakgauge.domains.federated.flower_app.reply_check import WEIGHTS
 from leakgauge.referee.conformance import Conformance
 
@@ -40,7 +41,7 @@ def compare_transcripts(
         certain=certain,
         departures=() if certain else repeats,
         unread=tuple(
-            f"the field {name} of a reply"
+            field_words(name)
             for name in map(str, shown["varying"])
             if name not in read and name not in telling
         ),

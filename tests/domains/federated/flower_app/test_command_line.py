@@ -255,3 +255,19 @@ def test_one_array_without_noise_breaks_the_promise_by_name(tmp_path, run):
     verdict = verdict_of(tmp_path)
     assert (code, verdict["certain"]) == (1, True)
     assert verdict["evidence"][0].startswith("In a reply, conv1.weight told two clients apart")
+
+
+ORDER = """ArrayRecord(dict(sorted(
+        ((k, w + (net.state_dict()[k] - w).clamp(-0.001, 0.001) + 10.0 * torch.randn(w.shape))
+        for k, w in msg.content["arrays"].to_torch_state_dict().items()),
+        reverse=sum(int(label) for _, label in trainloader.dataset) % 2 == 1,
+    )))"""
+
+
+def test_the_order_of_arrays_is_read(tmp_path, run):
+    """Names decide which array is which, in any order; the order itself depends on the labels."""
+    torch = ("from flwr.clientapp import ClientApp\n", "from flwr.clientapp import ClientApp\nimport torch\n")
+    copy_app(tmp_path, client=[torch, (ANSWER, ORDER), (LOSS, "")])
+    code, _ = run()
+    assert code == 3
+    assert verdict_of(tmp_path)["unread"] == ["the names, types and shapes of a reply"]

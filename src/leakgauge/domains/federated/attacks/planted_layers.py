@@ -12,7 +12,13 @@ from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.federated.flower_app.challenger import AppView
-from leakgauge.domains.federated.flower_app.client_games import Arrays, ClientAnswer, Protection, RowKey
+from leakgauge.domains.federated.flower_app.client_games import (
+    Arrays,
+    ClientAnswer,
+    Protection,
+    RowKey,
+    field_words,
+)
 from leakgauge.domains.federated.flower_app.knowledge import AppServerKnowledge
 from leakgauge.domains.federated.flower_app.planted_layers import (
     LOSS_PLANT,
@@ -53,6 +59,7 @@ class PlantedTarget:
     cut: float
     spread: float
     field: str | None = None
+    right: float = 0.0  # share of calibration games
 
     def value(self, answer: ClientAnswer) -> float:
         """The score before it is shifted."""
@@ -75,15 +82,12 @@ class UpdateScorer:
 
     def __call__(self, view: AppView, rng: Generator) -> Reals:
         rounds = view.answers([target.layers.arrays for target in self.targets])
-        view.fields_read.update(self.fields if len(self.fields) == 1 else ())
+        fields = {target.field or "" for target in self.targets}
+        if len(fields) == 1 and min(target.right for target in self.targets) >= _SEPARATED:
+            view.fields_read.update(fields)  # a field that decides less often is not read by this
         return np.array(
             [[target.score(answer) for target, answer in zip(self.targets, row)] for row in rounds]
         )
-
-    @property
-    def fields(self) -> set[str]:
-        """The fields of replies that decide about the targets; empty names stand for the weights."""
-        return {target.field or "" for target in self.targets}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +113,9 @@ class Attack:
         numbers = {name: float(np.mean([one[name] for one in distances])) for name in distances[0]}
         numbers["whole_update"] = float(np.mean([one.direction is not None for one in planted]))
         numbers |= channel_numbers(knowledge)
-        scorer = UpdateScorer(planted)
-        named = [f"the field {name} of a reply" for name in sorted(scorer.fields) if name]
+        named = [field_words(name) for name in sorted({one.field for one in planted if one.field})]
         event, clue = (", ".join(named), "field") if named else (None, None)
-        return Scorer(scorer, Reading(threshold=0.0, event=event, clue=clue, studied=numbers))
+        return Scorer(UpdateScorer(planted), Reading(threshold=0.0, event=event, clue=clue, studied=numbers))
 
     def _plant(self, knowledge: AppServerKnowledge, target: int, rng: Generator) -> PlantedTarget:
         features = target_features(knowledge, target, rng)
@@ -130,7 +133,7 @@ class Attack:
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
         plain = _tried(simple, knowledge, target, self.games, rng)[1]
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
-        return best if share > plain else simple
+        return replace(best, right=share) if share > plain else simple
 
     def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, plant: Plant) -> PlantedLayers:
         plant = replace(plant, stealthy=self.stealthy)

@@ -19,6 +19,7 @@ Protection = Literal["on", "clipping", "off"]
 that can be switched off."""
 
 
+LAYOUT = "the names, types and shapes"  # of a reply, taken as one field
 Kind: TypeAlias = Literal["train", "evaluate", "query"]  # of a message
 
 
@@ -126,6 +127,11 @@ class AppRows:
             for copy in range(copies):
                 drawn[(place + copy) % len(drawn)] = target
         return tuple(drawn)
+
+
+def field_words(name: str) -> str:
+    """Name a field for people."""
+    return f"{name if name == LAYOUT else f'the field {name}'} of a reply"
 
 
 @dataclass(frozen=True)

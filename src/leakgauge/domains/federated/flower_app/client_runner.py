@@ -241,7 +241,7 @@ class AppRunner:
         try:
             fields = internals.reply_fields(self.reply(message, game), message, ())
         except BadInput as error:
-            fields = {} if f"No {game.kind} function" in str(error) else {"an error": np.nan}
+            fields = {} if f"No {game.kind} function" in str(error) else {"error": np.nan}
         return {f"{name} ({game.kind})": value for name, value in fields.items()}
 
     def _answer(self, message: Any, game: ClientGame) -> ClientAnswer:
@@ -290,7 +290,7 @@ def update_in(reply: Any, sent: Arrays) -> Arrays:
     if reply.has_error():
         raise BadInput(f"the client answered with an error: {' '.join(str(reply.error.reason).split())}")
     got = internals.arrays_of(reply.content, "the client's answer")
-    if list(got) != list(sent) and len(got) == len(sent):
+    if set(got) != set(sent) and len(got) == len(sent):
         got = dict(zip(sent, got.values()))
     for name, array in sent.items():
         if name not in got:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower_app.client_games import Arrays, Protection
+from leakgauge.domains.federated.flower_app.client_games import LAYOUT, Arrays, Protection
 from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
 
 FLOWER_VERSION = "1.41"
-LAYOUT = "its names, types and shapes"  # of a reply, taken as one field
 RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
 
 
@@ -296,7 +295,7 @@ def reply_fields(reply: Any, message: Any, read: Collection[str]) -> dict[str, f
     each array.
     """
     if reply.has_error():
-        return {"its error": _number((reply.error.code, reply.error.reason))}
+        return {"error": _number((reply.error.code, reply.error.reason))}
     layout: list[Any] = []
     fields: dict[str, float] = {}
     sent, back = message.metadata, reply.metadata
