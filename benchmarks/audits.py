@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import Timing, growth, repeat, sized
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
@@ -14,6 +14,7 @@ from leakgauge.support.threads import single_threaded
 
 ATTACKS = "leakgauge.domains.locations.attacks"
 NOISE = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
+PEOPLE = sized([25_000, 50_000, 100_000, 200_000], [500, 1_000])
 PLAYERS = (
     ("likelihood", "informed"),
     ("likelihood", "auxiliary"),
@@ -27,9 +28,13 @@ def run() -> str:
         return "\n".join(
             [
                 "100 x 168, 40 % of the people in a group, studying included; goal: slope <= 1.1",
-                _curve("people", [25_000, 50_000, 100_000, 200_000], lambda n: audit(people=n)),
-                _curve("rounds", [100, 200, 400, 800], lambda n: audit(rounds=n)),
-                _curve("targets", [10, 20, 40, 80], lambda n: audit(targets=n)),
+                _curve(
+                    "people",
+                    sized([25_000, 50_000, 100_000, 200_000], [500, 1_000]),
+                    lambda n: audit(people=n),
+                ),
+                _curve("rounds", sized([100, 200, 400, 800], [10, 20]), lambda n: audit(rounds=n)),
+                _curve("targets", sized([10, 20, 40, 80], [2, 4]), lambda n: audit(targets=n)),
             ]
         )
 
@@ -40,7 +45,9 @@ def _curve(name: str, sizes: list[int], make: Callable[[int], Callable[[], objec
     return f"- growth in {name}: slope {growth(sizes, times):.2f}; {points}"
 
 
-def audit(people: int = 50_000, rounds: int = 200, targets: int = 20) -> Callable[[], object]:
+def audit(
+    people: int = sized(50_000, 1_000), rounds: int = sized(200, 20), targets: int = sized(20, 3)
+) -> Callable[[], object]:
     """The work of an audit once its data are there."""
     data = {"source": "synthetic", "users": people, "visits": 20.0}
     setting = {

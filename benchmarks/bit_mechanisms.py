@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import growth, ratio, repeat
+from benchmarks.measure import growth, ratio, repeat, sized
 from leakgauge.core.arrays import Reals
 from leakgauge.mechanisms import bitrand, ome
 from leakgauge.mechanisms._bit_mechanism import BitMechanism
 
-ROWS, FEATURES, GOAL = 100, 512, 100
+ROWS, FEATURES, GOAL = sized(100, 2), 512, 100
 MECHANISMS = {
     "bitrand": bitrand.Mechanism(epsilon=5.0),
     "ome": ome.Mechanism(epsilon=5.0),
@@ -75,7 +75,7 @@ def _rows(n: int) -> Reals:
 
 
 def _growth() -> str:
-    sizes, mechanism = [100, 400, 1_600, 6_400], MECHANISMS["bitrand"]
+    sizes, mechanism = sized([100, 400, 1_600, 6_400], [2, 4]), MECHANISMS["bitrand"]
     times = [repeat(partial(mechanism.sample, _rows(n), np.random.default_rng(3)), 5) for n in sizes]
     points = ", ".join(f"{n:,}: {timing.median:.3g} s" for n, timing in zip(sizes, times))
     return f"growth in rows: slope {growth(sizes, times):.2f} (goal <= 1.1); {points}"

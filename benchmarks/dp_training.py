@@ -10,7 +10,7 @@ from itertools import cycle
 
 import numpy as np
 
-from benchmarks.measure import Timing, ratio, repeat
+from benchmarks.measure import Timing, ratio, repeat, sized
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, training_steps
 from leakgauge.domains.models.training.mlp import MlpShape, glorot_network
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
@@ -18,7 +18,7 @@ from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_b
 from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.support.threads import single_threaded
 
-ROWS, FEATURES, STEPS, REPEATS, SIGMA, SEED = 10_000, 104, 20, 7, 1.68, 1
+ROWS, FEATURES, STEPS, REPEATS, SIGMA, SEED = sized(10_000, 500), 104, sized(20, 1), 7, 1.68, 1
 GOALS = {"Opacus, ghost clipping": "goal >= 2 x", "Opacus, default": "goal >= 15 x"}
 PLAIN = "Adam in torch, no privacy"
 

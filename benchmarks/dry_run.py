@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measure import Timing, ratio, repeat
+from benchmarks.measure import Timing, ratio, repeat, sized
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 REPORTED = "city-by-hour"  # ten verdicts
@@ -34,14 +34,14 @@ LONGER = {  # how many times as many rounds they then have
 }
 
 
-def run(repeats: int = 3) -> str:
+def run(repeats: int = sized(3, 1)) -> str:
     lines = ["dry run, run, dry run / run (goal at most 0.2 x); range that was estimated, time that it took:"]
     with TemporaryDirectory() as folder:
-        plans = sorted(EXAMPLES.glob("*/plan.toml"))
+        plans = sorted(EXAMPLES.glob(sized("*", REPORTED) + "/plan.toml"))
         lines += [compare(plan, Path(folder) / plan.parent.name, repeats) for plan in plans]
         lines += [
             compare(longer_plan(name, factor, Path(folder)), Path(folder) / f"{name}-longer", 1)
-            for name, factor in LONGER.items()
+            for name, factor in sized(LONGER, {}).items()
         ]
         reported = Path(folder) / REPORTED
         report = repeat(lambda: _leakgauge("report", reported), repeats, _cpu_seconds)

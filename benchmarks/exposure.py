@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Timing, growth, ratio, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat, sized
 from leakgauge.core.game import Adversary, play
 from leakgauge.domains.locations import challenger, knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
@@ -21,7 +21,7 @@ from leakgauge.domains.locations.exposure import ADVERSARIES, expose
 from leakgauge.support.threads import single_threaded
 from leakgauge.theory import loss_composition
 
-PEOPLE, ROUNDS, SAMPLE = 100_000, 1_000, 10
+PEOPLE, ROUNDS, SAMPLE = sized((100_000, 1_000, 10), (2_100, 2, 1))
 PLAIN = {"name": "laplace", "epsilon": 1.0}
 CUT = PLAIN | {"round": True, "clamp": True, "suppress": 1}
 
@@ -54,7 +54,7 @@ def _expose(city: Challenger, adversaries: Sequence[str]) -> None:
 
 
 def _growth() -> str:
-    sizes = [25_000, 50_000, 100_000, 200_000]
+    sizes = sized([25_000, 50_000, 100_000, 200_000], [2_100, 2_200])
     times = [repeat(partial(expose, _city(n, CUT)), 1) for n in sizes]
     points = ", ".join(f"{size:,}: {timing.median:.3g} s" for size, timing in zip(sizes, times))
     return f"growth in people: slope {growth(sizes, times):.2f} (goal <= 1.1); {points}"

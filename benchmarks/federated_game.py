@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Timing, ratio, repeat
+from benchmarks.measure import Timing, ratio, repeat, sized
 from leakgauge.core.game import Adversary
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
@@ -17,7 +17,7 @@ from leakgauge.domains.federated.attacks import likelihood_neuron
 from leakgauge.domains.federated.release import ClientGroups
 from leakgauge.support.threads import single_threaded
 
-GOAL, TARGETS, ROUNDS, REPEATS, SEED = 1.5, 4, 50, 7, 1
+GOAL, TARGETS, ROUNDS, REPEATS, SEED = 1.5, 4, sized(50, 2), 7, 1
 
 
 def run() -> str:

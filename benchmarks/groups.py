@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.measure import Timing, growth, ratio, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat, sized
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 
-GROUPS, SIZE, PEOPLE, CELLS = 200_000, 1_999, 7_896, 60
+GROUPS, SIZE, PEOPLE, CELLS = sized((200_000, 1_999, 7_896, 60), (500, 99, 400, 10))
 
 
 def run() -> str:
@@ -77,11 +77,11 @@ def _sum_cells(traces: Traces, people: np.ndarray) -> list[np.ndarray]:
 
 def _growth() -> Iterator[str]:
     rng = np.random.default_rng(3)
-    rounds = [25_000, 50_000, 100_000, 200_000, 400_000]
+    rounds = sized([25_000, 50_000, 100_000, 200_000, 400_000], [50, 100])
     some = _crowd(rng.random((PEOPLE, CELLS)) < 0.01).on(np.arange(CELLS))
     times = [repeat(partial(some.counts, n, SIZE, rng), 3) for n in rounds]
     yield _curve("shadow groups, in rounds", rounds, times)
-    people = [4_000, 16_000, 64_000, 256_000]
+    people = sized([4_000, 16_000, 64_000, 256_000], [400, 800])
     crowds = [_crowd(rng.random((n, 20)) < 0.01).on(np.arange(20)) for n in people]
     times = [repeat(partial(some.counts, 2_048, n // 4, rng), 3) for n, some in zip(people, crowds)]
     yield _curve("shadow groups of a quarter of the people, in people", people, times)

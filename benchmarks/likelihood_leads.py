@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from benchmarks.measure import sized
 from leakgauge import catalog
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
@@ -30,8 +31,8 @@ from leakgauge.support.threads import single_threaded
 
 ATTACKS = "leakgauge.domains.locations.attacks"
 SEED = 730211
-SPLITS, TARGETS = 12, 12
-ROUNDS, FEW_ROUNDS = 92, 5  # of each split; thresholds are calibrated on 11 x 92 rounds
+SPLITS, TARGETS = sized((12, 12), (2, 2))
+ROUNDS, FEW_ROUNDS = sized((92, 5), (20, 2))  # of each split; thresholds are calibrated on 11 x 92 rounds
 Array = NDArray[Any]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Timing, ratio, repeat
+from benchmarks.measure import Timing, ratio, repeat, sized
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
@@ -22,8 +22,8 @@ from leakgauge.domains.federated.attacks import likelihood_neuron, trained_neuro
 from leakgauge.support.threads import single_threaded
 
 CIFAR, GOAL, LABEL = "cifar10/cifar10_embeddings_512.npz", 100, 5.0
-TARGETS, MANY, ROUNDS, REPEATS, SEED = 4, 20, 150, 3, 1
-TRAINED = trained_neuron.Attack(neurons=1_000)
+TARGETS, MANY, ROUNDS, REPEATS, SEED = *sized((4, 20, 150), (1, 2, 4)), 3, 1
+TRAINED = trained_neuron.Attack(neurons=sized(1_000, 4))
 BUILT = {
     "likelihood_neuron, clipped": likelihood_neuron.Attack(units=1_024),
     "likelihood_neuron, ratio of 16 hinges": likelihood_neuron.Attack(units=1_024, form="ratio"),

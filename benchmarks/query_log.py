@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from benchmarks.measure import Timing, growth, ratio, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat, sized
 from leakgauge.core.arrays import Reals
 from leakgauge.domains.queries.log.exposure import expose_query_log
 from leakgauge.domains.queries.log.files import QueryLogFiles
@@ -28,7 +28,7 @@ from leakgauge.support.threads import single_threaded
 from leakgauge.theory import loss_composition
 from leakgauge.theory.privacy_loss import LaplaceCell
 
-QUERIES = RECORDS = 1_000_000
+QUERIES = RECORDS = sized(1_000_000, 4_000)
 PER_QUERY, KINDS = 100, 10
 SAMPLE, COMPOSED = 100, 20  # one in so many records; records whose best attack is composed
 GOAL, MOST = 50, 8.0
@@ -151,7 +151,7 @@ class _Pairs:
 
 
 def _growth(place: Path) -> str:
-    sizes = [25_000, 50_000, 100_000, 200_000]
+    sizes = sized([25_000, 50_000, 100_000, 200_000], [400, 800])
     times = []
     for size in sizes:
         files = make(place, size, size)
@@ -165,7 +165,7 @@ def _sums(place: Path) -> Iterator[str]:
 
     Brackets of single records are kept for the next call in the same process: each call here starts without.
     """
-    size = 50_000
+    size = sized(50_000, 400)
     values = {
         "60 values, one for each record": "hash(record) % 60",
         "a million values, one for each record": "hash(record) % 1000003 / 10000.3",

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Timing, growth, ratio, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat, sized
 from leakgauge.core.arrays import Bits, Reals
 from leakgauge.core.game import Adversary
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import challenger, knowledge
 from leakgauge.domains.queries.attacks import combined, split_likelihood, split_midpoint, split_t_test
 
-ROUNDS, SAMPLE, QUERIES, GOAL = 100_000, 500, 10, 100
+ROUNDS, SAMPLE, QUERIES, GOAL = *sized((100_000, 500), (200, 5)), 10, 100
 BLOCK = 5_000
 ATTACKS = {
     "split_t_test": split_t_test.Attack(queries=QUERIES),
@@ -90,7 +90,7 @@ def _lean(n_rounds: int) -> list[bool]:
 
 def _growth() -> Iterator[str]:
     game = _game("split_likelihood", "none")
-    rounds = [25_000, 100_000, 400_000, 1_600_000]
+    rounds = sized([25_000, 100_000, 400_000, 1_600_000], [100, 200])
     yield _curve("rounds, in blocks", rounds, [repeat(partial(_in_blocks, *game, n), 3) for n in rounds])
     queries = [10, 40, 160, 640]
     owner = game[0]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.measure import Timing, ratio, repeat
+from benchmarks.measure import Timing, ratio, repeat, sized
 from benchmarks.synthetic_traces import one_at_a_time
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
@@ -37,7 +37,7 @@ from leakgauge.referee.metrics.auc_mean import Metric
 from leakgauge.support.threads import single_threaded
 
 ATTACKS = "leakgauge.domains.locations.attacks"
-ROUNDS, FEW, TARGETS, TRACES = 200, 2, 20, 5_000
+ROUNDS, FEW, TARGETS, TRACES = sized((200, 2, 20, 5_000), (4, 1, 2, 2_000))
 CHAINS = {
     "epsilon 1": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True},
     "epsilon 0.5": {"name": "laplace", "epsilon": 0.5, "round": True, "clamp": True},

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import growth, ratio, repeat
+from benchmarks.measure import growth, ratio, repeat, sized
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
@@ -15,7 +15,7 @@ from leakgauge.domains.locations.mobility.synthetic_traces import (
     draw_traces,
 )
 
-N, GOAL = 5_000, 8
+N, GOAL = sized(5_000, 50), 8
 
 
 def run() -> str:
@@ -57,7 +57,7 @@ def _one(habits: MobilityProfile, near: list[set[int]], rng: np.random.Generator
 
 
 def _growth(habits: MobilityProfile, cells: CellMap) -> str:
-    sizes = [5_000, 20_000, 80_000, 320_000]
+    sizes = sized([5_000, 20_000, 80_000, 320_000], [50, 100])
     times = [repeat(partial(draw_traces, habits, n, cells, np.random.default_rng(2)), 3) for n in sizes]
     points = ", ".join(f"{n:,}: {timing.median:.3g} s" for n, timing in zip(sizes, times))
     return f"growth in traces: slope {growth(sizes, times):.2f} (goal <= 1.1); {points}"

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 
-from benchmarks.measure import Timing, growth
+from benchmarks.measure import Timing, growth, sized
 from leakgauge.catalog import build_challenger
 from leakgauge.domains.locations.exposure import expose
 from leakgauge.plan import plan_of
 from leakgauge.support.threads import single_threaded
 
-SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
+SIZES = sized((250_000, 500_000, 1_000_000, 2_000_000), (1_000, 2_000))
 COUNTRY = 50_000_000
 GIGABYTE = 1e9
 

@@ -4,6 +4,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.measure import sized
 from leakgauge import run as run_plan
 
 RELEASE = """
@@ -28,7 +29,7 @@ attacks = [{{ name = "learned_event", shadows = {rounds} }}]
 """
 
 
-def run(rounds: int = 30_000) -> str:
+def run(rounds: int = sized(30_000, 200)) -> str:
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -36,7 +37,7 @@ def run(rounds: int = 30_000) -> str:
         (place / "plan.toml").write_text(PLAN.format(rounds=rounds))
         alone = _wall(place, "local", 1)
         lines.append(f"one worker: {alone:.1f} s wall")
-        for engine in ("local", "dask", "ray"):
+        for engine in sized(("local", "dask", "ray"), ("local",)):
             seconds = _wall(place, engine, 2)
             lines.append(f"{engine}, two workers: {seconds:.1f} s, {alone / seconds:.2f} x")
     return "\n".join(lines)

@@ -1,5 +1,8 @@
 """Results of benchmarks are written section by section, and the documentation shows them."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import benchmarks.__main__ as benchmarks_main
@@ -75,6 +78,35 @@ def test_benchmark_that_fails_does_not_stop_the_others(tmp_path, monkeypatch, ca
     assert "failed: audits" in capsys.readouterr().err
     monkeypatch.setattr("sys.argv", ["benchmarks", "workers"])
     assert benchmarks_main.main() == 0
+
+
+LONG = {"audits", "dp_training", "dry_run", "groups", "likelihood_neuron", "shadow_classifiers"}  # at night
+VERY_LONG = {
+    "exposure",
+    "likelihood_leads",
+}  # over a minute even for few people: make bench alone
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in LONG else [])
+        for name in names()
+        if name not in VERY_LONG
+    ],
+)
+def test_benchmark_runs_at_its_smallest_size(name):
+    code = f"from benchmarks.{name} import run\nif __name__ == '__main__': print(run())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "LEAKGAUGE_SMALLEST_BENCHMARKS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
 
 
 @pytest.mark.nightly
