@@ -16,8 +16,16 @@ from leakgauge.promise_tests import StoppingSchedule, promise_refuted
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.noise_tests import NoiseTest
 from leakgauge.risk import Risk, RiskStatus
+from leakgauge.runner.in_memory import judge
 from leakgauge.theory import gdp
-from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
+from leakgauge.verdict import (
+    Finding,
+    VerdictSubject,
+    judge_trials,
+    risk_without_game,
+    verdicts_from_json,
+    verdicts_to_json,
+)
 from night import others_at_night
 
 SUBJECT = VerdictSubject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
@@ -538,3 +546,36 @@ def test_nobody_is_cleared_beside_a_channel_that_was_not_read():
         assert verdict.risk_without_game(found, within).status is RiskStatus.UNDECIDED
     over = Risk(status=RiskStatus.OVER, value=0.9, limit=0.6)
     assert verdict.risk_without_game(found, over).status is RiskStatus.OVER
+
+
+def beside(right, n, *, rejected=True):
+    row = {
+        "name": "refusals",
+        "p_value": 0.0,
+        "n": n,
+        "rejected": rejected,
+        "violates": True,
+        "reveals": True,
+    }
+    return [{**row, "unnoticed": "", "right": right, "channel": "refusals"}]
+
+
+@pytest.mark.parametrize(
+    ("right", "status"), [(50, RiskStatus.OVER), (30, RiskStatus.UNDECIDED)], ids=["tells", "may tell"]
+)
+def test_what_tells_the_target_beside_the_answers_is_the_risk(right, status):
+    """50 of 50 have an exact lower bound of 0.05^(1/50) = 94.2 %; the attack itself is a coin toss."""
+    rng = np.random.default_rng(1)
+    members = rng.random(400) < 0.5
+    found = judge(members, rng.normal(size=400), coins="fair")
+    found = replace(found, conformance=beside(right, 50))
+    within = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.5, high=0.58, limit=0.7)
+    within = replace(within, by_limit={"accuracy": within})
+    risk = risk_without_game(found, within, error=0.05)
+    assert risk.status is risk.by_limit["accuracy"].status is status
+    if status is RiskStatus.OVER:
+        assert (risk.value, risk.channel, risk.low) == (1.0, "refusals", pytest.approx(0.05 ** (1 / 50)))
+    no_limit = Risk(status=RiskStatus.NO_LIMIT, metric="accuracy_own", value=0.55)
+    assert risk_without_game(found, no_limit, error=0.05).value == max(right / 50, 0.55)
+    kept = replace(found, conformance=beside(right, 50, rejected=False))
+    assert risk_without_game(kept, no_limit, error=0.05).value == 0.55

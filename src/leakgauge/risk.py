@@ -82,6 +82,7 @@ class Risk:
         low_confidence: The confidence of `low` by itself: it is too high with a chance of 1 minus this. None
             where `low` is exact or missing.
         high_confidence: The same for `high`.
+        channel: What beside the answers the attacker looks at, where that tells more than they do.
         limit: The limit; None where there is none.
         attacker: The label of the attacker.
         scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
@@ -104,6 +105,7 @@ class Risk:
     rounds_needed: int | None = None
     low_confidence: float | None = None
     high_confidence: float | None = None
+    channel: str | None = None
     by_limit: Mapping[str, "Risk"] = field(default_factory=dict, compare=False, repr=False)
 
 

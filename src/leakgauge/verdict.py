@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from leakgauge import catalog, promise_tests
 from leakgauge.core.arrays import Reals
@@ -27,7 +28,7 @@ from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import is_reversed, roc, thin_curve
-from leakgauge.risk import Risk, RiskStatus, change_risk
+from leakgauge.risk import LEADING_METRICS, Risk, RiskStatus, change_risk
 from leakgauge.support.result_views import result_views
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
@@ -377,10 +378,20 @@ def _without_game(found: Verdict, reason: str) -> Verdict:
     )
 
 
-def risk_without_game(found: Verdict, risk: Risk) -> Risk:
-    """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them."""
+def measured_channels(found: Verdict) -> list[dict[str, Any]]:
+    """The tests of what came back beside the answers that say how often somebody who looks at it is right."""
+    return [row for row in found.conformance if row.get("right") is not None and row["n"]]
+
+
+def risk_without_game(found: Verdict, risk: Risk, error: float = 0.0) -> Risk:
+    """Withdraw the risk too where the rounds are no evidence; a real attacker has one of them.
+
+    ``error`` is that of the lower bound on the success of who looks at something beside the answers.
+    """
     if found.withdrawn is None:
-        return change_risk(risk, lambda one: _risk_beside_channels(found, one))
+        changed = change_risk(risk, lambda one: _risk_beside_channels(found, one, error))
+        over = (one for one in changed.by_limit.values() if one.status is RiskStatus.OVER)
+        return changed if changed.status is not RiskStatus.UNDECIDED else next(over, changed)
     allowed = found.bounds.get("accuracy")
     bound = (
         "" if allowed is None else f"; by the promise an attacker is right at most {allowed:.1%} of the time"
@@ -394,9 +405,32 @@ def risk_without_game(found: Verdict, risk: Risk) -> Risk:
     return change_risk(risk, withdrawn)
 
 
-def _risk_beside_channels(found: Verdict, risk: Risk) -> Risk:
-    """Nothing is within a limit where something tells the target, or may, and no attack used it."""
+def _risk_beside_channels(found: Verdict, risk: Risk, error: float) -> Risk:
+    """Nothing is within a limit where something tells the target, or may, and no attack used it.
+
+    What tells it more often than the attacks do is the risk.
+    """
     reason = not_read(found.unread)
+    best = max(measured_channels(found), key=lambda row: row["right"] / row["n"], default=None)
+    if best is not None and error > 0 and (risk.metric is None or risk.metric in LEADING_METRICS):
+        right, n = best["right"], best["n"]
+        value, low = right / n, float(scipy.special.betaincinv(max(right, 1), n - right + 1, error))
+        over = risk.limit is not None and low > risk.limit
+        more = risk.limit is None and best["rejected"]
+        if right and (over or more) and value > (risk.value or 0.0):
+            return replace(
+                risk,
+                status=RiskStatus.OVER if over else risk.status,
+                metric="accuracy_own",
+                value=value,
+                low=low,
+                high=None,
+                low_confidence=1 - error,
+                high_confidence=None,
+                channel=best["channel"],
+                reason=None if over else risk.reason,
+                rounds_needed=None,
+            )
     if any(row["rejected"] and row["reveals"] for row in found.conformance):
         reason = "something beside the answers tells the target, and the attackers tried do not use it"
     if risk.status is not RiskStatus.WITHIN or reason is None:

@@ -58,6 +58,7 @@ def decide_conformance(found: Conformance, error: float) -> ConformanceResult:
                 "rejected": reject,
                 "violates": test.violates,
                 "reveals": test.reveals,
+                **({} if test.right is None else {"right": test.right, "channel": test.channel}),
                 "unnoticed": test.unnoticed if not reject and test.fault_p_value > needed else "",
             }
             for test, reject in zip(found.tests, rejections)

@@ -48,6 +48,8 @@ class NoiseTest:
     violates: bool  # whether a rejection means a larger epsilon, not only another mechanism
     n: int  # residuals or rounds that were counted
     reveals: bool = False  # whether a rejection says that something beside the answers tells the target
+    right: int | None = None  # in how many of these rounds somebody who always guesses by it is right
+    channel: str = ""  # what that is, such as "refusals"
     fault_p_value: float = 0.0  # what the fault that is looked for would probably give with so many values
     unnoticed: str = ""  # a sentence for where that is not small enough
 

@@ -6,7 +6,7 @@ every release that keeps (epsilon, delta) in each round.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -70,9 +70,18 @@ def guessed_by(
     """
     guesses, bits = np.asarray(scores, dtype=np.float64), np.asarray(members, dtype=bool)
     made = guesses != 0
-    n_right = int((made & ((guesses > 0) == bits)).sum())
-    p_value = promise_p_value(bits.size, int(made.sum()), n_right, epsilon=epsilon, delta=delta)
-    return NoiseTest(name=name, p_value=p_value, finding=finding, violates=True, n=bits.size, reveals=True)
+    n_made, n_right = int(made.sum()), int((made & ((guesses > 0) == bits)).sum())
+    p_value = promise_p_value(bits.size, n_made, n_right, epsilon=epsilon, delta=delta)
+    right = n_right + (bits.size - n_made) // 2  # a coin decides where there is no guess
+    return NoiseTest(
+        name=name,
+        p_value=p_value,
+        finding=finding,
+        violates=True,
+        n=bits.size,
+        reveals=True,
+        right=right,
+    )
 
 
 def told_where_seen(
@@ -95,7 +104,8 @@ def told_where_seen(
     if values.shape != bits.shape or seen.all():
         return told_by(values, bits, epsilon, delta, name=name, finding=finding)
     kept = balanced_rounds(bits, seen)
-    return told_by(values[kept], bits[kept], epsilon, delta, name=name, finding=finding)
+    found = told_by(values[kept], bits[kept], epsilon, delta, name=name, finding=finding)
+    return replace(found, right=None)  # not every round has a number to guess by
 
 
 def promise_where_seen(
@@ -287,6 +297,7 @@ def _counted(
         violates=True,
         n=n,
         reveals=True,
+        right=int((guess == members[count]).sum()),
     )
 
 

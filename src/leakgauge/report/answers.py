@@ -240,6 +240,12 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     whose = "the assumed" if any(key.startswith("limits") for key in summary.assumed) else "your"
     shown = "" if risk.limit is None else limit_text(risk.metric, risk.limit)
     limit = shown and f"; {whose} limit{of_average} is {shown}"
+    if risk.channel is not None:
+        toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
+        right = (
+            f"{risk.channel[0].upper()}{risk.channel[1:]} alone are enough to be right {percent(risk.value)}"
+        )
+        return (f"{right} of the time{toss}{limit}.", *_compared_bounds(risk))
     if risk.scope == ANY_ATTACKER or found is None:
         computed = risk.scope == ANY_ATTACKER
         subject = "The best possible attacker" if computed else "An attacker"

@@ -14,9 +14,10 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Challenger, Coins, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import Limits
-from leakgauge.plan import Audit, Contender, Plan
+from leakgauge.plan import Audit, Contender, Plan, Stop
 from leakgauge.referee.conformance import Conformance
 from leakgauge.referee.low_fpr import LOW_FPRS
+from leakgauge.referee.sample_split import turned_round
 from leakgauge.risk import ANY_ATTACKER, RiskStatus, assess_risk
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
@@ -200,7 +201,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
     verdicts, unread = [], run.metadata[audit.name].unread
     for contender in audit.contenders:
         with _named(audit, contender):
-            trials = sequence.trials(contender.label)
+            trials = _trials_of(contender, audit, run, sequence)
             seen = compare_transcripts(audit, contender.label, trials, run, folder)
             if unread:
                 seen = seen or Conformance()
@@ -224,6 +225,13 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
     return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
 
 
+def _trials_of(contender: Contender, audit: Audit, run: Manifest, sequence: BlockSequence) -> Trials:
+    """The trials of an attacker; a service, whose ways are not known, may turn its scores round."""
+    trials = sequence.trials(contender.label)
+    as_stated = not run.metadata[audit.name].noise_is_stated or audit.stop is not Stop.ROUNDS
+    return trials if as_stated else turned_round(trials)
+
+
 def _add_risks(
     verdicts: list[Verdict], audit: Audit, run: Manifest, sequence: BlockSequence, reached: set[str]
 ) -> list[Verdict]:
@@ -234,26 +242,31 @@ def _add_risks(
     promise, by transcripts, or by more success than this distribution allows.
     """
     metadata = run.metadata[audit.name]
+    n_channels = sum(map(len, map(verdict.measured_channels, verdicts))) * len(run.plan.audits)
 
     def add(found: Verdict, contender: Contender, refuted: str | None) -> Verdict:
         trusted = not metadata.noise_is_stated and contender.knowledge in reached
+        context = risk_context(
+            audit,
+            contender,
+            run,
+            optimum=_optimum(found, metadata.guarantee) if trusted else None,
+            refuted=refuted,
+        )
+        context = replace(context, comparisons=context.comparisons + n_channels)
         with _named(audit, contender):
             risk = assess_risk(
-                sequence.trials(contender.label),
+                _trials_of(contender, audit, run, sequence),
                 found.metrics,
                 limits=run.plan.limits,
                 attacker=found.label,
                 counted=is_control(found) or run.plan.limits.counts(found.knowledge, found.label),
                 n_rounds=found.rounds,
-                context=risk_context(
-                    audit,
-                    contender,
-                    run,
-                    optimum=_optimum(found, metadata.guarantee) if trusted else None,
-                    refuted=refuted,
-                ),
+                context=context,
             )
-        return replace(found, risk=verdict.risk_without_game(found, risk))
+        counted = audit.stop is Stop.ROUNDS and run.plan.limits.counts(found.knowledge, found.label)
+        error = (1 - context.confidence) / context.comparisons if counted else 0.0
+        return replace(found, risk=verdict.risk_without_game(found, risk, error))
 
     def all_risks(refuted: str | None) -> list[Verdict]:
         return [add(*one, refuted) for one in zip(verdicts, audit.contenders, strict=True)]

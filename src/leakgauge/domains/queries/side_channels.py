@@ -53,7 +53,8 @@ class _Channel:
 
     def test(self, members: Bits, epsilon: float, delta: float, *, name: str, finding: str) -> NoiseTest:
         told = told_where_seen if self.only_where_seen else told_by
-        return told(self.signal, members, epsilon, delta, name=name, finding=finding)
+        found = told(self.signal, members, epsilon, delta, name=name, finding=finding)
+        return replace(found, channel=self.subject.removesuffix(" tell"))
 
 
 def side_channel_tests(
@@ -147,9 +148,11 @@ def _field_tests(
             filled = np.where(np.isfinite(answered), answered, np.nanmin(answered, initial=0.0))
             tests.append(told_by(filled, members, guarantee.epsilon, guarantee.delta))
         said = name.removeprefix(TEXT).removeprefix(NUMBER)
+        best = min(tests, key=lambda test: test.p_value)
         yield replace(
-            tests[0],
-            p_value=min(1.0, len(tests) * min(test.p_value for test in tests)),
+            best,
+            p_value=min(1.0, len(tests) * best.p_value),
+            channel=f"{said} of a reply",
             name="replies_beyond_promise",
             finding=f"{said} of a reply tells whether the target is in the table, more often than the "
             "promise allows",
