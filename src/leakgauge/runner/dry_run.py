@@ -1,27 +1,20 @@
-"""What a run would cost, estimated from a few rounds of it in memory."""
+"""What a run would cost, estimated from at most 16 rounds of each kind of audit, in memory."""
 
+import json
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from leakgauge.catalog import PreparedAudit, announces_cost, audit_error_context, prepare_audit
-from leakgauge.core.game import Challenger, KnowledgeBySplit, NoControl, RequestLimits, Trials
+from leakgauge.core.game import Challenger, KnowledgeBySplit, NoControl, Trials
 from leakgauge.plan import Audit, Plan
 from leakgauge.runner.block_store import RoundBlock, split_rounds
-from leakgauge.runner.cost_shares import (
-    NO_SHARE,
-    WHOLE_SHARE,
-    CostShare,
-    audit_kind,
-    audit_shares,
-    control_shares,
-)
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
 from leakgauge.runner.positive_control import (
@@ -44,19 +37,16 @@ from leakgauge.support.work_count import (
     work_clock,
 )
 
-_FEW, _SOME = 16, 512  # at most so many rounds are run to estimate the cost of one more,
-_FEW_SHARE, _SOME_SHARE = 200, 40  # and one in so many of those asked for
-_CONTROL_FEW, _CONTROL_SOME = 2, 8  # of a positive control
+_FEW, _TOGETHER = 16, 4.0  # rounds that are timed together, or fewer if each takes long: so many seconds
+_SHORT = 0.1  # seconds; what takes less is measured twice
+_PATIENCE = 5.0  # seconds, after which an audit costs as much as another one with the same attackers
 _TRACED = 2  # rounds that are run to see how memory grows; tracing it makes them slow
-_SHORT = 0.02  # seconds; what takes less is measured three times
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
-_JUDGING, _REPORT = 8e-6, 2.2  # seconds per trial, and once, with the loading of libraries
 _COMPARING = 4e-8  # seconds per byte of a transcript, which is saved and compared with the plan
-_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those of their kind before,
-_HASTE, _SHARE = 0.3, 0.05  # also after so many seconds and such a share of the time that is estimated;
-_NEW_SHARE = 0.1  # audits of another kind only after such a share
-_STEPS = 4  # of an audit, on the progress bar: set up, attacks, rounds, positive control
+_JUDGING, _REPORT = 8e-6, 2.2  # seconds per trial, and once, with the loading of libraries
 _MARGIN = 1.3  # of a range of times, above and below, and of memory, above
+
+AuditKind: TypeAlias = tuple[str, str]  # the attackers, and all else
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,146 +82,151 @@ class RunCost:
 
 
 @dataclass(frozen=True)
-class _ControlCost:
-    """What the positive controls of an audit cost, as far as no audit before it played them."""
+class _RoundCost:
+    """What rounds take: in each block, and in each round."""
 
-    rounds: int = 0
-    study_seconds: float = 0.0
-    playing_seconds: float = 0.0
-    request_seconds: float = 0.0  # that requests take at least
-    study_work: Counter[str] = field(default_factory=Counter)
-    round_work: Counter[str] = field(default_factory=Counter)
-    obstacles: tuple[str, ...] = ()
+    part_seconds: float = 0.0  # of a block, for each part with which its rounds take turns
+    round_seconds: float = 0.0
+    block_work: dict[str, float] = field(default_factory=dict)
+    round_work: dict[str, float] = field(default_factory=dict)
 
-    def seconds(self, slowdown: float = 1.0, share: CostShare = WHOLE_SHARE) -> float:
-        """The time of such a share, where all but requests takes so many times as long."""
-        playing = slowdown * share.rounds * self.playing_seconds
-        requests = share.attacker_rounds * self.request_seconds
-        return slowdown * share.study * self.study_seconds + max(playing, requests)
+    def seconds(self, rounds: int, n_blocks: int, n_parts: int = 1) -> float:
+        """The time of so many rounds, of which each block holds one of each part, if it is long enough."""
+        parts = n_blocks * min(n_parts, -(-rounds // n_blocks))
+        return parts * self.part_seconds + rounds * self.round_seconds
+
+    def work(self, rounds: int, n_blocks: int) -> Counter[str]:
+        """The steps of so many rounds."""
+        steps = {what: rounds * n + n_blocks * self.block_work[what] for what, n in self.round_work.items()}
+        return Counter({what: round(n) for what, n in steps.items()})
 
 
 @dataclass(frozen=True)
-class _AuditCost:
-    """What one audit costs, without its positive controls, and what these cost."""
+class _KindCost:
+    """What is measured on the first audit of a kind."""
 
     study_seconds: float
-    playing_seconds: float
-    judging_seconds: float
-    request_seconds: float  # that requests take at least
-    rounds: int
-    block_memory: float  # bytes of blocks that are played at once
     study_work: Counter[str]
-    round_work: Counter[str]
-    control: _ControlCost
-    notes: tuple[str, ...]
-    further: int  # requests that the auditor adds, at most
-
-    def seconds(self, slowdown: float = 1.0, share: CostShare = WHOLE_SHARE) -> float:
-        """The time of such a share without controls, where all but requests takes so many times as long."""
-        return slowdown * share.study * self.study_seconds + self._seconds_of_rounds(slowdown, share)
-
-    def round_seconds(self, slowdown: float = 1.0) -> float:
-        """The time of one more round."""
-        return self._seconds_of_rounds(slowdown, WHOLE_SHARE) / self.rounds
-
-    def _seconds_of_rounds(self, slowdown: float, share: CostShare) -> float:
-        playing = slowdown * share.rounds * self.playing_seconds
-        requests = share.attacker_rounds * self.request_seconds
-        return max(playing, requests) + slowdown * share.attacker_rounds * self.judging_seconds
+    rounds: _RoundCost
+    transcripts: int  # bytes in a round
+    memory: tuple[float, float, float]  # bytes of a block: of its first round, each other one, each part
 
 
 @dataclass(frozen=True)
-class _AuditFacts:
-    """What is known of an audit once it is set up."""
+class _ControlCost:
+    """What the positive controls of an audit take, as far as no audit before it played them."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+    work: Counter[str] = field(default_factory=Counter)
+    obstacles: tuple[str, ...] = ()  # why attacks play none
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AuditCost:
+    """What one audit costs, without its positive control."""
 
     trials: int
     splits: int
     n_targets: int
     repeatable: bool
-    setup_seconds: float
-    controls: frozenset[str]
+    notes: tuple[str, ...]
+    rate: float  # requests in a second, at most
     request_total: int | None
+    blocks: int
+    setup_seconds: float
+    study_seconds: float
+    playing_seconds: float
+    memory: float
+    work: Counter[str]
+    further: int  # requests that the auditor adds, at most
+    control: _ControlCost
+
+    def seconds(self, slowdown: float) -> float:
+        """The time after setting up, where all but requests takes so many times as long."""
+        own = slowdown * (self.study_seconds + self.playing_seconds)
+        return max(own, self.work[REQUEST] / self.rate) + self.control_seconds(slowdown)
+
+    def control_seconds(self, slowdown: float) -> float:
+        """The time of the positive control."""
+        return max(slowdown * self.control.seconds, self.control.work[REQUEST] / self.rate)
+
+    def round_seconds(self, slowdown: float, rounds: int) -> float:
+        """The time of one more round, where there are so many."""
+        return max(slowdown * self.playing_seconds, self.work[REQUEST] / self.rate) / rounds
+
+    @property
+    def starts(self) -> int:
+        """How many times the total holds all requests."""
+        if self.request_total is None:
+            return 1
+        return max(1, -(-(self.work + self.control.work)[REQUEST] // self.request_total))
 
 
 @single_threaded()  # as a run plays
 def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """Estimate what a plan costs; nothing is written, and no service is asked anything.
 
-    Every audit is set up, as the run does before its first round, so that mistakes in a plan are found. Every
-    attack of the measured audits studies once, as it would in the run; of many trainings only one is carried
-    out.
+    Every audit is set up, as the run does before its first round, so that mistakes in a plan are found. The
+    first of each kind studies, as it would in the run, and plays at most 16 rounds; of many equal trainings
+    one is carried out.
     """
+    kinds: dict[AuditKind, _KindCost] = {}
+    controls: dict[AuditKind, _ControlCost] = {}
     costs: list[_AuditCost] = []
-    measured: list[Audit] = []
-    facts: list[_AuditFacts] = []
     played: set[str] = set()  # controls
-    start, clock_start, loaded = work_clock(), perf_counter(), set[str]()
-    with progress_bar(_STEPS * len(plan.audits), unit="steps") as advance:
+    start, clock_start = work_clock(), perf_counter()
+    with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
-            step = partial(advance, audit.name, 1)
             advance(audit.name, 0)
-            with sampling_work(loaded):
+            hurry, control = work_clock() - start > _PATIENCE, _ControlCost()
+            kind = _audit_kind(audit, kinds, hurry=hurry)
+            with sampling_work():
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
-                controls = AuditControls.of(audit, plan, prepared)
-                facts.append(_facts(audit, prepared, controls, seconds))
-                step()
-                seconds = work_clock() - start
-                known = audit_kind(audit) in map(audit_kind, measured)
-                new = not known and seconds <= min(_PATIENCE, _share_limit(costs, len(plan.audits)))
-                if not costs or new or seconds <= _time_limit(costs, len(plan.audits)):
-                    measured.append(audit)
-                    left = controls.after(played)
-                    costs.append(_audit_cost(audit, plan, prepared, options.workers, left, step))
-                    played |= set(controls.keys.values())
-                else:
-                    advance(audit.name, _STEPS - 1)
-    counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
-    by_audit = [audit_shares(audit, measured) for audit in plan.audits]
-    shares = [sum(one, NO_SHARE) for one in zip(*by_audit, strict=True)]
-    of_controls = control_shares(plan.audits, [fact.controls for fact in facts], measured)
+                left = AuditControls.of(audit, plan, prepared).after(played)
+                if kind not in kinds:
+                    kinds[kind] = _kind_cost(audit, plan, prepared)
+                if left.keys and kind not in controls:
+                    controls[kind] = _control_cost(audit, plan, left)
+                if left.keys:
+                    control = controls[kind]
+                    played |= set(left.keys.values())
+            costs.append(_audit_cost(audit, prepared, kinds[kind], control, options.workers, seconds))
+            advance(audit.name, 1)
     slowdown = slowdown_by_others(perf_counter() - clock_start, work_clock() - start)
-    setup_seconds = _setup_seconds(facts)
-
-    def seconds_if(slowdown: float) -> float:
-        playing = sum(cost.seconds(slowdown, share) for cost, share in zip(costs, shares, strict=True))
-        return slowdown * (_REPORT + setup_seconds) + playing + control_seconds_if(slowdown)
-
-    def control_seconds_if(slowdown: float) -> float:
-        return sum(cost.control.seconds(slowdown, share) for cost, share in zip(costs, of_controls))
-
-    control_costs = [cost.control for cost in costs]
-    control_work = _sum_of_work(control_costs, of_controls)
-    work = _sum_of_work(costs, shares) + control_work
-    totals = [fact.request_total for fact in facts if fact.request_total is not None]
+    free, busy = (
+        times * (_REPORT + _setup_seconds(costs)) + sum(cost.seconds(times) for cost in costs)
+        for times in (1.0, slowdown)
+    )
+    control_work = sum((cost.control.work for cost in costs), Counter[str]())
+    work = sum((cost.work for cost in costs), control_work)
     return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
         rounds=sum(audit.rounds for audit in plan.audits),
-        blocks=sum(counts),
-        trials=sum(fact.trials for fact in facts),
-        seconds=seconds_if(slowdown),
-        seconds_range=time_range(seconds_if(1.0), seconds_if(slowdown)),
-        memory=max(_memory(costs, one, fact) for one, fact in zip(by_audit, facts)),
-        measured=len(costs),
+        blocks=sum(cost.blocks for cost in costs),
+        trials=sum(cost.trials for cost in costs),
+        seconds=busy,
+        seconds_range=time_range(free, busy),
+        memory=int(max(cost.memory for cost in costs)),
+        measured=len(kinds),
         work=dict(sorted(work.items())),
-        control_rounds=round(
-            _total([share.rounds for share in of_controls], [one.rounds for one in control_costs])
-        ),
-        control_seconds=control_seconds_if(slowdown),
+        control_rounds=sum(cost.control.rounds for cost in costs),
+        control_seconds=sum(cost.control_seconds(slowdown) for cost in costs),
         control_work=dict(sorted(control_work.items())),
-        control_obstacles=tuple(dict.fromkeys(text for one in control_costs for text in one.obstacles)),
-        request_total=min(totals, default=None),
-        starts=max(_starts(costs, one, fact.request_total) for one, fact in zip(by_audit, facts)),
+        control_obstacles=tuple(dict.fromkeys(text for cost in costs for text in cost.control.obstacles)),
+        request_total=min(
+            (cost.request_total for cost in costs if cost.request_total is not None), default=None
+        ),
+        starts=max(cost.starts for cost in costs),
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
-        further_requests=round(
-            _total([share.attacker_rounds for share in shares], [cost.further for cost in costs])
+        further_requests=sum(cost.further for cost in costs),
+        round_seconds=sum(
+            cost.round_seconds(slowdown, audit.rounds) for cost, audit in zip(costs, plan.audits, strict=True)
         ),
-        round_seconds=_total(
-            [share.audits for share in shares], [cost.round_seconds(slowdown) for cost in costs]
-        ),
-        splits=tuple(fact.splits for fact in facts),
-        n_targets=tuple(fact.n_targets for fact in facts),
-        repeatable=tuple(fact.repeatable for fact in facts),
+        splits=tuple(cost.splits for cost in costs),
+        n_targets=tuple(cost.n_targets for cost in costs),
+        repeatable=tuple(cost.repeatable for cost in costs),
     )
 
 
@@ -296,51 +291,6 @@ def slowdown_by_others(clock_seconds: float, work_seconds: float) -> float:
     return max(1.0, clock_seconds / work_seconds) if work_seconds > 0 else 1.0
 
 
-def _time_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
-    """How long audits are measured: a share of what all of them will take, but not too long."""
-    return min(_PATIENCE, max(_HASTE, _SHARE * _mean_seconds(costs) * n_audits))
-
-
-def _share_limit(costs: Sequence[_AuditCost], n_audits: int) -> float:
-    """How much time may be spent before audits of kinds not measured yet are left out as well."""
-    return _NEW_SHARE * (_REPORT + _mean_seconds(costs) * n_audits)
-
-
-def _mean_seconds(costs: Sequence[_AuditCost]) -> float:
-    return sum(cost.seconds() + cost.control.seconds() for cost in costs) / max(len(costs), 1)
-
-
-def _memory(costs: Sequence[_AuditCost], shares: Sequence[CostShare], fact: _AuditFacts) -> int:
-    """The bytes of the blocks and trials of an audit."""
-    blocks = max(cost.block_memory for cost, share in zip(costs, shares, strict=True) if share.audits)
-    return int(blocks + _TRIAL * fact.trials)
-
-
-def _starts(costs: Sequence[_AuditCost], shares: Sequence[CostShare], request_total: int | None) -> int:
-    """How many times the total of an audit holds all its requests."""
-    if request_total is None:
-        return 1
-    # a control takes as many rounds in every audit
-    of_controls = [CostShare(one.study, one.audits, one.study, one.audits) for one in shares]
-    control_work = _sum_of_work([cost.control for cost in costs], of_controls)
-    return max(1, -(-(_sum_of_work(costs, shares) + control_work)[REQUEST] // request_total))
-
-
-def _total(shares: Sequence[float], numbers: Sequence[float]) -> float:
-    return sum(share * number for share, number in zip(shares, numbers, strict=True))
-
-
-def _sum_of_work(costs: Sequence[_AuditCost | _ControlCost], shares: Sequence[CostShare]) -> Counter[str]:
-    """The work of all audits; attackers share the releases of a round, but not its requests."""
-    total = dict[str, float]()
-    for cost, share in zip(costs, shares, strict=True):
-        for what in cost.study_work | cost.round_work:
-            rounds = share.attacker_rounds if what in (REQUEST, SESSION) else share.rounds
-            work = share.study * cost.study_work[what] + rounds * cost.round_work[what]
-            total[what] = total.get(what, 0.0) + work
-    return Counter({what: round(n) for what, n in total.items()})
-
-
 def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
     """Set up an audit, and refuse what the run would refuse; a service is not asked."""
     prepared = prepare_audit(audit, plan)
@@ -351,77 +301,70 @@ def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
     return prepared
 
 
-def _facts(audit: Audit, prepared: PreparedAudit, controls: AuditControls, seconds: float) -> _AuditFacts:
-    challenger = prepared.challenger
-    return _AuditFacts(
-        trials=challenger.n_targets * audit.rounds * len(audit.contenders),
-        splits=_n_splits(challenger, audit.rounds),
-        n_targets=challenger.n_targets,
-        repeatable=challenger.most_rounds is None,
-        setup_seconds=seconds,
-        controls=frozenset(controls.keys.values()),
-        request_total=None if challenger.request_limits is None else challenger.request_limits.total,
-    )
+def _audit_kind(audit: Audit, known: Collection[AuditKind], *, hurry: bool) -> AuditKind:
+    """Audits that differ only in their rounds and in numbers of the mechanism cost the same in each round.
+
+    In a hurry, one that is known and has the same attackers is taken to be of the same kind.
+    """
+    who = json.dumps([audit.domain, *(vars(one) for one in audit.contenders)], default=str)
+    what = json.dumps([audit.mechanism.get("name"), audit.data, audit.challenger], default=str)
+    similar = [kind for kind in known if kind[0] == who] if hurry else []
+    return (who, what) if (who, what) in known or not similar else similar[0]
 
 
-def _setup_seconds(facts: Sequence[_AuditFacts]) -> float:
+def _setup_seconds(costs: Sequence[_AuditCost]) -> float:
     """How long the run sets up its audits: several ones twice, and the first time libraries are loaded."""
-    seconds = [fact.setup_seconds for fact in facts]
+    seconds = [cost.setup_seconds for cost in costs]
     return sum(seconds) + (sum(seconds[1:]) + min(seconds) if len(seconds) > 1 else 0.0)
+
+
+def _kind_cost(audit: Audit, plan: Plan, prepared: PreparedAudit) -> _KindCost:
+    """Let the attacks of an audit study, and play a few of its rounds."""
+    rehearsed = replace(prepared, challenger=prepared.challenger.rehearsal())
+    with counting_work() as study_work:
+        study_seconds, play = _timed(lambda: study_attacks(rehearsed, plan.seed, InProcessEngine()))
+    block, n_parts = min(audit.block, audit.rounds), _n_parts(prepared, audit.rounds)
+    memory, played = _block_memory(play, block)  # which loads libraries
+    columns = (column for trials in played for one in trials.transcripts for column in one.values())
+    transcripts = sum(np.asarray(column).nbytes for column in columns)
+    return _KindCost(study_seconds, study_work, _round_cost(play, block, n_parts), transcripts, memory)
 
 
 def _audit_cost(
     audit: Audit,
-    plan: Plan,
     prepared: PreparedAudit,
+    kind: _KindCost,
+    control: _ControlCost,
     workers: int,
-    controls: AuditControls,
-    step: Callable[[], None],
+    setup_seconds: float,
 ) -> _AuditCost:
-    """What an audit costs after it is set up; ``step`` is called after each of the other steps."""
+    """What an audit costs, from what was measured on one of its kind."""
     challenger, limits = prepared.challenger, prepared.challenger.request_limits
-    prepared = replace(prepared, challenger=challenger.rehearsal())
-    with counting_work() as study_work:
-        study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
-    step()
-    block = min(audit.block, audit.rounds)
-    few = min(_FEW, max(1, audit.rounds // _FEW_SHARE), block)
-    some = min(_SOME, max(few + 1, audit.rounds // _SOME_SHARE), block)
-    peak, kept, first = _bytes(play, range(1))  # which loads libraries: what is kept is not counted
-    at_first, transcript = peak - kept, _transcript_bytes(first.values())  # of a round
-    n_parts = _n_parts(prepared, audit.rounds)
-    few_seconds, few_work = _seconds_and_work(play, few, n_parts)
-    some_seconds, some_work = _seconds_and_work(play, some, n_parts)
-    n_blocks = len(split_rounds(audit.rounds, audit.block))
-    per_block = _block_seconds([(few, few_seconds), (some, some_seconds)], block, n_parts)
-    at_once = _block_bytes(play, block, n_parts, at_first)
-    step()
-    busy = min(workers, n_blocks)
+    block, n_blocks = min(audit.block, audit.rounds), len(split_rounds(audit.rounds, audit.block))
+    busy, n_parts = min(workers, n_blocks), _n_parts(prepared, audit.rounds)
     trials = challenger.n_targets * audit.rounds * len(audit.contenders)
-    work = _work_of_rounds([(few, few_work), (some, some_work)], audit.rounds, n_blocks)
     requests, sessions = (0, 0) if limits is None else limits.beyond(block)
     once = (0, 0) if limits is None else limits.once
     further = requests * n_blocks * len(audit.contenders) + once[0]
-    sessions = sessions * n_blocks * len(audit.contenders) + once[1]
-    if further:
-        work[REQUEST] += further
-    if sessions:
-        work[SESSION] += sessions
-    with audit_error_context(audit, plan):
-        control = _control_cost(audit, plan, controls)
-    step()
+    added = Counter({REQUEST: further, SESSION: sessions * n_blocks * len(audit.contenders) + once[1]})
+    first, more, part = kind.memory
+    judging = _JUDGING * trials + _COMPARING * kind.transcripts * audit.rounds
     return _AuditCost(
-        study_seconds=study_seconds,
-        playing_seconds=n_blocks * per_block / busy,
-        judging_seconds=_JUDGING * trials + _COMPARING * transcript * audit.rounds,
-        request_seconds=_seconds_of_requests(study_work + work, limits),
-        rounds=audit.rounds,
-        block_memory=at_once * busy,
-        study_work=study_work,
-        round_work=work,
-        control=control,
-        notes=tuple(prepared.challenger.notes),
+        trials=trials,
+        splits=_n_splits(challenger, audit.rounds),
+        n_targets=challenger.n_targets,
+        repeatable=challenger.most_rounds is None,
+        notes=tuple(challenger.notes),
+        rate=float("inf") if limits is None else limits.rate,
+        request_total=None if limits is None else limits.total,
+        blocks=n_blocks,
+        setup_seconds=setup_seconds,
+        study_seconds=kind.study_seconds,
+        playing_seconds=kind.rounds.seconds(audit.rounds, n_blocks, n_parts) / busy + judging,
+        memory=_MARGIN * (first + more * (block - 1) + part * n_parts) * busy + _TRIAL * trials,
+        work=kind.study_work + kind.rounds.work(audit.rounds, n_blocks) + added,
         further=further,
+        control=control,
     )
 
 
@@ -439,73 +382,62 @@ def _n_parts(prepared: PreparedAudit, n_rounds: int) -> int:
 
 def _control_cost(audit: Audit, plan: Plan, controls: AuditControls) -> _ControlCost:
     """Study the positive controls that no other audit has, and play a few of their rounds."""
-    control, labels = controls.challenger, list(controls.keys)
+    control, seed = controls.challenger, control_seed(plan.seed)
     if isinstance(control, NoControl):
         return _ControlCost()
-    seed, prepare = control_seed(plan.seed), control_preparation(audit, control, plan)
-    with counting_work() as study_work:
-        study_seconds, (adversaries, obstacles) = _timed(
-            lambda: study_control(control, prepare, labels, seed, InProcessEngine())
-        )
-    said = tuple(f"{label}: {reason}" for label, reason in obstacles.items())
-    if not adversaries:
-        return _ControlCost(study_seconds=study_seconds, study_work=study_work, obstacles=said)
-    rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
-    few_seconds, few_work = _seconds_and_work(play, _CONTROL_FEW)
-    some_seconds, some_work = _seconds_and_work(play, _CONTROL_SOME)
-    work = _work_of_rounds([(_CONTROL_FEW, few_work), (_CONTROL_SOME, some_work)], rounds, 1)
-    playing = _extrapolate([(_CONTROL_FEW, few_seconds), (_CONTROL_SOME, some_seconds)], rounds)
-    request_seconds = _seconds_of_requests(study_work + work, control.request_limits)
-    return _ControlCost(rounds, study_seconds, playing, request_seconds, study_work, work, said)
+    prepare = control_preparation(audit, control, plan)
+    with audit_error_context(audit, plan):
+        with counting_work() as study_work:
+            seconds, (adversaries, obstacles) = _timed(
+                lambda: study_control(control, prepare, list(controls.keys), seed, InProcessEngine())
+            )
+        said = tuple(f"{label}: {reason}" for label, reason in obstacles.items())
+        if not adversaries:
+            return _ControlCost(0, seconds, study_work, said)
+        n_rounds, play = control_rounds(adversaries), PlayBlock(control.rehearsal(), adversaries, seed)
+        play(RoundBlock(0, range(1)))  # which loads libraries
+        cost = _round_cost(play, n_rounds)
+    return _ControlCost(
+        n_rounds, seconds + cost.seconds(n_rounds, 1), study_work + cost.work(n_rounds, 1), said
+    )
 
 
-def _work_of_rounds(points: list[tuple[int, Counter[str]]], rounds: int, n_blocks: int) -> Counter[str]:
-    """The steps of all rounds, from those of few and of some: so many for each round, and for each block.
-
-    A training whose steps are rounds is one step of work for many of them.
-    """
-    (few, low), (some, high) = points
-    work: Counter[str] = Counter()
-    for what, n in high.items():
-        slope = max(n - low[what], 0) / (some - few) if some > few else n / some
-        work[what] = round(slope * rounds + max(n - slope * some, 0.0) * n_blocks)
-    return work
-
-
-def _seconds_of_requests(work: Counter[str], limits: RequestLimits | None) -> float:
-    """The least time that the requests take at the rate of the plan."""
-    return 0.0 if limits is None else work[REQUEST] / limits.rate
+def _round_cost(play: PlayBlock, block: int, n_parts: int = 1) -> _RoundCost:
+    """Time a round and a few rounds of the same part: what more rounds add, each of them takes."""
+    low, low_work = _seconds_and_work(play, 1, n_parts)
+    few = min(_FEW, max(2, int(_TOGETHER / max(low, 1e-9))), block)
+    if few == 1:
+        return _RoundCost(0.0, low, dict.fromkeys(low_work, 0.0), dict(low_work))
+    high, work = _seconds_and_work(play, few, n_parts)
+    slope = max(high - low, 0.0) / (few - 1)
+    each = {what: max(n - low_work[what], 0) / (few - 1) for what, n in work.items()}
+    in_block = {what: n - few * each[what] for what, n in work.items()}
+    return _RoundCost(max(low - slope, 0.0), slope, in_block, each)
 
 
-def _seconds_and_work(play: PlayBlock, n_rounds: int, step: int = 1) -> tuple[float, Counter[str]]:
-    """How long some rounds take, ``step`` apart, and the work in them; if short, the least of three."""
+def _seconds_and_work(play: PlayBlock, n_rounds: int, step: int) -> tuple[float, Counter[str]]:
+    """How long some rounds take, ``step`` apart, and the work in them; if short, the less of two."""
 
     def once() -> float:
         return _timed(lambda: play(RoundBlock(0, range(0, n_rounds * step, step))))[0]
 
     with counting_work() as work:
         seconds = once()
-    return (min(seconds, once(), once()) if seconds < _SHORT else seconds), work
+    return (min(seconds, once()) if seconds < _SHORT else seconds), work
 
 
-def _transcript_bytes(played: Iterable[Trials]) -> int:
-    """The size of the columns of all transcripts."""
-    columns = (column for trials in played for one in trials.transcripts for column in one.values())
-    return sum(np.asarray(column).nbytes for column in columns)
-
-
-def _block_bytes(play: PlayBlock, block: int, n_parts: int, at_first: float) -> float:
-    """The most that is held at once while a block is played, after one round was and took so many bytes.
+def _block_memory(play: PlayBlock, block: int) -> tuple[tuple[float, float, float], Collection[Trials]]:
+    """The bytes that a block holds at once: for its first round, for each other one, and for each part.
 
     What is computed once, such as the tables of a split of the people, is held in one of the rounds, however
     many there are: how memory grows with rounds is seen in rounds that were played before. What stays of it
-    is kept for each part.
+    is kept for each part. The trials of the first round are returned as well.
     """
     n = min(_TRACED, block)
+    loading, loaded, first = _bytes(play, range(1))
     peak, kept, _ = _bytes(play, range(n - 1, n))
     once, again = (_bytes(play, range(rounds))[0] for rounds in (1, n))
-    growth = max(again - once, 0.0) / max(n - 1, 1)
-    return _MARGIN * (max(peak, at_first) + growth * (block - 1) + kept * n_parts)
+    return (max(peak, loading - loaded), max(again - once, 0.0), kept), first.values()
 
 
 def _bytes(play: PlayBlock, rounds: range) -> tuple[float, float, dict[str, Trials]]:
@@ -526,24 +458,3 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     result = work()
     seconds = work_clock() - start
     return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result
-
-
-def _block_seconds(points: list[tuple[int, float]], block: int, n_parts: int) -> float:
-    """How long a block takes, from rounds of one part: what a part takes once counts for each of them.
-
-    >>> _block_seconds([(1, 1.25), (3, 1.75)], 100, 12)  # 12 parts take 1 s each, 100 rounds 0.25 s each
-    37.0
-    """
-    (few, low), (some, high) = points
-    slope = max(high - low, 0.0) / (some - few) if some > few else high / some
-    once = max(low - slope * few, 0.0)
-    return _extrapolate(points, block) + (min(n_parts, block) - 1) * once
-
-
-def _extrapolate(points: list[tuple[int, float]], n: int) -> float:
-    """Extend the line through two points to ``n``; never below the larger one."""
-    (few, low), (some, high) = points
-    if some == few:
-        return high * n / some
-    slope = max(high - low, 0.0) / (some - few)
-    return max(high + slope * (n - some), high if n >= some else high * n / some)

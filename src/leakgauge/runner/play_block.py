@@ -159,7 +159,7 @@ def study_attack(
 ) -> Scorer[Any]:
     """Let an attack study: once, or once for each part of knowledge that differs between rounds.
 
-    Where work is sampled, as for an estimate of its cost, it studies only one or two of the parts.
+    Where work is sampled, as for an estimate of its cost, it studies only one of the parts.
     """
     if not isinstance(knowledge, KnowledgeBySplit):
         return attack.study(knowledge, rng)

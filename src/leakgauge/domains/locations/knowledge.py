@@ -130,7 +130,7 @@ def build(
 ) -> LocationsKnowledge | KnowledgeBySplit[LocationsBlock, LocationsView]:
     """Build the knowledge that a plan grants an attacker: for each split of the people, if several.
 
-    Where work is sampled, as for an estimate of its cost, all splits get the knowledge of one or two of them.
+    Where work is sampled, as for an estimate of its cost, all splits get the knowledge of one of them.
     """
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     depends = name in BY_REFERENCE or not challenger.table.everyone

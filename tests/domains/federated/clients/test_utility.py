@@ -7,7 +7,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.clients.utility import classifier_utility
 from leakgauge.domains.federated.release import ClientPool
 from leakgauge.mechanisms import bitrand, feature_laplace
-from leakgauge.support.work_count import sampling_work
 
 NOBODY = np.zeros((0, 4), dtype=np.float32), np.zeros(0, dtype=np.int64)
 
@@ -46,13 +45,6 @@ def test_accuracy_is_measured_on_held_out_rows():
     pool = ClientPool(rng.normal(size=(200, 180)).astype(np.float32), rng.integers(2, size=200), *NOBODY)
     many = [classifier_utility(pool, None, np.random.default_rng(seed)).clean for seed in range(20)]
     assert np.mean(many) < 0.62
-
-
-def test_nothing_is_trained_for_an_estimate_of_costs(monkeypatch):
-    monkeypatch.setattr("leakgauge.domains.federated.clients.utility._accuracies", None)
-    with sampling_work() as sample:
-        assert classifier_utility(two_classes(), None, np.random.default_rng(2)) is None
-    assert sample.skipped_seconds > 0
 
 
 def test_rejects_rows_of_one_class():

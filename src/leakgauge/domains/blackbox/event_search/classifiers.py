@@ -11,11 +11,8 @@ import numpy as np
 from leakgauge.core.arrays import Bits, Reals
 from leakgauge.domains.blackbox.event_search import candidates, feature_ratios
 from leakgauge.strategies import discriminant_analysis
-from leakgauge.support.work_count import assume_work
 
 FitFunction: TypeAlias = Callable[[Reals, Bits], Callable[[Reals], Reals]]
-
-_LOADING = ("sklearn", 1.2)  # and the seconds that it takes
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class BoostedTrees:
 
     def learn(self, sample: feature_ratios.ShadowSample) -> candidates.ScoreFunction:
         usable = tuple(feature for feature in self.features if _differs(sample.reader.read(feature)))
-        if not usable or assume_work(_fit_seconds(sample.members.size, len(usable)), loading=_LOADING):
+        if not usable:
             return candidates.zero_score
         from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -114,11 +111,6 @@ class LearnedBoostedTrees:
         columns = _for_trees(_columns(self.features, reader))
         with _on_one_thread():
             return np.asarray(self.trees.decision_function(columns), dtype=np.float64)
-
-
-def _fit_seconds(n_rows: int, n_features: int) -> float:
-    """About how long trees learn, so that an estimate of a run need not load the library."""
-    return 0.03 + n_rows * (2e-6 + 4e-7 * n_features)
 
 
 def _on_one_thread() -> AbstractContextManager[Any]:

@@ -11,11 +11,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.neurons.network import Floats
 from leakgauge.domains.federated.release import ClientPool
-from leakgauge.support.work_count import assume_work
 
 TEST_SHARE = 0.25  # of the clients' rows, to test on
 MAX_ROWS = 5_000
-_LOADING = ("sklearn", 1.0)  # a library, and about how many seconds it takes to load
 
 
 @runtime_checkable
@@ -54,13 +52,8 @@ class ClassifierUtility:
         return (note,)
 
 
-def classifier_utility(
-    pool: ClientPool, mechanism: Mechanism | None, rng: Generator
-) -> ClassifierUtility | None:
-    """Train a logistic classifier on the clients' rows, with noise and without.
-
-    Where only the cost of a run is estimated, it is not trained, and nothing is returned.
-    """
+def classifier_utility(pool: ClientPool, mechanism: Mechanism | None, rng: Generator) -> ClassifierUtility:
+    """Train a logistic classifier on the clients' rows, with noise and without."""
     order = rng.permutation(len(pool.rows))[:MAX_ROWS]
     n_test = max(1, round(TEST_SHARE * order.size))
     test, train = order[:n_test], order[n_test:]
@@ -69,9 +62,6 @@ def classifier_utility(
             f"challenger.utility: the {train.size} rows of clients to train a classifier on do not have two "
             "classes; leave out utility, or add rows"
         )
-    n_fits = 1 if mechanism is None else 2
-    if assume_work(n_fits * _fit_seconds(train.size, pool.rows.shape[1]), loading=_LOADING):
-        return None
     clean = _accuracies(pool.rows[train], pool.labels[train], [pool.rows[test]], pool.labels[test])[0]
     if mechanism is None:
         return ClassifierUtility(clean, clean, clean)
@@ -80,11 +70,6 @@ def classifier_utility(
         perturbed[n_test:], pool.labels[train], [perturbed[:n_test], pool.rows[test]], pool.labels[test]
     )
     return ClassifierUtility(noisy, on_clean, clean)
-
-
-def _fit_seconds(n_rows: int, n_features: int) -> float:
-    """About how long a classifier learns, so that an estimate of a run need not load the library."""
-    return 0.01 + 1e-7 * n_rows * n_features
 
 
 def _accuracies(rows, labels, tests, truth) -> list[float]:  # type: ignore[no-untyped-def]

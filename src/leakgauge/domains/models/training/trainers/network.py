@@ -16,7 +16,6 @@ from leakgauge.support.progress import ProgressListener
 from leakgauge.support.work_count import TRAINING, counted_work
 
 DEFAULT_BATCH = 200  # rows of a batch where a plan does not say
-SAMPLED_SHARE = 20  # one in so many epochs is trained to estimate what a training costs
 DEFAULT_OPTIMIZER: optimizers.OptimizerName = "adam"
 
 
@@ -94,23 +93,12 @@ class NetworkTrainer:
     def without_noise(self) -> "NetworkTrainer":
         return NetworkTrainer(recipe=replace(self.recipe, noise=None))
 
-    def shortened(self) -> tuple[float, "NetworkTrainer"]:
-        """The first epochs of the training, and how many times as long the whole one takes."""
-        schedule = self.recipe.schedule
-        epochs = max(schedule.epochs // SAMPLED_SHARE, 1)
-        recipe = replace(self.recipe, schedule=replace(schedule, epochs=epochs))
-        return schedule.epochs / epochs, replace(self, recipe=recipe)
-
 
 def counted_training(
     trainer: PreparedTrainer, rows: Examples, fit: Callable[[PreparedTrainer], Classifier]
 ) -> Classifier:
-    """Train, and count it; where work is sampled, only the first epochs of a network are trained."""
-    part = None
-    if isinstance(trainer, NetworkTrainer):
-        times, shorter = trainer.shortened()
-        part = times, lambda: fit(shorter)
-    return counted_work(TRAINING, training_kind(trainer, rows), lambda: fit(trainer), part)
+    """Train, and count it; where work is sampled, perhaps another model of its kind is returned."""
+    return counted_work(TRAINING, training_kind(trainer, rows), lambda: fit(trainer))
 
 
 def network_recipe(trainer: PreparedTrainer, why: str) -> gradient_descent.TrainingRecipe:
