@@ -55,19 +55,6 @@ def test_few_shadows_learn_the_sum_rule():
         assert target_rule.rule.learned.network.inner.shape == (60, 60)
 
 
-@pytest.mark.parametrize("kind", ["public", "synthetic"])
-def test_pretraining_on_shadows_of_other_people(kind):
-    challenger = city({"name": "laplace", "epsilon": 0.4}, n_targets=3)
-    few = {"shadows": 40, "validation": 100}
-    contenders = {
-        "alone": Attack(**few),
-        "taught": Attack(**few, pretrain=kind, pretrain_shadows=2000),
-    }
-    who = {label: adversary(challenger, attack, "informed") for label, attack in contenders.items()}
-    found = trials(challenger, who, 600)
-    assert mean_auc(found["taught"]) > mean_auc(found["alone"]) + 0.02
-
-
 def test_hidden_layer_has_requested_size():
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=1)
     who = adversary(challenger, Attack(hidden=7, **SPARING), "informed", observations=5)
@@ -91,7 +78,6 @@ def test_scorer_can_be_pickled_and_study_is_reproducible():
         ({"hidden": 0}, "hidden must be >= 1"),
         ({"shadows": 10}, "shadows must be >= 20"),
         ({"validation": 1}, "validation must be >= 10"),
-        ({"pretrain_shadows": 1}, "pretrain_shadows must be >= 20"),
     ],
 )
 def test_rejects_bad_parameters(parameters, words):

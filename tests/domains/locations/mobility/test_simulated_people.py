@@ -5,13 +5,7 @@ from domains.locations.small_town import LAPLACE, RAW, game, town, traces
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.knowledge import build
 from leakgauge.domains.locations.mobility.mobility_profile import total_variation
-from leakgauge.domains.locations.mobility.simulated_people import (
-    SimulatedPeople,
-    known_profile,
-    people_of_other_city,
-    stand_in_target,
-)
-from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
 
 
 def habits_of(people):
@@ -63,29 +57,3 @@ def test_paper_marginals_need_known_chain():
     own = type(zero.public)(object(), 20, 1, zero.public.relation, zero.public.map)
     with pytest.raises(BadInput, match="needs a chain that is known"):
         SimulatedPeople(marginals="log").habits(zero.earlier, own)
-
-
-def test_other_people_use_map_of_same_size():
-    public = build("zero", {}, game(town(), RAW), seed=1).public
-    people = people_of_other_city(public.map, 300, np.random.default_rng(1))
-    assert people.n_people == 300
-    assert people.map is public.map
-    again = people_of_other_city(public.map, 300, np.random.default_rng(1))
-    np.testing.assert_array_equal(people.visits.indices, again.visits.indices)
-
-
-def test_substitute_has_cells_of_one_person():
-    people = town(200)
-    sketch = PartialTrace(np.array([1, 5, 9]), np.array([1.0, 0.5, 1.0]))
-    found = stand_in_target(people, sketch, np.random.default_rng(1))
-    assert (np.diff(found.cells) > 0).all()
-    assert found.weights is sketch.weights
-    assert any(np.isin(found.cells, people.cells(person)).all() for person in range(200))
-
-
-def test_substitute_of_very_active_person_combines_several():
-    people = town(20, density=0.05)
-    sketch = PartialTrace(np.arange(23), np.ones(23))
-    found = stand_in_target(people, sketch, np.random.default_rng(1))
-    assert np.unique(found.cells).size == 23
-    assert np.isin(np.unique(people.visits.indices), found.cells).all()

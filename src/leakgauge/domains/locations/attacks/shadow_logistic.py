@@ -89,9 +89,8 @@ class Attack(per_target_scorer.LongStudy):
 
     With zero knowledge, shadows are groups of synthetic people. ``traces`` is how many people are generated,
     ``marginals`` how their movements are estimated from a release, and ``activity`` and ``skew`` how the
-    number of visits varies between people. With ``reuse``, one classifier per target is trained on one
-    earlier release and used in all rounds. Without it, new classifiers are trained for every release, as in
-    the paper; this is very slow.
+    number of visits varies between people. One classifier per target is trained on one
+    earlier release and used in all rounds; the paper trains new ones for every release.
 
     With ``rule``, raw counts that contradict a membership decide without the classifier.
     """
@@ -103,7 +102,6 @@ class Attack(per_target_scorer.LongStudy):
     validation: int | None = None
     strength: float = 1.0
     rule: bool = True
-    reuse: bool = True
     marginals: simulated_people.MarginalsChoice = "deconvolution"
     traces: int | None = None
     activity: synthetic_traces.Activity = synthetic_traces.Activity.EXPONENTIAL
@@ -121,8 +119,6 @@ class Attack(per_target_scorer.LongStudy):
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=True)
         learner = LogisticLearner(self, knowledge.public, knowledge.sketches)
-        if isinstance(knowledge, ZeroKnowledge) and not self.reuse:
-            return Scorer(PerReleaseLogisticScorer(learner), reading)
         target_rules = per_target_scorer.study_targets(
             learner, self._shadow_source(knowledge, rng), len(knowledge.sketches), rng, long=True
         )
@@ -138,20 +134,21 @@ class Attack(per_target_scorer.LongStudy):
                 )
                 return shadow_sources.SplitPastReleases(knowledge)
             case ZeroKnowledge():
-                return self.shadows_from_release(knowledge.earlier, knowledge.public, knowledge.sketches, rng)
+                return self._shadows_from_release(knowledge, rng)
             case AuxiliaryKnowledge():
                 simulator = knowledge.simulator
                 return shadow_sources.TraceShadowSource(simulator, simulator, self.sampling)
 
-    def shadows_from_release(
-        self, release: Reals, public: PublicParameters, sketches: tuple[PartialTrace, ...], rng: Generator
+    def _shadows_from_release(
+        self, knowledge: ZeroKnowledge, rng: Generator
     ) -> shadow_sources.TraceShadowSource:
-        """Return shadows of synthetic people whose movements are estimated from a release."""
+        """Return shadows of synthetic people whose movements are estimated from an earlier release."""
+        public = knowledge.public
         simulated = simulated_people.SimulatedPeople(
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
-        people = simulated.people(simulated.habits(release, public), public, rng)
-        simulator = ShadowSimulator(public, Crowd(people), sketches)
+        people = simulated.people(simulated.habits(knowledge.earlier, public), public, rng)
+        simulator = ShadowSimulator(public, Crowd(people), knowledge.sketches)
         return shadow_sources.TraceShadowSource(simulator, simulator, self.sampling)
 
 
@@ -218,29 +215,3 @@ class SharedLogisticScorer:
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = self.target_rules(view, rng)
         return scores if self.contradiction_rule is None else self.contradiction_rule(view, scores)
-
-
-@dataclass(frozen=True, eq=False)
-class PerReleaseLogisticScorer:
-    """Scores each release with classifiers trained for that release alone (Guan et al. 2024)."""
-
-    learner: LogisticLearner
-
-    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
-        whole = view.whole
-        scores = np.array([self._score(release, own) for release, own in zip(whole, rng.spawn(len(whole)))])
-        return (
-            scores
-            if self.learner.contradiction_rule is None
-            else self.learner.contradiction_rule(view, scores)
-        )
-
-    def _score(self, release: Reals, rng: Generator) -> list[float]:
-        learner = self.learner
-        source = learner.attack.shadows_from_release(release, learner.public, learner.sketches, rng)
-        tasks = [
-            per_target_scorer.TargetTask(target, own)
-            for target, own in enumerate(rng.spawn(len(learner.sketches)))
-        ]
-        target_rules = [learner(source, task) for task in tasks]
-        return [float(target_rule.rule(release[None, target_rule.cells])[0]) for target_rule in target_rules]

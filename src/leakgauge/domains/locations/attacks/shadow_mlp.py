@@ -16,19 +16,13 @@ from leakgauge.domains.locations.knowledge import (
     PastReleasesKnowledge,
     ZeroKnowledge,
 )
-from leakgauge.domains.locations.mobility.simulated_people import (
-    SimulatedPeople,
-    known_profile,
-    people_of_other_city,
-    stand_in_target,
-)
+from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.scorers import per_target_scorer
 from leakgauge.domains.locations.scorers.thresholds import best_cutoff
 from leakgauge.domains.locations.shadows.shadow_sources import (
     SplitPastReleases,
-    TraceShadowSource,
     TrainCheckSource,
     refuse_shadows_with_past,
     split_traces,
@@ -48,9 +42,6 @@ class Attack(per_target_scorer.LongStudy):
     knowledge "past" the earlier releases replace both, four training releases for each validation release.
     With "zero", ``traces`` synthetic people are generated from one earlier release.
 
-    ``pretrain``: train on ``pretrain_shadows`` shadows first. "public" draws them from people of a generated
-    city, "synthetic" from people generated with the mobility profile that the attacker knows.
-
     ``scorer.score.target_rules[target].rule.index`` shows how close the trained network is to the one- and
     two-threshold rules.
     """
@@ -60,8 +51,6 @@ class Attack(per_target_scorer.LongStudy):
     hidden: Literal["n"] | int = "n"
     shadows: int | None = None
     validation: int | None = None
-    pretrain: Literal["public", "synthetic"] | None = None
-    pretrain_shadows: int = 200_000
     traces: int | None = None
 
     def __post_init__(self) -> None:
@@ -69,7 +58,6 @@ class Attack(per_target_scorer.LongStudy):
             ("hidden", 1),
             ("shadows", 20),
             ("validation", 10),
-            ("pretrain_shadows", 20),
             ("traces", 1),
         ):
             value = getattr(self, name)
@@ -77,10 +65,9 @@ class Attack(per_target_scorer.LongStudy):
                 raise BadInput(f"{name} must be >= {least}, got {value}")
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
-        sources = PretrainSources(self._shadow_source(knowledge, rng), self._pretrain_source(knowledge, rng))
-        learner = MlpLearner(self, knowledge.sketches)
+        source, learner = self._shadow_source(knowledge, rng), MlpLearner(self, knowledge.sketches)
         target_rules = per_target_scorer.study_targets(
-            learner, sources, len(knowledge.sketches), rng, long=True
+            learner, source, len(knowledge.sketches), rng, long=True
         )
         return Scorer(
             target_rules, Reading(threshold=0.0, signed=True, event=_describe_learned_rule(target_rules))
@@ -93,44 +80,13 @@ class Attack(per_target_scorer.LongStudy):
                 refuse_shadows_with_past("shadow_mlp", shadows=self.shadows, validation=self.validation)
                 return SplitPastReleases(knowledge)
             case ZeroKnowledge():
-                people = self._simulated_people.people(known_profile(knowledge), public, rng)
+                people = SimulatedPeople(traces=self.traces).people(known_profile(knowledge), public, rng)
                 return split_traces(knowledge.sketches, public, people, 0.0, rng)
             case AuxiliaryKnowledge():
                 known = knowledge.known_counts
                 return split_traces(
                     knowledge.sketches, public, knowledge.reference, knowledge.theta, rng, known
                 )
-
-    @property
-    def _simulated_people(self) -> SimulatedPeople:
-        return SimulatedPeople(traces=self.traces)
-
-    def _pretrain_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TraceShadowSource | None:
-        """Return the source of the shadows for pretraining, if any."""
-        public = knowledge.public
-        theta, known = (
-            (knowledge.theta, knowledge.known_counts)
-            if isinstance(knowledge, AuxiliaryKnowledge)
-            else (0.0, None)
-        )
-        match self.pretrain:
-            case "public":
-                people = people_of_other_city(public.map, self._simulated_people.n_people(public), rng)
-                others = tuple(stand_in_target(people, sketch, rng) for sketch in knowledge.sketches)
-                return split_traces(others, public, people, theta, rng, known)
-            case "synthetic":
-                people = self._simulated_people.people(known_profile(knowledge), public, rng)
-                return split_traces(knowledge.sketches, public, people, theta, rng, known)
-            case _:
-                return None
-
-
-@dataclass(frozen=True, eq=False)
-class PretrainSources:
-    """The sources of shadows for training and, if any, for pretraining."""
-
-    main: TrainCheckSource
-    pretrain: TraceShadowSource | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,28 +109,19 @@ class MlpLearner:
     sketches: tuple[PartialTrace, ...]
 
     def __call__(
-        self, sources: PretrainSources, task: per_target_scorer.TargetTask
+        self, source: TrainCheckSource, task: per_target_scorer.TargetTask
     ) -> per_target_scorer.TargetRule:
-        sketch = self.sketches[task.target]
-        stages = [self._stage(sources.main, sketch, task, self.attack.shadows or SHADOWS)]
-        if (pretrain := sources.pretrain) is not None:
-            other = pretrain.sketches[task.target]
-            stages.insert(0, self._stage(pretrain, other, task, self.attack.pretrain_shadows))
-        hidden = self.attack.hidden
-        learned = fit_mlp(stages, sketch.cells.size if hidden == "n" else hidden, task.rng)
-        return per_target_scorer.TargetRule(sketch.cells, _mlp_rule(learned, stages[-1]))
-
-    def _stage(
-        self, source: TrainCheckSource, sketch: PartialTrace, task: per_target_scorer.TargetTask, n: int
-    ) -> TrainCheckShadows:
+        cells, n = self.sketches[task.target].cells, self.attack.shadows or SHADOWS
         n_check = self.attack.validation or int(np.clip(n // 4, 100, 20_000))
-        train = source.train(task.target, sketch.cells, n + n % 2, task.rng)
-        check = source.check(task.target, sketch.cells, n_check, task.rng)
-        return TrainCheckShadows(train, check.labelled())
+        train = source.train(task.target, cells, n + n % 2, task.rng)
+        shadows = TrainCheckShadows(train, source.check(task.target, cells, n_check, task.rng).labelled())
+        hidden = self.attack.hidden
+        learned = fit_mlp(shadows, cells.size if hidden == "n" else hidden, task.rng)
+        return per_target_scorer.TargetRule(cells, _mlp_rule(learned, shadows))
 
 
-def _mlp_rule(learned: ScaledNetwork, stage: TrainCheckShadows) -> MlpRule:
-    train, check = stage.train, stage.check
+def _mlp_rule(learned: ScaledNetwork, shadows: TrainCheckShadows) -> MlpRule:
+    train, check = shadows.train, shadows.check
     scores = learned(check.rows)
     middles = (train.rows[train.members].mean(axis=0) + train.rows[~train.members].mean(axis=0)) / 2
     votes = (check.rows >= middles).sum(axis=1).astype(np.float64)

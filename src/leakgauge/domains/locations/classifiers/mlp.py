@@ -1,9 +1,8 @@
 """Networks with one layer of sigmoid units: their training on shadows, and their distance to threshold rules.
 
-Training stops early on shadows that were set aside, and may begin with pretraining.
+Training stops early on shadows that were set aside.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,32 +133,28 @@ class ScaledNetwork:
 
 
 def fit_mlp(
-    stages: Sequence[TrainCheckShadows],
+    shadows: TrainCheckShadows,
     n_units: int,
     rng: Generator,
     *,
     patience: int = 10,
     max_epochs: int = 300,
 ) -> ScaledNetwork:
-    """Train in stages; all stages before the last one are pretraining.
+    """Train until the check loss stops falling, and take the best weights.
 
-    Adam minimises the log loss in small batches. A stage ends when the loss on its check shadows has not
-    fallen for ``patience`` epochs, and the best weights are restored; a later stage never ends with a higher
-    check loss than it began with. Inputs are scaled to mean 0 and variance 1 on each stage's training rows.
+    Adam minimises the log loss in small batches. Training ends when the loss on the check shadows has not
+    fallen for ``patience`` epochs. Inputs are scaled to mean 0 and variance 1 on the training rows.
     """
-    if not stages:
-        raise BadInput("fit_mlp needs at least one stage of shadows, got none")
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # sums must not depend on the number of threads
-        model = _model(n_units, stages[0], rng)
-        for stage in stages:
-            centre, size = _scales(stage.train.rows)
-            _fit_stage(model, _scaled(stage, centre, size), patience, max_epochs)
+        model = _model(n_units, shadows, rng)
+        centre, size = _scales(shadows.train.rows)
+        _fit(model, _scaled(shadows, centre, size), patience, max_epochs)
     return ScaledNetwork(_network(model), centre, size)
 
 
-def _model(n_units: int, stage: TrainCheckShadows, rng: Generator) -> Any:
+def _model(n_units: int, shadows: TrainCheckShadows, rng: Generator) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier(
@@ -167,21 +162,20 @@ def _model(n_units: int, stage: TrainCheckShadows, rng: Generator) -> Any:
         activation="logistic",
         alpha=0.0,
         learning_rate_init=_RATE,
-        batch_size=_batch(stage.train.members.size),
+        batch_size=int(np.clip(shadows.train.members.size // 20, 1, _LARGEST_BATCH)),
         random_state=np.random.RandomState(
             int(rng.integers(2**32))
         ),  # an integer seed would repeat every shuffle
     )
 
 
-def _fit_stage(model: Any, stage: TrainCheckShadows, patience: int, max_epochs: int) -> None:
+def _fit(model: Any, shadows: TrainCheckShadows, patience: int, max_epochs: int) -> None:
     """Train until the check loss stops falling; leave the model at its best weights."""
-    model.set_params(batch_size=_batch(stage.train.members.size))
-    best = (_loss(model, stage.check), _copy(model)) if hasattr(model, "coefs_") else (np.inf, [])
+    best: tuple[float, list[Reals]] = (np.inf, [])
     waited = 0
     for _ in range(max_epochs):
-        model.partial_fit(stage.train.rows, stage.train.members, classes=[False, True])
-        loss = _loss(model, stage.check)
+        model.partial_fit(shadows.train.rows, shadows.train.members, classes=[False, True])
+        loss = _loss(model, shadows.check)
         if loss < best[0]:
             best, waited = (loss, _copy(model)), 0
         else:
@@ -190,10 +184,6 @@ def _fit_stage(model: Any, stage: TrainCheckShadows, patience: int, max_epochs: 
             break
     for weights, kept in zip(model.coefs_ + model.intercepts_, best[1], strict=True):
         weights[...] = kept
-
-
-def _batch(n: int) -> int:
-    return int(np.clip(n // 20, 1, _LARGEST_BATCH))
 
 
 def _copy(model: Any) -> list[Reals]:
@@ -216,9 +206,9 @@ def _scales(rows: ShadowRows) -> tuple[Reals, Reals]:
     return rows.mean(axis=0, dtype=np.float64), np.where(size > 0, size, 1.0)
 
 
-def _scaled(stage: TrainCheckShadows, centre: Reals, size: Reals) -> TrainCheckShadows:
+def _scaled(shadows: TrainCheckShadows, centre: Reals, size: Reals) -> TrainCheckShadows:
     parts = [
         LabelledShadows(((part.rows - centre) / size).astype(np.float32), part.members)
-        for part in (stage.train, stage.check)
+        for part in (shadows.train, shadows.check)
     ]
     return TrainCheckShadows(*parts)

@@ -1,14 +1,12 @@
-"""Synthetic people of an attacker: with a profile estimated from a release, or from a generated city."""
+"""Synthetic people of an attacker, with a profile estimated from a release."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.arrays import Ints, Reals
+from leakgauge.core.arrays import Reals
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -17,7 +15,6 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
 )
 from leakgauge.domains.locations.mobility import deconvolution, marginals, mobility_profile, synthetic_traces
-from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
@@ -84,34 +81,5 @@ def refuse_values(cells: CellMap) -> None:
     if cells.max_value > 1:
         raise BadInput(
             "this attack generates synthetic people, who have 0 or 1 in a cell, and the table has values up "
-            f"to {cells.max_value}; use the attack 'likelihood', or knowledge = \"auxiliary\", no pretrain"
+            f"to {cells.max_value}; use the attack 'likelihood', or knowledge = \"auxiliary\""
         )
-
-
-def people_of_other_city(cells: CellMap, n: int, rng: Generator) -> Traces:
-    """Generate people of a synthetic city with the same number of places and epochs."""
-    refuse_values(cells)
-    visits = min(SyntheticCity().visits, cells.n_cells / 4)
-    city = SyntheticCity(users=n, sites=cells.n_places, epochs=cells.n_epochs, visits=visits)
-    return replace(generate_city(city, int(rng.integers(2**31))).traces, map=cells)
-
-
-def stand_in_target(traces: Traces, sketch: PartialTrace, rng: Generator) -> PartialTrace:
-    """Return a target in another city: as many cells of a person there, with the real target's weights.
-
-    If nobody there has as many cells, cells of several people are used.
-    """
-    n = sketch.cells.size
-    able = np.flatnonzero(traces.n_visits >= n)
-    cells = _of_one(traces, able, rng) if able.size else _visited_first(traces, rng)
-    return replace(sketch, cells=np.sort(cells[:n]))
-
-
-def _of_one(traces: Traces, able: Ints, rng: Generator) -> Ints:
-    return rng.permutation(traces.cells(int(rng.choice(able))))
-
-
-def _visited_first(traces: Traces, rng: Generator) -> Ints:
-    visited = np.flatnonzero(traces.visitors())
-    rest = np.setdiff1d(np.arange(traces.map.n_cells), visited)
-    return np.concatenate([rng.permutation(visited), rng.permutation(rest)])

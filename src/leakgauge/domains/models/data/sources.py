@@ -96,7 +96,7 @@ def published_names() -> list[str]:
     """Name the published data sets that can be read: the files in ``published/``.
 
     >>> published_names()
-    ['adult', 'census', 'compas', 'heart', 'location30', 'student', 'texas']
+    ['adult', 'census', 'compas', 'heart', 'location30', 'student']
     """
     return sorted(
         module.name for module in iter_modules(published.__path__) if not module.name.startswith("_")
