@@ -7,7 +7,7 @@ import pytest
 
 from leakgauge.cli.verdict_table import print_table
 from leakgauge.report.answers import promise_answer
-from leakgauge.report.control_text import MOST_LINES, control_cell, control_lines
+from leakgauge.report.control_text import MOST_LINES, control_lines
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import finding, instrument
 from leakgauge.runner.in_memory import judge
@@ -51,11 +51,6 @@ def test_many_that_failed_are_cut():
     lines = control_lines([verdict(FAILED, f"weak {i}") for i in range(MOST_LINES + 5)])
     assert len(lines) == MOST_LINES + 2
     assert lines[-1].startswith("and 5 more")
-
-
-def test_result_fits_a_cell():
-    assert control_cell(verdict(PASSED)) == "passed: 100% (≥ 95.5%)"
-    assert control_cell(replace(verdict(PASSED), instrument={})) == "not run"
 
 
 def test_untestable_is_said_everywhere(untestable, capsys):

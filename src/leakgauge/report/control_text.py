@@ -17,14 +17,6 @@ def control_of(verdict: Verdict) -> dict[str, Any]:
     return verdict.instrument.get("control") or {}
 
 
-def control_cell(verdict: Verdict) -> str:
-    """The result for a table: the accuracy that was shown, or why there is none."""
-    control = control_of(verdict)
-    if control.get("accuracy") is None:
-        return str(control.get("status", "not run"))
-    return f"{control['status']}: {percent(control['accuracy'])} (≥ {lower_percent(control['low'])})"
-
-
 def control_lines(verdicts: Sequence[Verdict]) -> list[str]:
     """What to know about positive controls: how many were passed, who failed, and where there was none."""
     statuses = [control_of(verdict).get("status") for verdict in verdicts]

@@ -19,7 +19,6 @@ from leakgauge.support.tabular import (
     DELIMITED,
     JSON_LINES,
     MISSING_WORDS,
-    PARQUET,
     VALUE_NOT_NAME,
     Connection,
     TextFormat,
@@ -358,11 +357,6 @@ def _with_formats(
 def is_json(path: Path) -> bool:
     """Whether a file holds a table as JSON lines, by its ending."""
     return path.name.lower().endswith(JSON_LINES)
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file is read as a table, by its ending."""
-    return path.name.lower().endswith((*DELIMITED, *PARQUET))
 
 
 def _describe_column(connection: Connection, name: str, duckdb_type: str) -> ColumnDescription:

@@ -9,11 +9,9 @@ from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
 from leakgauge.domains.federated.certificates import (
     NeuronCertificate,
     NeuronCertifier,
-    certificates_by_epsilon,
     certified_rates,
     certify_neurons,
     feature_bounds,
-    smallest_epsilons,
     value_range,
 )
 from leakgauge.domains.federated.neurons.feature_distributions import ReluScore
@@ -237,23 +235,6 @@ def test_success_covers_all_rows_of_an_answer():
     assert (one.own.value, one.others.value) == pytest.approx((1.0, -0.96))
 
 
-def test_smallest_certified_epsilon_is_found_for_each_target():
-    server = server_of(features=120)
-    found = certificates_by_epsilon(server, Attack().craft, np.random.default_rng(1), (0.01, 4.0, 9.0))
-    assert list(found) == [0.01, 4.0, 9.0]
-    assert [one.own.value for one in found[9.0]] > [one.own.value for one in found[0.01]]
-    expected = [
-        next((epsilon for epsilon in found if found[epsilon][place].holds), None) for place in range(3)
-    ]
-    assert smallest_epsilons(found) == expected
-    assert set(expected) <= {4.0, 9.0}
-
-
-def test_never_certified_target_has_no_smallest_epsilon(server, crafted):
-    nothing = NeuronCertificate.of(np.zeros(5), np.zeros(5), 1.0, server.training, 0.1)
-    assert smallest_epsilons({1.0: [nothing], 2.0: [nothing]}) == [None]
-
-
 def test_without_noise_each_row_counts_once():
     server = server_of({"name": "none"})
     neuron = Attack().craft(server, np.random.default_rng(1))[0]
@@ -267,11 +248,6 @@ def test_rejects_noise_on_gradients():
     server = server_of({"name": "none"}, gradient_noise={"epsilon": 8.0})
     with pytest.raises(BadInput, match="gradient_noise"):
         Attack(certify=True).study(server, np.random.default_rng(1))
-
-
-def test_rejects_certificates_by_epsilon_without_epsilon():
-    with pytest.raises(BadInput, match="epsilon"):
-        certificates_by_epsilon(server_of({"name": "none"}), Attack().craft, np.random.default_rng(1))
 
 
 def test_rejects_zero_draws(server):

@@ -3,10 +3,10 @@
 Bounds on the value of a neuron hold over all rows in a box.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import fsum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,8 @@ from leakgauge.theory import hoeffding_certificate
 
 UnitIndices: TypeAlias = npt.NDArray[np.intp]
 
-CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[network.CraftedNeuron]]
-
 CERTIFICATE_ERROR = 1e-8  # error probability of each bound (delta of Nguyen et al.)
 DRAWS = 4_000  # of the perturbed target (Nguyen et al., section 5)
-EPSILONS = tuple(range(1, 11))
 
 
 def value_range(crafted: network.CraftedNeuron, low: Reals, high: Reals) -> tuple[float, float]:
@@ -251,28 +248,3 @@ def certified_rates(
         "certified_success_hoeffding": [certificate.hoeffding_success for certificate in certificates],
     }
     return {name: float(np.mean(numbers)) for name, numbers in by_name.items()}
-
-
-def certificates_by_epsilon(
-    knowledge: ServerKnowledge, craft: CraftNeurons, rng: Generator, epsilons: Sequence[float] = EPSILONS
-) -> dict[float, list[NeuronCertificate]]:
-    """Certify all targets at each nominal epsilon, with neurons crafted for it (figures 7 and 12)."""
-    mechanism: Any = knowledge.training.mechanism
-    if not hasattr(mechanism, "epsilon"):
-        raise BadInput("certificates by epsilon need noise on rows with an epsilon; add such a mechanism")
-    certificates = {}
-    for epsilon in epsilons:
-        training = replace(knowledge.training, mechanism=replace(mechanism, epsilon=epsilon))
-        changed = replace(knowledge, training=training)
-        certificates[epsilon] = certify_neurons(changed, craft(changed, rng), rng)
-    return certificates
-
-
-def smallest_epsilons(certificates: Mapping[float, Sequence[NeuronCertificate]]) -> list[float | None]:
-    """Return for each target the smallest epsilon at which theorem 1 applies (corollary 1), or None."""
-    rows = [
-        [epsilon if certificate.holds else np.inf for certificate in certificates[epsilon]]
-        for epsilon in certificates
-    ]
-    least = np.min(rows, axis=0).tolist()
-    return [epsilon if np.isfinite(epsilon) else None for epsilon in least]
