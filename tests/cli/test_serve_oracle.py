@@ -105,7 +105,9 @@ def test_dry_run_sends_no_request(call, plan):
     per_round = 3 * (10 + 2)  # three attacks of ten questions, and two requests for each round of each
     beyond = 2 * 3 * 5  # in each block, one session of each attack is asked on past its budget
     pairs = 2 * 3 * 20 * (2 + 2)  # and ten sessions of each world are asked one question in two forms
-    extra = beyond + pairs
+    at_once = 3 * 40 + 3 + 2  # once, one session is asked many questions at the same moment
+    apart = 2 * 8 * (2 + 2)  # and sessions of each world are asked about all and about nobody
+    extra = beyond + pairs + at_once + apart
     requests = f"{2100 * per_round + extra:,} requests, {100 * per_round:,} of them for the positive control"
     assert requests in outcome.out
     assert f"at most {extra} of the requests" in outcome.out

@@ -15,8 +15,8 @@ def _no_report(monkeypatch):
 
 def test_status_follows_run_until_complete(call, plan, tmp_path, monkeypatch):
     call("run", plan())
-    numpy, python = metadata.version("numpy"), platform.python_version()
-    begun = f"begun with: leakgauge {VERSION}, python {python}, numpy {numpy}\n"
+    numpy, scipy, python = metadata.version("numpy"), metadata.version("scipy"), platform.python_version()
+    begun = f"begun with: leakgauge {VERSION}, python {python}, numpy {numpy}, scipy {scipy}\n"
     assert call("status", "runs/coin") == (0, f"coin: 200 of 200 rounds, complete\n{begun}", "")
     next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
     outcome = call("status", "runs/coin")

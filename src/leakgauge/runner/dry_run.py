@@ -354,7 +354,7 @@ def _audit_cost(
         splits=_n_splits(challenger, audit.rounds),
         n_targets=challenger.n_targets,
         repeatable=challenger.most_rounds is None,
-        notes=tuple(challenger.notes),
+        notes=tuple(challenger.rehearsal().notes),
         rate=float("inf") if limits is None else limits.rate,
         request_total=None if limits is None else limits.total,
         blocks=n_blocks,

@@ -33,7 +33,7 @@ def test_a_release_that_ignores_its_input_is_not_audited(release):
 
 def test_the_same_output_is_said_with_the_number_of_calls():
     calls = []
-    why = why_input_is_ignored(lambda rows, rng: calls.append(rows), PAIR)
+    why = why_input_is_ignored(lambda rows, rng: calls.append(rows) or 7, PAIR)
     assert "the same in 200 of 200 calls: nothing was audited" in why
     assert sum(rows == PAIR[0] for rows in calls) >= 200
 
