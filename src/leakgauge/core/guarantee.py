@@ -83,6 +83,7 @@ class Guarantee:
     trade-off. Both are given where the noise distribution is known. ``composed`` is what the promises to the
     parts of a unit add up to, with a slightly larger delta. Where people own different numbers of parts, all
     this is about the target who owns most, and ``least_protected`` about the person of the data who does.
+    ``claimed`` is what an owner says of code of their own: it is tested, and proves nothing.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0
@@ -100,6 +101,7 @@ class Guarantee:
     curve: TradeoffCurve | None = None
     composed: ComposedGuarantee | None = None
     least_protected: LeastProtected | None = None
+    claimed: bool = False
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:

@@ -331,9 +331,9 @@ def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | 
     """What the best attacker reaches by the exact noise distribution; nothing where that is not known.
 
     Whether it may be relied on is for the caller to say: a distribution that is only stated may be that of
-    somebody else.
+    somebody else. What is claimed of code of the owner's is no distribution.
     """
-    if guarantee is None or guarantee.curve is None or found.coins != Coins.FAIR:
+    if guarantee is None or guarantee.curve is None or guarantee.claimed or found.coins != Coins.FAIR:
         return None
     return metric_bounds(guarantee, LOW_FPRS)
 

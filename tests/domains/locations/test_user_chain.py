@@ -1,5 +1,6 @@
 import pickle
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -148,6 +149,72 @@ def test_cells_that_no_attack_reads_are_named_if_they_tell_of_a_target(publish, 
     found = UserReleaseChain(publish, 3, 4).unread_cells(np.arange(12.0)[None], TARGETS)
     assert len(found) == len(named)
     assert all(word in text for word, text in zip(named, found))
+
+
+def drawn(counts, rng, shape=None):
+    return np.round(rng.laplace(scale=5.0, size=counts.shape if shape is None else shape))
+
+
+def balanced(noise, axis=None):
+    return noise - noise.mean(axis=axis, keepdims=True)
+
+
+def mirrored(noise):
+    half = noise.shape[1] // 2
+    return np.hstack([noise[:, :half], -noise[:, :half]])
+
+
+DEPENDENT = {
+    "one draw for all cells": lambda counts, rng: counts + drawn(counts, rng, ()),
+    "one draw for each epoch": lambda counts, rng: counts + drawn(counts, rng, (1, counts.shape[1])),
+    "an exact total": lambda counts, rng: counts + balanced(drawn(counts, rng)),
+    "exact totals of places": lambda counts, rng: counts + balanced(drawn(counts, rng), axis=1),
+    "noise and its opposite": lambda counts, rng: counts + mirrored(drawn(counts, rng)),
+}
+INDEPENDENT = {
+    "laplace": lambda counts, rng: counts + drawn(counts, rng),
+    "clamped": lambda counts, rng: np.maximum(counts + drawn(counts, rng), 0),
+    "suppressed": lambda counts, rng: np.where((noisy := counts + drawn(counts, rng)) > 9, noisy, 0),
+    "long tails": lambda counts, rng: counts + rng.standard_t(3, size=counts.shape),
+    "none": lambda counts, rng: np.where(counts > 2, counts, 0),
+}
+
+
+def unread_of(publish, seed):
+    counts = np.random.default_rng(seed).poisson(6.0, size=(1, 120)).astype(float)
+    return UserReleaseChain(publish, 6, 20).unread_cells(counts, np.eye(1, 120))
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_noise_that_cells_share_is_named(name):
+    assert [text.split(",")[0] for text in unread_of(DEPENDENT[name], 1)] == ["sums of cells"]
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_independent_noise_is_not_accused(name):
+    assert not any(unread_of(INDEPENDENT[name], seed) for seed in range(20))
+
+
+def test_cells_without_noise_beside_others_are_named():
+    def publish(counts, rng):
+        noise = drawn(counts, rng)
+        noise[0] = 0
+        return counts + noise
+
+    assert unread_of(publish, 1) == ("cells that are published as they are, while others have noise",)
+
+
+@pytest.mark.parametrize(("centre", "fits"), [(0.0, True), (1000.0, False)])
+def test_a_distribution_that_draws_contradict_is_refused(centre, fits):
+    def law(outputs, counts):
+        return -np.abs(outputs - counts - centre) / 5.0
+
+    def publish(counts, rng):
+        return counts + rng.laplace(scale=5.0, size=counts.shape)
+
+    chain = UserReleaseChain(publish, 6, 20, law=law, whole=False)
+    with nullcontext() if fits else pytest.raises(BadInput, match="is not the distribution of the release"):
+        chain.unread_cells(np.full((1, 120), 6.0), np.eye(1, 120))
 
 
 def with_first(table, value):

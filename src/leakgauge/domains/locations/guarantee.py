@@ -148,6 +148,7 @@ def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Gua
         composed=ComposedGuarantee(
             parts=n_units, delta=known.delta, kairouz=known.epsilon, part_epsilon=stated.epsilon
         ),
+        claimed=True,
     )
 
 

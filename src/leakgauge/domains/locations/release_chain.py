@@ -23,16 +23,31 @@ from leakgauge.domains.locations.counts.release_distribution import OutputPart
 from leakgauge.mechanisms import mechanism_names, name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, adds_noise, is_additive
 from leakgauge.mechanisms._count_noise import CountNoise, IntegerOutputs, UnroundedNoise
+from leakgauge.referee.ratio_calibration import ratio_calibration
 from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.user_code import error_with_location
 
 _ROWS = 256  # counts whose outputs are tabulated at once
 _STATES = 5  # of the random generator, from which tables with and without a target are compared
+_DRAWS = 64  # tables that show the noise
+# Of sums of 64 independent noises the variance is so far from the sum of variances once in 1e9 tables.
+_LEAST_VARIANCE, _MOST_VARIANCE = 0.2, 3.0
+_FITTED = 20_000  # outputs that are compared with a stated distribution
+_LAW_CHECK_LEVEL = 1e-6  # of refusing a distribution that does fit
+_FEWEST_SUMMED = 4  # cells of a sum; one noise with long tails decides the variance of fewer
+_OFTEN = (
+    0.25  # of the tables in which a summed cell differs from its median, so that rare values decide nothing
+)
 _OWN_GENERATOR = (
     "cells in which the target never was: the release draws random numbers of its own, so they cannot be "
     "compared; use the generator that it is given"
 )
 _ELSEWHERE = "cells in which the target never was, which change with it"
+_WITHOUT_NOISE = "cells that are published as they are, while others have noise"
+_SUMS = (
+    "sums of cells, whose noise is not independent: attacks read cells one by one, and whoever compares or "
+    "adds up cells may see the true counts"
+)
 
 UserPipeline: TypeAlias = Callable[[Any, Generator], Any]
 UserLogProbability: TypeAlias = Callable[[Reals, Reals], Reals]
@@ -56,6 +71,25 @@ class NoNoise:
 
     def log_at_least(self, distances: Reals) -> Reals:
         return np.where(distances <= 0, 0.0, -np.inf)
+
+
+def has_dependent_noise(tables: Reals) -> bool:
+    """Whether a sum over all cells, a place or an epoch varies far less or more than its cells allow.
+
+    ``tables`` are draws of one table: draws x places x epochs.
+    """
+    often = (tables != np.median(tables, axis=0)).mean(axis=0) >= _OFTEN
+    cells = np.where(often, tables - tables.mean(axis=0), 0.0)
+    variances = cells.var(axis=0)
+    for axes in ((0, 1), (0,), (1,)):
+        summed, expected = (
+            cells.sum(axis=tuple(axis + 1 for axis in axes)).var(axis=0),
+            variances.sum(axis=axes),
+        )
+        enough = often.sum(axis=axes) >= _FEWEST_SUMMED
+        if (enough & ((summed < _LEAST_VARIANCE * expected) | (summed > _MOST_VARIANCE * expected))).any():
+            return True
+    return False
 
 
 def count_noise_of(mechanism: Mechanism | None, *, rounded: bool) -> CountNoise:
@@ -353,7 +387,31 @@ class UserReleaseChain:
                 return (_OWN_GENERATOR,)
             if not np.array_equal(without[:, elsewhere], publish(counts + target, state)[:, elsewhere]):
                 return (_ELSEWHERE,)
-        return ()
+        self._require_fit(counts)
+        tables = np.array([publish(counts, state)[0] for state in range(_DRAWS)])
+        noisy = tables.std(axis=0) > 0
+        exact = ~noisy & (tables[0] == counts[0]) & (counts[0] > 0)
+        found = (_WITHOUT_NOISE,) if noisy.any() and exact.any() else ()
+        shape = (self.n_places, self.n_epochs)
+        return (*found, _SUMS) if has_dependent_noise(tables.reshape(-1, *shape)) else found
+
+    def _require_fit(self, counts: Reals) -> None:
+        """Refuse a distribution that the draws contradict: to each count 1 is added by a fair coin."""
+        if self.law is None:
+            return
+        rng = np.random.default_rng(0)
+        added = rng.random((_DRAWS, counts.size)) < 0.5
+        seen = np.concatenate([self.sample(counts + row, rng) for row in added])
+        places = rng.integers(seen.size, size=min(seen.size, _FITTED))
+        outputs, first = seen.ravel()[places], np.tile(counts.ravel(), _DRAWS)[places]
+        with np.errstate(invalid="ignore"):
+            ratios = self.log_law(outputs, first + 1) - self.log_law(outputs, first)
+        test = ratio_calibration(ratios, added.ravel()[places])
+        if test.p_value < _LAW_CHECK_LEVEL:
+            raise BadInput(
+                f"mechanism.law: is not the distribution of the release: {test.finding}; correct one of "
+                "them, or leave law out"
+            )
 
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
         if self.law is None:
