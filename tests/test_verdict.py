@@ -579,3 +579,20 @@ def test_what_tells_the_target_beside_the_answers_is_the_risk(right, status):
     assert risk_without_game(found, no_limit, error=0.05).value == max(right / 50, 0.55)
     kept = replace(found, conformance=beside(right, 50, rejected=False))
     assert risk_without_game(kept, no_limit, error=0.05).value == 0.55
+
+
+@pytest.mark.parametrize(("right", "status"), [(59, RiskStatus.UNDECIDED), (40, RiskStatus.WITHIN)])
+def test_a_channel_whose_upper_bound_is_above_the_limit_clears_nobody(right, status):
+    """Of 60 guesses 59 are right: its lower bound is below 0.95, and its upper bound above."""
+    found = judge(np.arange(400) % 2 == 0, np.random.default_rng(1).normal(size=400), coins="fair")
+    found = replace(found, conformance=beside(right, 60, rejected=False))
+    within = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.5, high=0.58, limit=0.95)
+    within = replace(within, by_limit={"accuracy": within})
+    assert risk_without_game(found, within, error=0.001).status is status
+
+
+def test_beside_a_certain_violation_nobody_is_within_a_limit():
+    found = replace(kept(Conformance(certain=("A field tells the target.",))), finding=Finding.VIOLATED)
+    within = Risk(status=RiskStatus.WITHIN, metric="accuracy", value=0.5, high=0.58, limit=0.9)
+    assert found.certain
+    assert risk_without_game(found, replace(within, by_limit={"accuracy": within})).status == "undecided"

@@ -431,11 +431,22 @@ def _risk_beside_channels(found: Verdict, risk: Risk, error: float) -> Risk:
                 reason=None if over else risk.reason,
                 rounds_needed=None,
             )
-    if any(row["rejected"] and row["reveals"] for row in found.conformance):
+    if found.certain or any(row["rejected"] and row["reveals"] for row in found.conformance):
         reason = "something beside the answers tells the target, and the attackers tried do not use it"
+    elif risk.limit is not None and risk.metric in LEADING_METRICS:
+        reason = reason or _open_channel(found, risk.limit, risk.high_confidence)
     if risk.status is not RiskStatus.WITHIN or reason is None:
         return risk
     return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+
+
+def _open_channel(found: Verdict, limit: float, confidence: float | None) -> str | None:
+    """Name what came back beside the answers if whoever looks at it may be right more often than the limit."""
+    for row in measured_channels(found):
+        right, n = row["right"], row["n"]
+        if scipy.special.betaincinv(right + 1, max(n - right, 1e-9), confidence or 0.95) >= limit:
+            return f"{row['channel']} may tell the target: right in {right:,} of {n:,} rounds"
+    return None
 
 
 def not_read(channels: Sequence[str]) -> str | None:

@@ -27,6 +27,7 @@ from leakgauge.referee.side_channels import (
 )
 
 FEWEST_ROUNDS = 20  # fewer are not tested
+EXPLAINED = (f"{NUMBER}the length of the body",)  # by the digits of the answer
 MOST_TARGETS = 3  # whose channels are tested
 MOST_ANSWERS = 30  # of a round whose last bits are tested
 RESPONSE_TIMES = "response_times"
@@ -106,13 +107,16 @@ def side_channel_tests(
 
 
 def unread_fields(answers: AnswerTable) -> tuple[str, ...]:
-    """Texts of replies that take three or more values for one question, so that no test can read them."""
+    """What takes three or more values for one question: no test reads texts, nor numbers beside the answers.
+
+    A number may be compared between the worlds and still tell the noise of the answer that it comes with.
+    """
     kinds, unread = _kinds_of_replies(answers), []
     for name, values in answers.fields.items():
         seen = np.isfinite(values) & answers.asked_of_all
         given = np.unique(np.stack([kinds[seen].astype(np.float64), values[seen]]), axis=1)[0]
-        if name.startswith(TEXT) and given.size and np.unique(given, return_counts=True)[1].max() > 2:
-            unread.append(f"{name.removeprefix(TEXT)} of a reply")
+        if name not in EXPLAINED and given.size and np.unique(given, return_counts=True)[1].max() > 2:
+            unread.append(f"{name.removeprefix(TEXT).removeprefix(NUMBER)} of a reply")
     return tuple(unread)
 
 
