@@ -441,7 +441,7 @@ def _risk_beside_channels(found: Verdict, risk: Risk, error: float) -> Risk:
 
 
 def _open_channel(found: Verdict, limit: float, confidence: float | None) -> str | None:
-    """Name what came back beside the answers if whoever looks at it may be right more often than the limit."""
+    """Name what came back beside the answers if whoever reads it may be right more often than the limit."""
     for row in measured_channels(found):
         right, n = row["right"], row["n"]
         if scipy.special.betaincinv(right + 1, max(n - right, 1e-9), confidence or 0.95) >= limit:

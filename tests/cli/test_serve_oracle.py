@@ -106,7 +106,7 @@ def test_dry_run_sends_no_request(call, plan):
     beyond = 2 * 3 * 5  # in each block, one session of each attack is asked on past its budget
     pairs = 2 * 3 * 20 * (2 + 2)  # and ten sessions of each world are asked one question in two forms
     at_once = 3 * 40 + 3 + 2  # once, one session is asked many questions at the same moment
-    apart = 2 * 8 * (2 + 2)  # and sessions of each world are asked about all and about nobody
+    apart = 2 * 8 * (6 + 2)  # and sessions of each world are asked about all, nobody and some records
     extra = beyond + pairs + at_once + apart
     requests = f"{2100 * per_round + extra:,} requests, {100 * per_round:,} of them for the positive control"
     assert requests in outcome.out

@@ -68,15 +68,17 @@ def compare_transcripts(
 
 
 def _exact_apart(transcripts: Sequence[Transcript], noise: NoiseComparison) -> tuple[str, ...]:
-    """That answers about a total, or about nobody, have no noise."""
+    """That answers about a total, about nobody or about some number of records have no noise."""
     apart = next((part for part in transcripts if "apart_answers" in part), None)
     if apart is None:
         return ()
-    kinds = zip(("all records", "nobody"), apart["apart_answers"], apart["apart_truths"])
+    sizes = apart["apart_sizes"].tolist()
+    subjects = {0: "nobody", max(sizes): "all records"}
+    kinds = zip(sizes, apart["apart_answers"], apart["apart_truths"])
     return tuple(
-        f"About {what} {exact.n_equal:,} of {exact.n_pairs:,} answers are exactly the true ones, without any "
-        "noise."
-        for what, answers, truths in kinds
+        f"About {subjects.get(n, f'{n:,} records')} {exact.n_equal:,} of {exact.n_pairs:,} answers are "
+        "exactly the true ones, without any noise."
+        for n, answers, truths in kinds
         if (exact := noise.exact_among(answers, truths)).p_value < CERTAIN
     )
 

@@ -1,7 +1,8 @@
-"""Twelve services that keep their noise and leak beside it, or spend what they have not.
+"""Services that keep their noise and leak beside it, or spend what they have not.
 
-``BESIDE`` lists seven whose leak is in what no attack on answers reads, ``TOTAL`` five whose refusals, errors
-or answers tell the target in every round. They are served and audited as those of ``noisy_count_services``.
+``BESIDE`` lists those whose leak is in what no attack on answers reads, ``TOTAL`` those whose refusals,
+errors or answers tell the target in every round. They are served and audited as those of
+``noisy_count_services``.
 """
 
 import time
@@ -54,6 +55,21 @@ class ExactAboveAHundred(NoisyCounts):
 
     def noise(self, session: Session, where: str) -> float:
         return 0.0 if len(self.rows(session, where)) > 100 else super().noise(session, where)
+
+
+class ExactInTheMiddle(NoisyCounts):
+    """Adds no noise to counts of 20 to 80 records."""
+
+    def noise(self, session: Session, where: str) -> float:
+        return 0.0 if 20 <= len(self.rows(session, where)) <= 80 else super().noise(session, where)
+
+
+class OpeningTells(NoisyCounts):
+    """Says how many records the table has when a session is opened."""
+
+    def open(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, reply = super().open(body)
+        return status, {**reply, "records": 500 - len(body["absent"])}
 
 
 class ZeroIsFree(NoisyCounts):
@@ -151,6 +167,8 @@ BESIDE: dict[str, type[NoisyCounts]] = {
         DebugField,
         LengthGrows,
         ExactAboveAHundred,
+        ExactInTheMiddle,
+        OpeningTells,
         ZeroIsFree,
         AnswersInErrors,
         SixMillisecondsMore,

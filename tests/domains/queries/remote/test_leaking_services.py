@@ -13,7 +13,7 @@ from leakgauge.domains.queries.remote.http_client import RateLimiter
 from leakgauge.domains.queries.side_channels import _SAME, _as_in_the_first_round
 from leakgauge.referee.side_channels import guessed_by
 
-FIELDS = ["DebugField", "LengthGrows"]
+FIELDS = ["DebugField", "LengthGrows", "OpeningTells"]
 
 
 def audited(kind, folder, **settings):
@@ -30,13 +30,15 @@ def test_what_replies_hold_beside_the_answer_is_compared(tmp_path, name):
     said = {
         "DebugField": "The field debug.rows of a reply",
         "LengthGrows": "The spacing of the body of a reply",
+        "OpeningTells": "The field records (opening of a round) of a reply",
     }
     assert any(line.startswith(said[name]) for line in verdict["evidence"])
 
 
 OTHERS = {  # rounds, exit code, and what is said
-    "SpendsAfterTheCheck": (16, 1, "In a single session 40 different answers about one record were given."),
+    "SpendsAfterTheCheck": (16, 1, "different answers about one record were given."),
     "ExactAboveAHundred": (100, 1, "About all records 16 of 16 answers are exactly the true ones"),
+    "ExactInTheMiddle": (100, 1, "About 30 records 16 of 16 answers are exactly the true ones"),
     "ZeroIsFree": (100, 3, "In a single session 12 different answers in all were given."),
     "AnswersInErrors": (50, 1, "different answers about one record were given."),
 }
@@ -98,6 +100,13 @@ class NumbersItsReplies(NoisyCounts):
         return {"id": f"reply-{self.seed}-{id(session)}-{session.n_answers}"}
 
 
+class TellsItsNoise(NoisyCounts):
+    """Adds a number that is noise by itself, and may be that of the answer."""
+
+    def more(self, session, where):
+        return {"offset": session.rng.normal()}
+
+
 class EchoesTheQuestion(NoisyCounts):
     """Repeats the question, which depends on nobody."""
 
@@ -105,10 +114,11 @@ class EchoesTheQuestion(NoisyCounts):
         return {"query": where, "version": 3}
 
 
-def test_text_that_no_test_can_read_is_named(tmp_path):
-    done = audited(NumbersItsReplies, tmp_path)
+@pytest.mark.parametrize(("kind", "name"), [(NumbersItsReplies, "id"), (TellsItsNoise, "offset")])
+def test_what_no_test_can_read_is_named(tmp_path, kind, name):
+    done = audited(kind, tmp_path)
     (verdict,) = done.verdicts
-    assert (done.code, verdict["unread"]) == (3, ["the field id of a reply"])
+    assert (done.code, verdict["unread"]) == (3, [f"the field {name} of a reply"])
 
 
 def test_fields_that_depend_on_the_question_alone_are_read(tmp_path):

@@ -92,7 +92,7 @@ def test_lost_answers_without_keys_repeat_block_with_fresh_rounds():
 def test_all_adversaries_repeat_a_lost_block_with_same_bits():
     with running() as service:
         moment = (
-            8 * 2 + 4 + 4 * APART + 3
+            8 * 2 + 4 + 12 * APART + 3
         )  # after the questions of the first attack, and those of the auditor
         service.fault = lambda kind, n: service.forget() if (kind, n) == ("ask", moment) else None
         one, other = Asker(2), Asker(2)

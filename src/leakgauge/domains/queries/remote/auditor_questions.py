@@ -5,7 +5,8 @@ it has answered already, which a cache must answer in the same way, then new que
 Sessions of their own are asked a question and the same question without the target. Where the target is
 absent both have the same true answer and the same records, so that an answer which is repeated for one of
 these reasons tells the target; one that is repeated whatever is asked does not. Once for all, one session is
-asked many questions at the same moment, and others about a total and about nobody.
+asked many questions at the same moment, and others about a total, about nobody and about some numbers of
+records.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ from leakgauge.mechanisms import opendp
 from leakgauge.referee.equal_noise import chances_of_whole_numbers, largest_chance, most_chance_of_equal
 
 MOST_QUESTIONS = 40  # in the session that is asked on
-APART = 8  # sessions of each world that are asked about a total and about nobody
+APART = 8  # sessions of each world that are asked about a total, about nobody and about so many records:
+SIZES = (3, 10, 30, 100)
 FEWEST_ROUNDS = 8  # smaller blocks are not all asked on
 ROUNDS_PER_PAIR, FEWEST_PER_PAIR = 10, 2  # for each session of each world with a pair of questions
 MOST_PAIRED = 100  # rounds of a block for which there are such sessions
@@ -64,7 +66,7 @@ def requests_once(rules: OracleRules, per_session: int, total: int) -> tuple[int
     """How many requests and sessions are added to a run, at most; none where the total is not far above."""
     beyond = answers_beyond(rules) if rules.bounded else None
     burst = 0 if beyond is None else 3 * MOST_QUESTIONS + beyond + per_session
-    requests = burst + 2 * APART * (2 + per_session)
+    requests = burst + 2 * APART * (len(SIZES) + 2 + per_session)
     if total < 4 * requests:
         return 0, 0
     return requests, (2 * APART + (beyond is not None)) if per_session else 0
@@ -142,9 +144,17 @@ def further_questions(asked: Query, table: OracleTable) -> Iterator[Query]:
         yield asked.such_that(where)
 
 
-def total_question(asked: Query) -> Query:
-    """The same question about all records."""
-    return replace(asked, where=None, ids=None)
+def questions_apart(asked: Query, table: OracleTable) -> Iterator[tuple[int, Query]]:
+    """The same question about all records, about nobody, and about some numbers of them, with the number."""
+    records = table.records
+    others = [row for row in range(len(records)) if row not in table.targets]
+    column = quote_identifier(records.id_column)
+    yield len(records), replace(asked, where=None, ids=None)
+    yield 0, next(about_nobody(asked, table))
+    for n in [n for n in SIZES if n < len(others)]:
+        names = tuple(records.ids[row] for row in others[:n])
+        where = f"{column} IN ({', '.join(map(quote_literal, names))})"
+        yield n, asked.on(names) if asked.ids is not None else asked.such_that(where)
 
 
 def about_nobody(asked: Query, table: OracleTable) -> Iterator[Query]:

@@ -35,13 +35,13 @@ from leakgauge.domains.queries.remote.auditor_questions import (
     has_probe,
     n_pair_sessions,
     question_pair,
+    questions_apart,
     requests_once,
     rounds_per_pair,
-    total_question,
 )
 from leakgauge.domains.queries.remote.plan_tables import OpenRequest, QueriesServiceTable
 from leakgauge.domains.queries.remote.question_values import grouped_answer, query_values
-from leakgauge.domains.queries.remote.reply_fields import reply_fields
+from leakgauge.domains.queries.remote.reply_fields import opening_fields, reply_fields
 from leakgauge.domains.queries.remote.reported_budget import ReportedSpending
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues, RequestTemplate
 from leakgauge.domains.queries.transcript import TranscriptRecorder
@@ -80,6 +80,7 @@ class ServiceAdapter:
         http_client.require_httpx()
         self.service, self._sender = service, http_client.HttpClient(service)
         self._opened: dict[str, PlaceholderValues] = {}  # rounds, by the name that the service gave them
+        self._openings: dict[str, dict[str, float]] = {}  # what the replies that opened them hold besides
         self._finished: list[PlaceholderValues] = []
         self._n_left = 0  # rounds that stay open at the service
         self._lock = Lock()
@@ -158,6 +159,7 @@ class ServiceAdapter:
             name = self._field(reply, template.round, "open.round")
             if isinstance(name, bool) or not isinstance(name, int | str) or name in ("", ".", ".."):
                 raise http_client.UnclearReply("a round without a name")
+            self._openings[str(name)] = opening_fields(reply, template.round)
             return str(name)
 
         try:
@@ -221,6 +223,7 @@ class ServiceAdapter:
         else:
             self._faults = 0
         n_in_errors = sum(math.isfinite(number) and number != served.answer for number in in_errors)
+        fields |= self._openings.get(values.get("round", ""), {})
         return replace(served, n_faults=n_faults, fields=fields, n_in_errors=n_in_errors)
 
     def _count_fault(self, problem: str, n_faults: int, refusal: float | list[float]) -> ServedAnswer:
@@ -235,6 +238,7 @@ class ServiceAdapter:
         rounds = [values for values in wanted if self._opened.get(values.get("round", "")) is values]
         for values in rounds:
             del self._opened[values["round"]]
+            self._openings.pop(values["round"], None)
             if self._spending is not None:
                 self._spending.forget(values["round"])
         template = self.service.close
@@ -378,13 +382,15 @@ class HttpOracle:
         members = np.resize(self._members, (2 * APART, self._members.shape[1]))
         members[:, 0] = np.arange(2 * APART) % 2 == 1
         with suppress(IncompleteRun, ReleaseLost, BadInput), self._sessions(members) as rounds:
-            answers, truths = [], []
-            for query in (total_question(first), next(about_nobody(first, self._table))):
+            answers, truths, sizes = [], [], []
+            for size, query in questions_apart(first, self._table):
+                sizes.append(size)
                 asked = self._table.ask(query)
                 served = self._adapter.ask(rounds, self._values(query))
                 answers.append(np.array([one.answer for one in served]).reshape(2 * APART, -1)[:, 0])
                 truths.append((asked.total + members @ asked.shifts).reshape(2 * APART, -1)[:, 0])
             found["apart_answers"], found["apart_truths"] = np.stack(answers), np.stack(truths)
+            found["apart_sizes"] = np.array(sizes)
             if beyond is not None:
                 questions = islice(about_nobody(first, self._table), beyond + 1)
                 given = [self._adapter.ask(rounds[:1], self._values(query))[0] for query in questions]

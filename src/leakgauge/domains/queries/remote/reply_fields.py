@@ -15,9 +15,16 @@ _OF_TRANSPORT = {
     "connection",
     "content-length",
     "date",
-    "keep-alive",
     "transfer-encoding",
 }  # headers: lengths are compared, times of replies too
+
+
+def opening_fields(reply: HttpReply, round_field: str) -> dict[str, float]:
+    """The fields of the reply that opened a round, besides its name."""
+    return dict(
+        _as_number(f"the field {path} (opening of a round)", value)
+        for path, value in [*_leaves(reply.body, "", round_field)][:MOST_FIELDS]
+    )
 
 
 def reply_fields(reply: HttpReply, answer: str) -> dict[str, float]:
@@ -39,12 +46,15 @@ def reply_fields(reply: HttpReply, answer: str) -> dict[str, float]:
     ] + leaves
     if len(seen) > MOST_FIELDS:
         seen = [*seen[:MOST_FIELDS], ("further fields", repr(seen[MOST_FIELDS:]))]
-    for name, value in seen:
-        number, name = _number(value), "".join(letter if letter.isprintable() else "?" for letter in name)
-        found[f"{TEXT if number is None else NUMBER}{name[:_LONGEST]}"] = (
-            _digest(value) if number is None else number
-        )
-    return found
+    return found | dict(_as_number(name, value) for name, value in seen)
+
+
+def _as_number(name: str, value: Any) -> tuple[str, float]:
+    """The name of a field with what it is, and its number or that of its text."""
+    number, name = _number(value), "".join(letter if letter.isprintable() else "?" for letter in name)
+    return f"{TEXT if number is None else NUMBER}{name[:_LONGEST]}", _digest(
+        value
+    ) if number is None else number
 
 
 def _leaves(body: Any, path: str, answer: str) -> Iterator[tuple[str, Any]]:
