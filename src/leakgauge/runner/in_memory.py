@@ -224,20 +224,26 @@ def play_function_audit(
         subject=subject,
         metrics=metrics,
         control=control,
-        conformance=_conformance(domain, trials, challenger, mechanism),
+        conformance=_conformance(domain, audit, trials, challenger, mechanism),
     )
     (found,) = verdict.mark_untestable([found], [label])
     return _with_limits(found, trials, NO_LIMITS, metrics.confidence)
 
 
 def _conformance(
-    domain: Domain, trials: Trials, challenger: dict[str, Any], mechanism: dict[str, Any]
+    domain: Domain,
+    audit: FunctionAudit,
+    trials: Trials,
+    challenger: dict[str, Any],
+    mechanism: dict[str, Any],
 ) -> Conformance | None:
-    """Compare the transcripts with the tables; nothing where none were kept."""
+    """Compare the transcripts with the tables, and name what was not read; nothing where there is none."""
+    unread = Conformance(unread=audit.challenger.unread) if audit.challenger.unread else None
     if domain.conformance is None or not trials.transcripts:
-        return None
+        return unread
     compare = domain.load(domain.conformance)
-    return compare(trials.transcripts, challenger=challenger, mechanism=mechanism, folder=Path())
+    found = compare(trials.transcripts, challenger=challenger, mechanism=mechanism, folder=Path())
+    return found if unread is None else replace(found, unread=(*found.unread, *unread.unread))
 
 
 def _function_control(

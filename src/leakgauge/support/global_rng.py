@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from inspect import signature
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -60,11 +61,14 @@ def _call_once(function: Callable[[Generator], Result], rng: Generator) -> Resul
 
 def refuse_own_generator(function: Any, where: str) -> None:
     """Refuse a release that holds a generator: every worker and every continued run would repeat it."""
-    if not isinstance(function, FunctionType):
-        return
-    known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
-    known |= {name: cell.cell_contents for name, cell in cells}
+    owner = getattr(function, "__self__", None if isinstance(function, FunctionType) else function)
+    known = dict(getattr(owner, "__dict__", {}))
+    function = getattr(function, "__func__", function)
+    if isinstance(function, FunctionType):
+        known |= {name: function.__globals__.get(name) for name in function.__code__.co_names}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        known |= {name: cell.cell_contents for name, cell in cells}
+        known |= {name: default.default for name, default in signature(function).parameters.items()}
     if generators := [name for name, value in known.items() if isinstance(value, _GENERATOR_TYPES)]:
         raise BadInput(
             f"{where}: draws from a generator of its own, {', '.join(generators)}, whose numbers every "

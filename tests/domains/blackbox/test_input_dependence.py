@@ -4,7 +4,7 @@ import pytest
 from leakgauge import audit_mechanism
 from leakgauge.api import run
 from leakgauge.cli.main import main
-from leakgauge.domains.blackbox.input_dependence import why_input_is_ignored
+from leakgauge.domains.blackbox.input_dependence import unread_of_output, why_input_is_ignored
 from leakgauge.verdict import Finding
 
 PAIR = ([1, 0, 1], [1, 0, 1, 1])
@@ -105,3 +105,52 @@ def test_a_plan_about_it_simulates_nothing_and_has_exit_code_3(tmp_path, monkeyp
     assert not list((tmp_path / "run").rglob("block-*"))
     (found,) = run("plan.toml", out="run")
     assert (found.finding, found.risk.status) == (Finding.UNTESTABLE, "undecided")
+
+
+def test_what_the_target_adds_is_named_where_it_adds_nothing():
+    """The target's value is 0, or a release withholds small counts."""
+
+    def noisy(rows, rng):
+        return sum(rows) + rng.laplace(scale=0.01)
+
+    (named,) = unread_of_output(noisy, ([1, 0, 1], [1, 0, 1, 0]))
+    assert "the same in 200 of 200 calls" in named
+    assert unread_of_output(noisy, ([1, 0, 1], [1, 0, 1, 1])) == ()
+
+
+def with_category(rows):
+    pandas = pytest.importorskip("pandas")
+    kind = pandas.CategoricalDtype(["flu", "cold", *(["HIV"] if len(rows) > 3 else [])])
+    return pandas.Series(["flu", "cold"], dtype=kind)
+
+
+TELLING = {
+    "a type": lambda rows: (tuple if len(rows) > 3 else list)([1.0]),
+    "a precision": lambda rows: np.array([1.0], dtype=np.float32 if len(rows) > 3 else np.float64),
+    "an unused category": with_category,
+    "the order of keys": lambda rows: {"a": 1, "b": 2} if len(rows) > 3 else {"b": 2, "a": 1},
+}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_types_and_labels_that_tell_the_target_are_named(name):
+    def release(rows, rng):
+        return {"count": len(rows) + rng.laplace(), "beside": TELLING[name](rows)}
+
+    assert [text.split(",")[0] for text in unread_of_output(release, PAIR)] == [
+        "types and labels of the output"
+    ]
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda rows, rng: f"about {len(rows) + rng.laplace():.2f}",
+        lambda rows, rng: int(len(rows) + rng.geometric(0.001)),
+        lambda rows, rng: {"counts": np.array([len(rows), 1]) + rng.laplace(size=2)},
+        lambda rows, rng: rng.choice(["yes", "no"]) if rng.random() < 0.5 else len(rows),
+    ],
+    ids=["text", "whole", "array", "mixed"],
+)
+def test_values_that_vary_are_no_types(release):
+    assert unread_of_output(release, PAIR) == ()

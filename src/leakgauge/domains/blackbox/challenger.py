@@ -16,7 +16,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import ChallengerDefaults, Coins, Mechanism, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.blackbox.input_dependence import value_texts, why_input_is_ignored
+from leakgauge.domains.blackbox.input_dependence import unread_of_output, value_texts, why_input_is_ignored
 from leakgauge.domains.blackbox.own_law import LogProbability, MarkedLaw, require_fit
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.mechanisms import laplace
@@ -144,6 +144,11 @@ class Challenger(ChallengerDefaults):
     def _ignores_input(self) -> str | None:
         """Why no round could show anything: the output does not depend on the input, as far as calls show."""
         return why_input_is_ignored(self.function, self.pair)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Of a function, what tells the inputs apart beside the numbers of its output."""
+        return () if self.mechanism is not None else unread_of_output(self.function, self.pair)
 
     def control(self) -> "Challenger | NoControl":
         """A function shows the bit beside its output; a named mechanism has too little noise to hide it."""

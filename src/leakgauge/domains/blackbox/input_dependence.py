@@ -1,5 +1,6 @@
 """Whether the output of a release depends on its input at all, so that there is something to audit."""
 
+import pickletools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -22,6 +23,7 @@ STATES = 200  # of the random generator, from which both inputs are tried
 REPEATED_STATES = 20  # from which an input is tried with its rows repeated
 MOST_REPEATS, MOST_ROWS = 1000, 100_000
 SAMPLE = 100  # outputs of each input, where a release draws from a generator of its own
+SHAPES = 20  # outputs of each input whose types and labels are compared
 CHANCE = 1e-3  # that two samples of one distribution are taken for different
 
 
@@ -59,6 +61,42 @@ def why_input_is_ignored(function: ReleaseFunction, pair: tuple[Any, Any]) -> st
     )
 
 
+def unread_of_output(function: ReleaseFunction, pair: tuple[Any, Any]) -> tuple[str, ...]:
+    """Name what tells the two inputs apart, or might, and is in no number that an attack reads.
+
+    Of the same output in all states nobody knows what the target adds. Types, labels and order are those of
+    the pickled output without its numbers: they tell if they are the same in all outputs on one input, and
+    others on the other.
+    """
+    found: list[str] = []
+    try:
+        if all(
+            _output(function, pair[0], state) == _output(function, pair[1], state) for state in range(STATES)
+        ):
+            found.append(
+                "what the target adds: with and without it the output was the same in "
+                f"{STATES} of {STATES} calls"
+            )
+        shapes = [{_structure(_call(function, given, state)) for state in range(SHAPES)} for given in pair]
+    except Exception:  # the rounds say where a call fails
+        return tuple(found)
+    if shapes[0] != shapes[1] and max(map(len, shapes)) == 1:
+        found.append("types and labels of the output, which are others with the target than without it")
+    return tuple(found)
+
+
+def _structure(value: Any) -> str:
+    """The opcodes of a pickled value and its texts, without numbers and places in memory."""
+    kinds = []
+    for opcode, argument, _ in pickletools.genops(cloudpickle.dumps(value)):
+        name = opcode.name
+        if "INT" in name or "LONG" in name:
+            name = "whole number"
+        if not any(word in name for word in ("FRAME", "GET", "PUT", "MEMOIZE", "BYTES")):
+            kinds.append(f"{name} {argument}" if isinstance(argument, str) else name)
+    return " ".join(kinds)
+
+
 def _why_samples_are_alike(function: ReleaseFunction, pair: tuple[Any, Any]) -> str | None:
     """Compare outputs on an input with those on its repeated rows, which any release of rows tells apart."""
     repeated = list(_with_repeated_rows(pair))
@@ -83,8 +121,12 @@ def _output(function: ReleaseFunction, given: Any, state: int) -> list[str]:
 
 
 def _plain(function: ReleaseFunction, given: Any, state: int) -> Any:
+    return plain_output(_call(function, given, state))
+
+
+def _call(function: ReleaseFunction, given: Any, state: int) -> Any:
     with redirect_stdout(sys.stderr):
-        return plain_output(call_seeded(lambda rng: function(given, rng), np.random.default_rng(state)))
+        return call_seeded(lambda rng: function(given, rng), np.random.default_rng(state))
 
 
 def _with_repeated_rows(pair: tuple[Any, Any]) -> Iterator[Any]:
