@@ -43,6 +43,12 @@ def test_members_may_have_other_names(read, name):
         read(f"member,score,{name}\n1,0.5,1\n0,0.25,0\n1,2,1\n")
 
 
+def test_a_second_column_of_numbers_is_refused(read):
+    text = "member,score,loss\n" + "".join(f"{i % 2},{i / 7},{i / 9 + 0.01}\n" for i in range(40))
+    with pytest.raises(BadInput, match="may tell members too; judge each score by itself"):
+        read(text)
+
+
 def test_a_column_that_numbers_the_rows_is_left_out(read):
     found = read("id,member,score,name\n17,1,0.5,Ada\n4,0,0.25,Alan\n")
     assert found == ScoreColumns(members=[True, False], scores=[0.5, 0.25], rounds=None, targets=None)

@@ -137,8 +137,9 @@ def read_scores(path: Path) -> ScoreColumns:
     """Read a file with a header line: member (0/1, yes/no), score, and optionally round and target.
 
     Columns are divided by commas, or by semicolons, tabs or bars; then scores may have decimal commas. A
-    column of another name is left out if it numbers the rows: every value is different. Where values repeat,
-    rows may depend on each other, and then intervals are only right if the column is called round or target.
+    column of another name is left out if it names the rows: every value is different, and none has decimals.
+    Where values repeat, rows may depend on each other, and then intervals are only right if the column is
+    called round or target. Numbers with decimals may be a better score than the one that is judged.
     """
     if path.is_file():
         refuse_other_encoding(path, "scores")
@@ -187,6 +188,11 @@ def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
     if not columns["member"]:
         raise BadInput(f"{where}: no trial below the header; write one line per trial, such as 1,0.73")
     for number, name in enumerate(header, 1):
+        if name not in SCORE_COLUMNS and any(map(_has_decimals, columns[name])):
+            raise BadInput(
+                f"{where}, column {number} ({name!r}): holds numbers that may tell members too; judge each "
+                "score by itself: remove the column, or call it score in a file of its own"
+            )
         if name not in SCORE_COLUMNS and len(set(columns[name])) < len(columns[name]):
             raise BadInput(
                 f"{where}, column {number} ({name!r}): values repeat, so rows may depend on each other; "
@@ -203,6 +209,14 @@ def _read_columns(lines: Any, where: str, delimiter: str) -> ScoreColumns:
         rounds=columns.get("round"),
         targets=columns.get("target"),
     )
+
+
+def _has_decimals(cell: str) -> bool:
+    """Whether a cell is a number with a decimal point or an exponent, such as a loss."""
+    try:
+        return not cell.lstrip("+-").isdecimal() and math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def _read_header(cells: list[str], where: str) -> list[str]:
