@@ -1,6 +1,9 @@
 # make audit   set up and audit the embedded example
-# make test    set up and run every check that a change must pass
+# make test    set up; check source and documentation, and run the tests that take at most a moment each
+# make test-slow     run the other tests that a change must pass
 # make test-nightly  run the tests with more repetitions than a change waits for
+# make durations     measure which tests are slow, into tests/durations.json
+# make same-answers BASE=<commit>  compare the answers of this tree with those of another commit
 # make bench   measure speed as ratios into benchmarks/results.md
 # make docs    build the documentation into site/
 
@@ -15,21 +18,22 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where a library is not made for the interpreter, tests go without its extra; a CI needs them all.
 EXTRAS := distributed docs fast federated mechanisms ml service
 EXTRA_BY_EXTRA = for extra in $(EXTRAS); do $(PIP) -e ".[$$extra]" || echo "tests go without [$$extra]"; done
-# Tests run in one process more than there are cores: some wait for a service, a cluster or a browser.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# Each of them uses one thread: with more, those of linear algebra would wait for each other's cores.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+# Each process of tests uses one thread: with more, those of linear algebra would wait for each other's cores.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --dist worksteal
+DAY := -n $(CORES) -m "not slow"
+# Of the slow tests some wait for a service, a cluster or a browser, so one process more than cores runs them.
+SLOW := -n $$(($(CORES) + 1)) -m slow --durations=20
 
-.PHONY: audit test lint tests collect test-nightly docs bench clean
+.PHONY: audit test lint tests test-slow test-nightly durations same-answers docs bench clean
 
 audit: $(VENV)/.core
 	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
 	case $$status in 0|1|3) echo "Open runs/noisy-count/report.html in a browser." ;; *) exit $$status ;; esac
 
-# The checks of source and documentation run side by side; the tests use every core.
+# The checks of source and documentation run beside the tests.
 test: $(VENV)/.dev
-	$(MAKE) --no-print-directory -j2 --output-sync=target lint docs collect
-	$(MAKE) --no-print-directory tests
+	$(MAKE) --no-print-directory -j3 lint docs tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -38,14 +42,19 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(PYTEST) --durations=20
+	$(PYTEST) $(DAY)
 
-# Every test process compiles all modules that it imports, unless one did it before: here, beside the checks.
-collect: $(VENV)/.dev
-	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null || true # the tests say what is wrong
+test-slow: $(VENV)/.dev
+	$(PYTEST) $(SLOW)
 
 test-nightly: $(VENV)/.dev
-	$(PYTEST) -m nightly
+	$(PYTEST) -n $(CORES) -m nightly
+
+durations: $(VENV)/.dev
+	$(PYTEST) -n $(CORES) --write-durations
+
+same-answers: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m same_answers $(BASE)
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

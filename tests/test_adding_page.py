@@ -77,13 +77,11 @@ def test_ruff_accepts_code(checkout):
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.slow
 def test_mypy_accepts_code(checkout):
     done = run(checkout, "mypy", *SOURCES)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.slow
 def test_conformance_finds_and_accepts_added_files(checkout):
     added = [
         path for path in map(Path, SOURCES) if path.parent.name in CONFORMANCE and path.stem != "__init__"
@@ -96,7 +94,6 @@ def test_conformance_finds_and_accepts_added_files(checkout):
         assert re.search(rf"\[[\w-]*{name}\b[\w-]*\] PASSED", done.stdout), name
 
 
-@pytest.mark.slow
 def test_added_mechanism_is_offered_in_four_domains(checkout):
     code = (
         "from leakgauge import catalog\n"
@@ -106,14 +103,12 @@ def test_added_mechanism_is_offered_in_four_domains(checkout):
     assert run_code(checkout, code).stdout.split() == ["True"] * 4
 
 
-@pytest.mark.slow
 def test_import_contracts_hold_with_added_files(checkout):
     done = run_python(checkout, "-c", "from importlinter.cli import lint_imports_command as c; c()")
     assert done.returncode == 0, done.stdout
     assert "domains are independent KEPT" in done.stdout
 
 
-@pytest.mark.slow
 def test_added_domain_runs_and_is_reported(checkout):
     plan = {
         "seed": 1,
@@ -134,7 +129,6 @@ def test_added_domain_runs_and_is_reported(checkout):
     assert "Gini coefficient" in report
 
 
-@pytest.mark.slow
 def test_added_paper_can_be_reproduced(checkout):
     code = "import leakgauge; print(*(cell.verdict for cell in leakgauge.reproduce('dwork14').cells))"
     done = run_code(checkout, code)

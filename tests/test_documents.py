@@ -142,7 +142,6 @@ def readme_run(plan):
     return runs[0] if runs else ["run", path]
 
 
-@pytest.mark.slow
 def test_the_other_commands_of_the_readme_work(checkout, leakgauge):
     runs = [readme_run(plan) for plan in PLANS]  # those are run by the tests of the examples
     others = [words for words in readme_commands() if words not in runs]
@@ -458,7 +457,6 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("plan", "shorter"), EXAMPLES)
 def test_an_example_finds_what_it_is_about(plan, shorter, checkout, leakgauge):
     if shorter:

@@ -40,11 +40,9 @@ def test_nightly_tests_have_their_own_target(tmp_path):
 
 
 @needs_make
-def test_modules_are_compiled_before_tests_run_in_several_processes(tmp_path):
-    commands = planned(tmp_path, "test").splitlines()
-    (compiled,) = (i for i, line in enumerate(commands) if "--collect-only" in line)
-    (tested,) = (i for i, line in enumerate(commands) if "--dist" in line)
-    assert compiled < tested
+def test_slow_tests_have_their_own_target(tmp_path):
+    assert '-m "not slow"' in planned(tmp_path, "test")
+    assert "-m slow" in planned(tmp_path, "test-slow")
 
 
 @needs_make

@@ -70,7 +70,6 @@ def risk(trials, limits=LIMITS, **context):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_targets", "attackers", "points", "n_audits"),
     others_at_night(
@@ -100,7 +99,6 @@ def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attac
     assert within <= most_wrong(n_audits)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_rounds", "n_targets", "n_audits"),
     others_at_night(

@@ -213,7 +213,6 @@ def test_exact_curve_detects_more_than_epsilon():
     assert found == [Finding.NOT_VIOLATED, Finding.VIOLATED]
 
 
-@pytest.mark.slow
 def test_kept_curve_is_rarely_called_violated():
     sigma, stream = gdp.sigma_for(1.0, 1e-5), rng(10)
     exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
@@ -225,7 +224,6 @@ def test_kept_curve_is_rarely_called_violated():
     assert np.mean(found) <= 0.08
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), others_at_night([(6.0, 200), (8.0, 1_000)], (6.0, 200)))
 def test_kept_curve_with_few_errors_is_rarely_called_violated(epsilon, n):
     promise = catalog.build(catalog.MECHANISMS, "Mechanism", "laplace", {"epsilon": epsilon}).guarantee
@@ -299,7 +297,6 @@ def test_given_membership_plans_with_its_own_bound():
     assert found.instrument["planted"]["epsilon"] is None
 
 
-@pytest.mark.slow
 def test_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
     stream, promise = rng(11), Guarantee(epsilon=1.0)
     found = [

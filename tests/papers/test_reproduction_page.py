@@ -49,7 +49,6 @@ def test_simulated_figure_has_interval_and_plan(page):
     assert "leakgauge reproduce tiny26 --only figure_1 --scale quick" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", others_at_night(["light", "dark"], "light"))
 def test_page_renders_offline_in_a_browser(page, tmp_path, scheme):
     if shutil.which("chromium") is None:

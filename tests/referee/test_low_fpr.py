@@ -92,7 +92,6 @@ def test_flipped_coins_and_two_repeats_are_not_repeats():
     assert not has_enough_repeats(repeats(ins, outs, Coins.FAIR), 0.1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_repeats", "shift", "spread"),
     others_at_night(

@@ -141,7 +141,6 @@ def test_single_release_has_epsilon_bound_only_if_randomised():
 # -- coverage and power --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("share", others_at_night([0.5, 0.9], 0.9))
 @pytest.mark.parametrize("name", list(TRUTH))
 def test_record_interval_covers_at_nominal_rate(name, share):
@@ -152,7 +151,6 @@ def test_record_interval_covers_at_nominal_rate(name, share):
     assert missed <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
 
 
-@pytest.mark.slow
 def test_weak_leak_is_found_in_2000_records():
     """AUC .556: 4 standard errors above one half with 1,000 records of each (Hanley and McNeil 1982)."""
     rng = np.random.default_rng(8)

@@ -10,8 +10,6 @@ import pytest
 from leakgauge.report import run_report
 from night import others_at_night
 
-pytestmark = pytest.mark.slow
-
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = [
     "--no-sandbox",

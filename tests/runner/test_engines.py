@@ -19,7 +19,7 @@ from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support.parallel import parallel_map, use_parallel_map
 
 LOCAL = [("local", 1), ("local", 2)]
-CLUSTERS = [pytest.param("dask", 2, marks=pytest.mark.slow), pytest.param("ray", 2, marks=pytest.mark.slow)]
+CLUSTERS = [pytest.param("dask", 2), pytest.param("ray", 2)]
 
 
 def threads_seen(_):
@@ -184,7 +184,6 @@ def test_ray_that_does_not_start_is_said_in_one_line(monkeypatch, error, reason)
     assert stopped == [True]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "address"), [("dask", "tcp://127.0.0.1:9"), ("ray", "127.0.0.1:9")])
 def test_unreachable_cluster_is_bad_input(name, address, monkeypatch):
     monkeypatch.setattr("leakgauge.runner.dask_engine._TIMEOUT", "1s")

@@ -73,7 +73,6 @@ def test_two_workers_match_one(call, tmp_path):
     assert 1.0 < verdict["metrics"]["epsilon"]["low"] <= 2.5, "the truth is 1 / 0.4"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", others_at_night(["dask", "ray"], "dask"))
 def test_cluster_matches_single_process(call, tmp_path, engine):
     assert call("run", "plan.toml", "--out", "one").code == 1

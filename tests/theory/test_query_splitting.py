@@ -165,7 +165,6 @@ def test_rejects_unsupported_number_of_variables(m):
         SquareSums.of(m)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("m", others_at_night([4, 5, 10, 29, 60], 4, 29))
 def test_rejection_rate_matches_simulation(m):
     rng, n, shifts = np.random.default_rng(m), 1_500_000, (0.0, 0.4, 2.0)

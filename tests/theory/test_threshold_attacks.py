@@ -199,7 +199,6 @@ def test_figure_7_matches_known_accuracies():
     assert vote_accuracy_clt([alarm] * 60, [hit] * 60) == pytest.approx(0.745, abs=0.003)
 
 
-@pytest.mark.slow
 def test_figure_7_matches_simulation(rng):
     counts = rng.hypergeometric(100, 9_900, 2_000, size=(40_000, 60))
     members = np.arange(40_000) % 2 == 1

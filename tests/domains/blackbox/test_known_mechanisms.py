@@ -31,7 +31,6 @@ def test_correct_mechanisms_are_not_accused(case):
 
 # Rounds are fresh after every study, so each study alone must keep the error. Of 200 blocks of rounds, each
 # exceeding the truth with a chance of 5 %, 23 or more exceed it with a chance of 2e-4; of 600, 50 with 4e-4.
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rounds", "studies", "most"),
     [
@@ -53,15 +52,12 @@ def test_bound_exceeds_truth_at_most_at_nominal_rate(case, rounds, studies, most
 
 
 # The yardstick is the likelihood ratio's own bound over 13 shares, corrected: .79 and .94 of epsilon 1.
-@pytest.mark.parametrize(
-    ("rounds", "share"), [(1_000, 0.77), pytest.param(10_000, 0.93, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("rounds", "share"), [(1_000, 0.77), pytest.param(10_000, 0.93)])
 def test_laplace_bound_is_close_to_epsilon(rounds, share):
     case = Case(name="laplace", release=laplace, pair=(100.0, 101.0), epsilon=1.0)
     assert np.median([bound(case, rounds=rounds, shadows=rounds, seed=seed) for seed in range(15)]) > share
 
 
-@pytest.mark.slow
 def test_gaussian_bound_is_close_to_attainable_epsilon():
     # The corrected bound of the likelihood ratio itself: .37 of epsilon 1 at delta 1e-5.
     case = next(case for case in CORRECT if case.name == "gaussian")

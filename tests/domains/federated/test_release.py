@@ -150,7 +150,6 @@ def test_noise_is_never_reused(monkeypatch):
     assert len(on_rows) == len({*on_rows, *on_gradients}) - len(on_gradients) == len(on_gradients) * 5
 
 
-@pytest.mark.slow
 def test_member_is_in_stated_share_of_batches():
     n = 4_000
     group = clients(present=0.3, members=np.ones((n, TARGETS), dtype=bool))

@@ -287,7 +287,6 @@ def test_rejects_user_pipeline_without_distribution(tmp_path):
         expose(challenger)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("relation", "n_people"),
     others_at_night(product(["add_remove", "replace_one"], [25, 50]), ("replace_one", 25)),

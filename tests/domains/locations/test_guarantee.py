@@ -89,7 +89,6 @@ def laplace_tight(epsilon: float, n: int, delta: float) -> float:
     return high
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20])
 def test_tight_composition_matches_simulated_losses(n, monkeypatch):
     monkeypatch.setattr(guarantee, "SLACK", 1e-2)  # rare enough to matter, common enough to be seen

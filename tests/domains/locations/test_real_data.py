@@ -143,7 +143,6 @@ def recognised(table, size):
     return int(np.count_nonzero(informed.accuracy >= 0.9)), informed.error
 
 
-@pytest.mark.slow
 def test_half_of_the_people_understates_the_whole_table():
     """The numbers of docs/locations.md: under suppression more people recognise more."""
     page = (Path(__file__).parents[3] / "docs" / "locations.md").read_text()

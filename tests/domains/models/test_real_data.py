@@ -104,7 +104,6 @@ def test_source_has_published_number_of_members(table, group, value, members, ot
     assert drawn(SourceDependence(group=group, members=value), table) == (members, others, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mapping", "features"), others_at_night([("paper", 100), ("shared", 99)], ("shared", 99))
 )
@@ -132,7 +131,7 @@ def test_leaking_columns_are_reported():
 @pytest.mark.parametrize(
     ("table", "lost"),
     [
-        pytest.param(ADULT, "53 of 48,842", marks=pytest.mark.slow),
+        pytest.param(ADULT, "53 of 48,842"),
         (COMPAS, "1,810 of 6,172"),
         (HEART, "2 of 920"),
         (STUDENT, None),

@@ -49,7 +49,6 @@ def test_mean_over_releases_has_student_interval():
     assert ours.high - ours.value == pytest.approx(3.182446 * np.sqrt(5 / 3) / 2, abs=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", others_at_night(THEORY, "figure_5", "figure_6", "figure_14", "figure_17"))
 def test_theory_figures_are_drawn(name):
     shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK)))

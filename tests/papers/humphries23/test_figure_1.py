@@ -50,7 +50,6 @@ def test_differences_are_explained(cells):
     assert all(cell.why for cell in differing)
 
 
-@pytest.mark.slow
 def test_optimal_attack_reaches_the_bound(tmp_path):
     made = reproduce("humphries23", only="figure_1", out=tmp_path / "out")
     played = [cell for cell in made.cells if cell.setting.endswith("simulated")]

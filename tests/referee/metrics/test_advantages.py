@@ -175,7 +175,6 @@ def test_null_value_matches_simulation():
     assert cleveland.value == pytest.approx(0.044, abs=5e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_repeats", [3, 5, 10])
 @pytest.mark.parametrize(("kind", "least"), [("normal", 0.935), ("skewed", 0.9)])
 def test_intervals_over_few_repeats_cover_at_nominal_rate(n_repeats, kind, least):
@@ -189,7 +188,6 @@ def test_intervals_over_few_repeats_cover_at_nominal_rate(n_repeats, kind, least
     assert held / n > least
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_repeats", others_at_night([3, 5, 10], 3))
 def test_intervals_over_the_smallest_repeats_cover_at_nominal_rate(n_repeats):
     """40 records of each world in a repeat, and members nearly all found: where a mean is least normal."""
@@ -201,7 +199,6 @@ def test_intervals_over_the_smallest_repeats_cover_at_nominal_rate(n_repeats):
     assert held / n > 0.93
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n_repeats", "least"), others_at_night([(3, 0.8), (5, 0.99)], (3, 0.8)))
 def test_intervals_over_few_repeats_detect_small_advantage(n_repeats, least):
     """An advantage of 0.09 with 10,000 of each world, and rounds that differ by 0.01 beyond that."""

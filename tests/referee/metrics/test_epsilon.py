@@ -49,7 +49,7 @@ FEW, MANY = 200, 1_000
 FAILING = 50  # repetitions of what must exceed too often, and exceeds in most of them
 REPETITIONS = pytest.mark.parametrize(
     "repetitions",
-    [pytest.param(FEW, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.nightly)],
+    [pytest.param(FEW), pytest.param(MANY, marks=pytest.mark.nightly)],
 )
 
 
@@ -269,7 +269,6 @@ YARDSTICK = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reading", [SIGNED, RANK], ids=["signed", "rank"])
 @pytest.mark.parametrize(
     ("epsilon", "n"), others_at_night(LAPLACE, *(case for case in LAPLACE if case[0] in (0.5, 4.0)))
@@ -306,7 +305,6 @@ def test_alternative_bounds_cover_and_have_power(name, epsilon, n, repetitions):
         assert np.median(found) / epsilon >= expected - 0.03
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [0.05, 0.5, 1.0])
 def test_predetermined_share_keeps_coverage(fixed):
     rng = stream_for(22, int(100 * fixed))
@@ -333,14 +331,12 @@ def test_null_release_gives_zero_in_95_of_100_runs(name, scores, repetitions):
     assert np.sum(lows(metric, make, repetitions) > 0) <= most_exceeding(repetitions)
 
 
-@pytest.mark.slow
 def test_null_score_file_gives_zero_in_95_of_100_runs():
     rng, members = stream_for(24), np.arange(1_000) < 500
     found = lows(epsilon_one_run.Metric(), lambda: trials(members, rng.normal(size=1_000)), 1_000)
     assert np.mean(found > 0) <= CHANCE_OF_72
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("make", [shared_cell, own_responses])
 def test_one_run_bound_is_sound_for_shared_rounds(epsilon, make):
@@ -352,7 +348,6 @@ def test_one_run_bound_is_sound_for_shared_rounds(epsilon, make):
         assert np.median(found) > 0.7 * epsilon
 
 
-@pytest.mark.slow
 def test_independent_targets_multiply_the_evidence():
     rng = stream_for(26)
 
@@ -382,7 +377,6 @@ def test_bound_stays_below_epsilon_of_tight_mechanism(name, epsilon, delta, repe
     assert broken > most_exceeding(FAILING)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clopper_pearson", "clopper_pearson_grid", "dkw", "local_levels"])
 def test_error_rate_bounds_account_for_large_delta(name):
     """The bit is shown in half of the rounds, by a score of its own: only delta explains that."""
@@ -614,7 +608,6 @@ def test_e_process_divides_wealth_by_its_growth_under_delta():
     assert metric(run).low < epsilon_e_process.Metric(block=100)(run).low - 0.01
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "power"), [(1.0, 0.37), (2.0, 0.43), (4.0, 0.43)])
 def test_one_run_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     sigma, rng = gdp.sigma_for(epsilon, 1e-5), stream_for(28, int(epsilon))
@@ -622,7 +615,6 @@ def test_one_run_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     assert np.median(found) / epsilon >= power - 0.02
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "power"), [(0.5, 0.31), (1.0, 0.62), (2.0, 0.79), (4.0, 0.88)])
 def test_gdp_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     sigma, rng = gdp.sigma_for(epsilon, 1e-5), stream_for(29, int(epsilon))
@@ -632,7 +624,6 @@ def test_gdp_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     assert np.median(found) / epsilon >= power - 0.03
 
 
-@pytest.mark.slow
 def test_e_process_is_valid_under_continuous_monitoring():
     """Stop at the first look that exceeds the truth; it happens in at most 5 % of runs.
 

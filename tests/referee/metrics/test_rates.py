@@ -193,7 +193,6 @@ def misses(metric, make, truth, repeats):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", others_at_night([100, 1_000], 100))
 def test_independent_round_intervals_cover_at_nominal_rate(n):
     rng = stream_for(20, n)
@@ -207,7 +206,6 @@ def test_independent_round_intervals_cover_at_nominal_rate(n):
         assert width <= 4.2 / np.sqrt(n)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 1_000])
 def test_low_fpr_tpr_covers_at_nominal_rate(n):
     rng = stream_for(21, n)
@@ -216,7 +214,6 @@ def test_low_fpr_tpr_covers_at_nominal_rate(n):
     assert width <= 9 / np.sqrt(n)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("together", others_at_night([0.0, 0.5], 0.5))
 def test_shared_round_intervals_cover_at_nominal_rate(together):
     """Twenty targets a round whose noise has a common part: trials are far from independent."""
@@ -233,7 +230,6 @@ def test_shared_round_intervals_cover_at_nominal_rate(together):
         assert width <= widest
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
 def test_nearly_perfect_auc_keeps_an_interval(epsilon, n):
     """A handful of pairs in the wrong order: their variance says next to nothing."""
@@ -283,7 +279,6 @@ def test_rare_bad_rounds_do_not_make_auc_bounds_too_narrow(scale):
     assert np.mean([answer.high < truth for answer in found]) <= 0.09
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize("truth", [0.5, 0.75, 0.9, 0.99, 0.999])
 @pytest.mark.parametrize(("n", "n_targets"), [(40, 1), (40, 10), (40, 50), (100, 10), (400, 10)])
@@ -325,7 +320,6 @@ def with_common_noise(kind, truth, n, n_targets, rng):
     return trials(members, scores, SIGNED, n_targets=n_targets)
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize("truth", [0.5, 0.75, 0.9, 0.99, 0.999])
 @pytest.mark.parametrize("kind", ["shift", "right", "bad rounds"])
@@ -343,7 +337,6 @@ def test_auc_bounds_hold_from_chance_to_nearly_always_right(truth, kind, n_targe
         assert np.sum([answer.high < truth for answer in found if answer.high is not None]) <= most
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_members", [15, 30])
 def test_unbalanced_classes_keep_coverage(n_members):
     rng, members = stream_for(31, n_members), np.arange(1_000) < n_members
@@ -359,7 +352,6 @@ def test_unbalanced_classes_keep_coverage(n_members):
     assert np.mean([not answer.low <= 0.9 <= answer.high for answer in areas]) <= 0.08
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("rounds", "n_targets"), [(100, 4), (200, 10)])
 @pytest.mark.parametrize("metric", [tpr_at_fpr, tpr_at_fpr_mean])
 def test_low_fpr_in_shared_rounds_keeps_coverage(rounds, n_targets, metric):
@@ -370,7 +362,6 @@ def test_low_fpr_in_shared_rounds_keeps_coverage(rounds, n_targets, metric):
     assert np.mean([answer.high < truth for answer in found]) <= 0.05
 
 
-@pytest.mark.slow
 def test_mean_over_targets_with_few_rounds_keeps_coverage():
     """A hundred targets, five rounds each, scores without information."""
     rng = stream_for(33)
@@ -383,7 +374,6 @@ def test_mean_over_targets_with_few_rounds_keeps_coverage():
     assert np.mean([not answer.low <= 0.5 <= answer.high for answer in found]) <= 0.09
 
 
-@pytest.mark.slow
 def test_ignoring_shared_rounds_would_not_cover():
     """The jackknife over rounds is needed: the same trials, each taken for its own round, miss often."""
     rng = stream_for(23)
@@ -395,7 +385,6 @@ def test_ignoring_shared_rounds_would_not_cover():
     assert misses(tpr.Metric(), unshared, ndtr(SHIFT / 2), 300)[0] > 0.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n_targets", "metric"), [(1, accuracy), (20, accuracy), (20, accuracy_mean)])
 def test_held_out_accuracy_covers_at_nominal_rate(n_targets, metric):
     """Scores of two values: every threshold between them is the same, so the truth is known."""
@@ -435,7 +424,6 @@ def test_calibrated_accuracy_of_few_rounds_says_which_rounds_are_too_few():
     assert "15 rounds beside those that choose thresholds are too few; at least 20" in answer.reason
 
 
-@pytest.mark.slow
 def test_uninformative_scores_have_no_advantage():
     rng = stream_for(25)
     found = [advantage.Metric()(trials(coins(500, rng), rng.normal(size=500))) for _ in range(500)]

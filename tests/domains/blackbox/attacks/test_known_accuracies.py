@@ -28,7 +28,6 @@ CASES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "attack", "k", "accuracy"), CASES)
 def test_accuracy_matches_exact_table(noise, attack, k, accuracy, tmp_path):
     law = {"laplace": {"scale": 2.0}, "gaussian": {"sigma": 8.2543, "delta": 1e-5}}[noise]

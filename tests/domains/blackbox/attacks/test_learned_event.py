@@ -142,7 +142,6 @@ def test_rare_event_is_described():
     assert " (in rare cases)" in reading.event
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "most"), [(20, 5), pytest.param(40, 7, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon, seeds, most):

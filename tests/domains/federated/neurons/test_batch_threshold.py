@@ -44,7 +44,6 @@ def test_rates_are_shares_of_batches():
     assert BatchRates(0.5, 1.0).won == 0.75
 
 
-@pytest.mark.slow
 def test_predicted_share_is_reached_on_new_scores():
     rng = np.random.default_rng(2)
     threshold, promised = best_batch_threshold(rng.normal(4, 1, 20_000), rng.normal(0, 1, 200_000), 99)

@@ -71,7 +71,6 @@ def test_moments_match_all_bit_patterns(mechanism, n_rows):
         np.testing.assert_allclose(moments.covariances[feature], seconds - np.outer(means, means), atol=1e-9)
 
 
-@pytest.mark.slow
 def test_moments_match_simulation():
     mechanism, rows = bitrand.Mechanism(epsilon=5.0, features=FEATURES), rng().normal(size=(5, FEATURES)) * 4
     drawn = mechanism.sample(np.tile(rows, (40_000, 1)), rng(2))

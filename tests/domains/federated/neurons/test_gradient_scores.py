@@ -147,7 +147,6 @@ def test_scores_are_in_units_of_remaining_noise(training):
     assert np.std(numbers) == pytest.approx(left, rel=4 / np.sqrt(2 * numbers.size))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sigma", "training"),
     [(0.3, {}), (0.1, {}), (0.5, {"iterations": 3}), (0.2, {"clients": 2}), (0.4, {"chosen": 3})],
@@ -175,7 +174,6 @@ def test_success_under_noise_matches_exact_formula(sigma, training, n_rounds):
     assert (np.abs(found - predicted) < 4 * error).all()
 
 
-@pytest.mark.slow
 def test_rarely_present_target_is_found_less_often():
     noise = GradientNoise(sigma=0.3, clip=0.5)
     always, seldom = (

@@ -484,7 +484,6 @@ def test_rejects_odd_parameters(parameters, problem):
 # -- figures known from elsewhere ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_laplace_accuracy_matches_optimum_on_60_cells():
     """Balanced accuracy .9639, AUC .9945: the optimum by convolution of privacy losses."""
     challenger = alone_with(60, 40, {"name": "laplace", "epsilon": 0.5})
@@ -535,7 +534,6 @@ def one_percent_everywhere(n_people, n_cells, seed=0):
     return visits
 
 
-@pytest.mark.slow
 def test_auxiliary_accuracy_matches_liu24_figure_7():
     """2,000 of 10,000 people, of whom 1 % visit each of 60 cells; Laplace noise of epsilon 0.5: .788."""
     visits = one_percent_everywhere(10_000, 60)
@@ -552,7 +550,6 @@ def built(data, mechanism, folder=Path(), **challenger):
     return challengers.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "expected"),
     [
@@ -573,7 +570,6 @@ def test_milan_sized_city_matches_first_trial(mechanism, expected):
     assert auxiliary.auc > usual.auc
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     "LEAKGAUGE_DATA" not in os.environ,
     reason="real data are not part of the package; LEAKGAUGE_DATA names their folder",

@@ -27,7 +27,6 @@ CHAINS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
 def test_informed_accuracy_matches_exact_value(shadows):
     """60 cells of Laplace noise of scale 2: .9150, exactly."""
@@ -35,7 +34,6 @@ def test_informed_accuracy_matches_exact_value(shadows):
     assert found.accuracy == pytest.approx(0.915, abs=0.005)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
 def test_accuracy_matches_liu24_figure_7(shadows):
     """2,000 of 10,000 people, 1 % of them in each of 60 cells: .786."""
@@ -102,7 +100,6 @@ def test_more_knowledge_gives_higher_accuracy(mechanism, theta):
     assert knows_more.accuracy > knows_less.accuracy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fpr", others_at_night([0.02, 0.1], 0.02))
 @pytest.mark.parametrize("knowledge", ["informed", "auxiliary"])
 @pytest.mark.parametrize("mechanism", CHAINS[:5], ids=str)

@@ -33,7 +33,6 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
 def test_informed_accuracy_matches_exact_value(shadows):
     """60 cells of Laplace noise of scale 2: .9580, exactly."""
@@ -41,7 +40,6 @@ def test_informed_accuracy_matches_exact_value(shadows):
     assert found.accuracy == pytest.approx(0.958, abs=0.005)
 
 
-@pytest.mark.slow
 def test_sum_beats_votes_under_gaussian_noise():
     noise = {"name": "gaussian", "sigma": 8.2543, "delta": 1e-5}
     votes, sums = (
@@ -52,7 +50,6 @@ def test_sum_beats_votes_under_gaussian_noise():
     assert sums == pytest.approx(0.6805, abs=4 * 0.47 / np.sqrt(50_000))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
 def test_accuracy_matches_liu24_figure_7(shadows):
     """2,000 of 10,000 people, 1 % of them in each of 60 cells: .745."""
@@ -153,7 +150,6 @@ def ignoring_joint_visits(attack):
     return Apart(fpr=attack.fpr)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fpr", others_at_night([0.05, 0.2], 0.05))
 @pytest.mark.parametrize("knowledge", ["informed", "auxiliary"])
 @pytest.mark.parametrize("mechanism", CHAINS[:5], ids=str)

@@ -255,7 +255,6 @@ def balanced_accuracy(scores: np.ndarray, members: np.ndarray) -> float:
     return ((scores[members] > 0).mean() + (scores[~members] <= 0).mean()) / 2
 
 
-@pytest.mark.slow
 def test_accuracy_matches_liu24_figure_7():
     """Liu et al. (2024), figure 7: 2,000 of 10,000 people, 1 % of them in each of 60 cells, Laplace 0.5."""
     rng, n_rounds, n = np.random.default_rng(20240501), 50_000, 60

@@ -251,7 +251,6 @@ def test_rejects_impossible_city(tmp_path, table, message):
         load_visits({"source": "synthetic", **table}, tmp_path, seed=1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("users", [100_000, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 def test_many_people_need_little_memory(users):
     import resource

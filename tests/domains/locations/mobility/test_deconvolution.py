@@ -174,14 +174,12 @@ def assert_closer_than_the_paper(name, setting, n=10):
     return ours, paper
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("setting", others_at_night(SETTINGS, *list(SETTINGS)[::4]))
 def test_paper_sized_city_is_closer_to_truth_in_every_setting(setting):
     ours, paper = assert_closer_than_the_paper("city", setting)
     assert ours[2] < paper[2] + 0.02
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(FOLDER is None, reason="real data are not part of the package; LEAKGAUGE_DATA names them")
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ def test_split_attack_success_matches_theory(by):
         assert near(success(found), expected, 4_000)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "epsilon", "textbook", "paper", "one_sided", "midpoint", "likelihood"),
     [

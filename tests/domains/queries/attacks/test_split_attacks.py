@@ -33,7 +33,6 @@ def test_measured_success_matches_theory(m, epsilon):
     assert near(success(split_t_test.Attack(queries=m), known), query_splitting.success_laplace(m, epsilon))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "epsilon", "textbook", "paper", "one_sided", "midpoint", "likelihood"),
     [
@@ -63,7 +62,6 @@ def test_success_matches_published_values(m, epsilon, textbook, paper, one_sided
         assert found[0] == pytest.approx(published, abs=0.01)
 
 
-@pytest.mark.slow
 def test_measured_success_differs_from_theorem_5():
     found, error = success(split_t_test.Attack(queries=10), knowledge(epsilon=1.0), 200_000)
     printed = query_splitting.success_as_printed(10, 1 / query_splitting.SQRT_2)
