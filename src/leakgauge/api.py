@@ -35,7 +35,7 @@ from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.redaction import machine_folders
 from leakgauge.runner.rollback import CONFORMANCE_FILE, EXPOSURE_FILE, VERDICTS_FILE
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_bundle import Difference, same_page
+from leakgauge.runner.run_bundle import Difference, differs_in_drawings_only
 from leakgauge.runner.run_verdicts import gate_folder, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult, result_from_json
 from leakgauge.support.files import path_argument, require_writable
@@ -345,8 +345,8 @@ class Verification:
         obstacle: Why it could not be judged again; none where it was.
         left_out: What its owner left out.
         transcripts: Whether some results rest on transcripts that are not in it.
-        report_compared: Whether the report was written again and compared; not so with other versions, or
-            where the verdicts differ.
+        report_compared: Whether the report was written again and compared; not so with other versions, where
+            the verdicts differ, or where its charts are not those that are drawn here.
         exposure: Whether it holds a summary of exposed people, which is taken as stated.
     """
 
@@ -437,15 +437,16 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
     """
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
-    shown = report.read_text(encoding="utf-8", errors="replace")
-    comparable = not differences and not run_bundle.other_versions(about)
-    if comparable:
+    shown = report.read_bytes()
+    compared = not differences and not run_bundle.other_versions(about)
+    if compared:
         run_bundle.set_judged_date(copy, _noon(about["judged"]))
-        again = write_report(copy, result_from_json(found)).read_text(encoding="utf-8")
-        if not same_page(shown, again):
+        again = write_report(copy, result_from_json(found)).read_bytes()
+        compared = shown == again or not differs_in_drawings_only(shown, again)
+        if compared and shown != again:
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
-    return len(found["verdicts"]), [*stated, *differences], comparable
+    return len(found["verdicts"]), [*stated, *differences], compared
 
 
 def _noon(date: str) -> float:

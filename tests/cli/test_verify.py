@@ -66,5 +66,29 @@ def test_report_of_other_versions_is_not_said_to_agree(call, plan, tmp_path):
     done = call("verify", "x.zip")
     assert done.code == 3
     assert "Other version: altair 1.0 judged it" in done.out
-    assert "The report was not compared: other versions wrote it." in done.out
+    assert "report.html was not compared: other versions wrote it; do not rely on it" in done.out
     assert "everything agrees" not in done.out
+
+
+def test_report_with_other_charts_is_not_said_to_agree(call, plan, tmp_path):
+    """Whether fonts or somebody changed a picture cannot be told; outside of pictures nothing may differ."""
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    page = members["report.html"]
+    cover = b'<svg style="position:fixed;left:0;top:0;width:100vw;background:white"onload="alert(1)" '
+    for changed, code in (
+        (page.replace(b"<svg ", cover, 1), 3),
+        (page.replace(b"</svg>", b"<path d='</svg>", 1), 3),
+        (page.replace(b"</svg>", b"</svg></div><h1>May be published</h1>", 1), 3),
+        (page.replace(b"<svg ", cover, 1).replace(b"</footer>", b"Certified</footer>"), 1),
+        (page + b"<svg></svg>", 1),
+        (b"<svg></svg>" + page, 1),
+        (page.replace(b"<body>", b"<body><svg></svg>"), 1),
+        (page.replace(b'cx="14"', b'cx="15"'), 1),  # in a script
+    ):
+        assert changed != page
+        write_zip({**members, "report.html": changed}, tmp_path / "y.zip")
+        done = call("verify", "y.zip")
+        assert done.code == code
+        said = "report.html was not compared: its charts are not those that are drawn here" in done.out
+        assert said == (code == 3)

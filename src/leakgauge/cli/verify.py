@@ -83,13 +83,14 @@ def _print_differences(found: "Verification") -> None:
         print(f"and {len(more)} more (--json lists all)")
     if found.differences:
         return
-    if found.report_compared:
+    print(f"Verdicts, summary{', plan and report' if found.report_compared else ' and plan'} agree.")
+    if not found.report_compared:
+        charts = "its charts are not those that are drawn here (other fonts, or a changed picture)"
+        why = "other versions wrote it" if found.other_versions else charts
         print(
-            "Verdicts, summary, plan and report agree. Of charts, words are compared, and not where lines, "
-            "bars and numbers stand."
+            f"report.html was not compared: {why}; do not rely on it, write it again with leakgauge report "
+            "after unpacking"
         )
-    else:
-        print("Verdicts, summary and plan agree. The report was not compared: other versions wrote it.")
     if found.exposure:
         print("Not compared: how many people are exposed (exposure.json); the data are not in it.")
     if found.transcripts:
