@@ -76,7 +76,7 @@ def test_every_limit_is_listed_with_its_own_status(call, folder, tmp_path):
     assert found["auc"]["high"] < 0.99
     assert (found["auc"]["audit"], found["auc"]["attacker"]) == ("coin", "peek-nothing")
     assert "by_limit" not in summary["risk"]
-    call("report", folder)
+    call("report", folder, "--policy", path)
     page = (tmp_path / folder / "report.html").read_text()
     assert page.count("AUC, limit 0.99: <b>within</b>") == 1
 

@@ -1,6 +1,9 @@
 import json
+import os
 
 import pytest
+
+from leakgauge.runner import manifest
 
 
 def test_report_is_regenerated(call, plan, tmp_path):
@@ -38,7 +41,7 @@ def test_report_of_an_incomplete_run_says_so(call, plan, tmp_path, style):
     assert outcome.code == 3
     assert outcome.err == (
         "leakgauge: runs/coin: incomplete: audit 'coin' has 100 of 200 rounds; the report shows an earlier "
-        "result; continue with: leakgauge run coin.toml --out runs/coin\n"
+        "result, as verdicts.json states it; continue with: leakgauge run coin.toml --out runs/coin\n"
     )
     text = (tmp_path / "runs" / "coin" / f"report.{style}").read_text(encoding="utf-8")
     assert "Incomplete: audit" in text
@@ -80,12 +83,26 @@ def test_killed_run_without_a_result_says_how_to_continue(call, plan, tmp_path):
     assert call("report", "runs/coin").code == 0
 
 
-def test_unjudged_run_has_no_report(call, plan, tmp_path):
+def test_report_of_a_complete_run_says_what_its_trials_give(call, plan, tmp_path):
+    """Whatever verdicts.json says, with or without its digest, and whether or not it is there."""
     call("run", plan())
-    (tmp_path / "runs" / "coin" / "verdicts.json").unlink()
-    outcome = call("report", "runs/coin")
-    assert outcome.code == 2
-    assert "not judged yet; run: leakgauge judge runs/coin" in outcome.err
+    folder = tmp_path / "runs" / "coin"
+    call("report", "runs/coin", "--format", "md")
+    honest = (folder / "report.md").read_bytes()
+    table = json.loads((folder / "verdicts.json").read_text())
+    table["summary"]["reasons"] = ["May be published."]
+    table["verdicts"][0]["metrics"]["accuracy"]["value"] = 0.5
+    content = manifest.load(folder)
+    del content["verdicts"]
+    manifest.update(content, folder)
+    date = (folder / "verdicts.json").stat()
+    for text in (json.dumps(table), "{", None):
+        (folder / "verdicts.json").unlink()
+        if text is not None:
+            (folder / "verdicts.json").write_text(text)
+            os.utime(folder / "verdicts.json", ns=(date.st_atime_ns, date.st_mtime_ns))
+        assert call("report", "runs/coin", "--format", "md").code == 0
+        assert (folder / "report.md").read_bytes() == honest
 
 
 def test_non_run_folder_exits_with_code_2(call):

@@ -361,26 +361,23 @@ def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSu
 
 
 def read_verdicts(folder: Path) -> RunResult:
-    """Read the verdicts of a run folder that has been judged; those of an earlier schema are judged again."""
-    digest = manifest.load(folder).get("verdicts")  # nothing in runs that an earlier version judged
+    """Read an earlier result of a run that is incomplete now, as it is: a complete run is judged again."""
+    digest = manifest.load(folder).get("verdicts")  # nothing in runs that were extended
     path = folder / VERDICTS_FILE
     damaged = BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}")
     try:
         content = json.loads(path.read_bytes())
-        schema = content["schema"]
-        if digest not in (None, _verdicts_digest(content)) or type(schema) is not int:
+        if digest not in (None, _verdicts_digest(content)):
             raise damaged
-        if schema > VERDICTS_SCHEMA:
+        if content["schema"] != VERDICTS_SCHEMA:
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
-        if schema == VERDICTS_SCHEMA:
-            return result_from_json(content)
+        return result_from_json(content)
     except FileNotFoundError:
         raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise damaged from None
-    return judge_folder(folder)
 
 
 def read_exposure_summary(folder: Path) -> dict[str, Any] | None:
