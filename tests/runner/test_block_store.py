@@ -179,6 +179,42 @@ def test_checksum_covers_coins_and_reading(store):
         assert store.load(BLOCK) is None
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"rounds": np.arange(21, 26)},
+        {"rounds": np.full(5, 20)},
+        {"rounds": np.arange(20.0, 25)},
+        {"rounds": np.arange(20, 25, dtype=np.uint64)},
+        {"targets": np.arange(5) - 1},
+        {"targets": np.arange(5) + 1},
+        {"targets": np.arange(5.0)},
+        {"members": np.arange(5) % 2},
+        {"scores": np.zeros(5, np.float16)},
+        {"scores": np.zeros(5, complex)},
+        {"splits": np.array(list("abcde"))},
+        {"reading": replace(READING, threshold="high")},
+        {"reading": replace(READING, event=7)},
+        {"reading": replace(READING, studied={"a": "b"})},
+    ],
+    ids=str,
+)
+def test_trials_that_are_not_of_the_plan_are_damaged(store, changed):
+    store = replace(store, n_targets=5)
+    store.save(BLOCK, replace(trials(), targets=np.arange(5)))
+    assert store.load(BLOCK) is not None
+    store.save(BLOCK, replace(trials(), **changed))
+    assert store.load(BLOCK) is None
+
+
+def test_columns_that_nobody_reads_are_damage(store):
+    store.save(BLOCK, trials())
+    with np.load(store.path(BLOCK)) as archive:
+        columns = dict(archive)
+    np.savez(store.path(BLOCK), **columns, more=np.arange(3))
+    assert store.load(BLOCK) is None
+
+
 def test_blocks_cover_every_round_once():
     for n_rounds, size in [(1, 1), (10, 3), (9, 3), (5, 100)]:
         cut = split_rounds(n_rounds, size)

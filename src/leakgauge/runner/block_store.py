@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Reading, Transcript, Trials
 from leakgauge.support import files
+from leakgauge.support.table_reader import read_dataclass
 
-TRIAL_COLUMNS = ("rounds", "targets", "members", "scores")
+TRIAL_COLUMNS = {"rounds": "int64", "targets": "int64", "members": "bool", "scores": "float64"}
 SPLITS = "splits"  # a column of attackers whose knowledge differs between rounds
+_LARGEST = 2**31  # number of a target, where it is not known how many there are
 EXTRA_COLUMNS = ("spent", "utility")  # columns by name; each begins with that word and a dot
 
 # What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
@@ -33,6 +36,7 @@ _DAMAGE = (
     struct.error,
     zipfile.BadZipFile,
     zlib.error,
+    BadInput,
 )
 
 
@@ -62,12 +66,14 @@ class BlockStore:
 
     ``identity`` says whose they are (run, audit, label). It enters the checksum of every file, so that
     a file from elsewhere is never taken for one of these. ``versions`` are those of the libraries that the
-    blocks to be saved are run with; they are kept in the header of every file.
+    blocks to be saved are run with; they are kept in the header of every file. No target of a block has a
+    number beyond ``n_targets``, where that is known.
     """
 
     folder: Path
     identity: str
     versions: Mapping[str, str] = field(default_factory=dict)
+    n_targets: int | None = None
 
     def path(self, block: RoundBlock) -> Path:
         return self.folder / f"block-{block.index:08d}.npz"
@@ -113,16 +119,19 @@ class BlockStore:
             if (transcript := self._read_transcript(block, about["transcript"])) is None:
                 return None
             transcripts = (transcript,)
-        return Trials(
-            **{name: columns[name] for name in TRIAL_COLUMNS},
-            coins=Coins(about["coins"]),
-            reading=Reading(**about["reading"]),
-            spent=_columns_of_kind(columns, "spent"),
-            utility=_columns_of_kind(columns, "utility"),
-            splits=columns.get(SPLITS),
-            transcripts=transcripts,
-            repeatable=about.get("repeatable", False),  # blocks of earlier versions do not say
-        )
+        try:
+            return Trials(
+                **{name: columns[name] for name in TRIAL_COLUMNS},
+                coins=Coins(about["coins"]),
+                reading=read_dataclass(Reading, about["reading"], "reading"),
+                spent=_columns_of_kind(columns, "spent"),
+                utility=_columns_of_kind(columns, "utility"),
+                splits=columns.get(SPLITS),
+                transcripts=transcripts,
+                repeatable=bool(about.get("repeatable", False)),  # blocks of earlier versions do not say
+            )
+        except _DAMAGE:
+            return None
 
     def versions_of(self, block: RoundBlock) -> dict[str, str] | None:
         """Return the library versions that a block was run with; nothing if there is no such block."""
@@ -135,11 +144,25 @@ class BlockStore:
             with np.load(io.BytesIO(self.path(block).read_bytes()), allow_pickle=False) as archive:
                 columns = {name: archive[name] for name in (*TRIAL_COLUMNS, *_extra_columns(archive))}
                 header, checksum = str(archive["header"]), str(archive["checksum"])
-            if checksum != self._checksum(block, header, columns):
+                extra = len(archive.files) - len(columns) - 2
+            if extra or checksum != self._checksum(block, header, columns) or not self._fits(block, columns):
                 return None
+            return dict(json.loads(header)), columns
         except _DAMAGE:
             return None
-        return json.loads(header), columns
+
+    def _fits(self, block: RoundBlock, columns: dict[str, Any]) -> bool:
+        """Whether columns hold trials of exactly the rounds of a block, and of targets that there are."""
+        for name, column in columns.items():
+            is_kind = column.dtype == TRIAL_COLUMNS.get(name, column.dtype) and column.dtype.kind in "biuf"
+            if column.ndim != 1 or not is_kind:
+                return False
+        rounds, targets = np.unique(columns["rounds"]), columns["targets"]
+        return (
+            0 < rounds.size == len(block.rounds)
+            and (rounds[0], rounds[-1]) == (block.rounds[0], block.rounds[-1])
+            and 0 <= targets.min() <= targets.max() < (self.n_targets or _LARGEST)
+        )
 
     def _read_transcript(self, block: RoundBlock, digest: str) -> Transcript | None:
         try:

@@ -91,6 +91,8 @@ def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str,
 def require_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials]:
     """Read a block; raise ``IncompleteRun`` where it is missing."""
     if (trials := load_block(stores, block)) is None:
+        missing = next(one for one, store in stores.items() if store.load(block) is None)
+        file = f"{missing}/{stores[missing].path(block).name}"
         rounds = f"rounds {block.rounds.start} to {block.rounds.stop - 1}"
-        raise IncompleteRun(f"block {block.index} ({rounds}) is missing or damaged")
+        raise IncompleteRun(f"{file}: block {block.index} ({rounds}) is missing or damaged")
     return trials

@@ -59,6 +59,7 @@ class Manifest:
                 folder / "audits" / audit.name / contender.label,
                 f"{self.digest}/{audit.name}/{contender.label}",
                 versions or {},
+                self.metadata[audit.name].n_targets,
             )
             for contender in audit.contenders
         }

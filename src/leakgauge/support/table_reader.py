@@ -70,7 +70,13 @@ def convert_value(kind: Any, value: Any, where: str) -> Any:
     if origin is tuple or kind is tuple:
         return _convert_tuple(arguments, value, where)
     if origin in (dict, Mapping) or kind is dict:
-        return dict(value) if isinstance(value, Mapping) else _refuse(value, "a table", where)
+        if not isinstance(value, Mapping):
+            _refuse(value, "a table", where)
+        of_key, of_item = arguments or (Any, Any)
+        return {
+            convert_value(of_key, key, where): convert_value(of_item, item, f"{where}.{key}")
+            for key, item in value.items()
+        }
     if isinstance(kind, type) and issubclass(kind, Enum):
         require_known(value, [member.value for member in kind], f"{where}: no choice")
         return kind(value)
