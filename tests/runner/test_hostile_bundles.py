@@ -190,7 +190,62 @@ def without_verdicts(members, outside):
     return {name: content for name, content in members.items() if name != "verdicts.json"}
 
 
+def hidden_entry(path, members, _):
+    """A zip file before the bundle, which a program that reads from the beginning finds first."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("report.html", "May be published")
+    write_zip(members, path)
+    path.write_bytes(content.getvalue().partition(b"PK\x01\x02")[0] + path.read_bytes())
+
+
+def other_local_header(path, members, _):
+    """A file with another size where a program that reads from the beginning looks for it."""
+    write_zip(members, path)
+    content = bytearray(path.read_bytes())
+    content[18:22] = struct.pack("<I", 1)
+    path.write_bytes(content)
+
+
+def commented(path, members, _):
+    write_zip(members, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"<h1>May be published</h1>"
+
+
+def in_verdicts(change):
+    def make(members, outside):
+        return {**members, "verdicts.json": change(members["verdicts.json"].decode()).encode()}
+
+    return make
+
+
+def more_files(*names):
+    def make(members, outside):
+        block = members[min(name for name in members if name.startswith("audits/"))]
+        return {**members, **dict.fromkeys(names, block)}
+
+    return make
+
+
 HOSTILE = {
+    "a hidden entry": hidden_entry,
+    "another local header": other_local_header,
+    "a comment": commented,
+    "a block that is not of the plan": zipped(more_files("audits/made/other/block-00000000.npz")),
+    "a block after the last": zipped(more_files("audits/made/likelihood-informed/block-00000001.npz")),
+    "a control of nobody": zipped(more_files(f"controls/{'0' * 32}/block-00000000.npz")),
+    "a block with other digits": zipped(
+        more_files(
+            "audits/made/likelihood-informed/block-\u0660\u0660\u0660\u0660\u0660\u0660\u0660\u0660.npz"
+        )
+    ),
+    "a key twice": zipped(
+        in_verdicts(lambda text: text.replace('"summary": {', '"summary": {"exit_code": 0}, "summary": {', 1))
+    ),
+    "a key that nobody knows": zipped(
+        in_verdicts(lambda text: text.replace("{", '{"conclusion": "safe",', 1))
+    ),
     "code in the bundle": zipped(code_inside),
     "code beside a plan elsewhere": zipped(in_manifest(own_code("code.mine:publish", "plan.toml"))),
     "a name that only Python takes for one": zipped(in_manifest(own_code("code.℘:publish"))),
@@ -216,6 +271,12 @@ HOSTILE = {
 }
 
 
+CODES = {  # of what an honest bundle, whose exposure is not compared, would hide behind its 3
+    **dict.fromkeys(list(HOSTILE)[: list(HOSTILE).index("a key that nobody knows")], 2),
+    "a key that nobody knows": 1,
+}
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_of_a_hostile_bundle_acts(name, members, outside, tmp_path, monkeypatch, capsys):
     HOSTILE[name](tmp_path / "x.zip", members, outside)
@@ -234,6 +295,7 @@ def test_nothing_of_a_hostile_bundle_acts(name, members, outside, tmp_path, monk
     ]
     shown = capsys.readouterr()
     assert code in (1, 2, 3)
+    assert code == CODES.get(name, code)
     lines = (shown.out + shown.err).splitlines()
     assert len(shown.err.splitlines()) == (code == 2)
     assert not [line for line in lines if line.startswith("Exit code 0")]

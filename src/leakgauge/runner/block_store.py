@@ -147,7 +147,7 @@ class BlockStore:
                 extra = len(archive.files) - len(columns) - 2
             if extra or checksum != self._checksum(block, header, columns) or not self._fits(block, columns):
                 return None
-            return dict(json.loads(header)), columns
+            return dict(files.parse_json(header)), columns
         except _DAMAGE:
             return None
 

@@ -45,6 +45,7 @@ def read_zip(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             _refuse_unsafe(path, entries)
+            _refuse_hidden_bytes(path, archive)
             members = {entry.filename: archive.read(entry) for entry in entries}
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; check the path") from None
@@ -83,6 +84,25 @@ def _refuse_unsafe(path: Path, entries: list[zipfile.ZipInfo]) -> None:
             _refuse(path, f"{name!r} would unpack to {entry.file_size / 2**20:,.0f} MB, so it is no bundle")
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
         _refuse(path, f"would unpack to more than {MOST_BYTES / 2**30:.0f} GB, so it is no bundle")
+
+
+def _refuse_hidden_bytes(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse bytes that belong to no file, in which other programs may find other files."""
+    place = 0
+    with path.open("rb") as file:
+        for entry in archive.infolist():
+            header = entry.FileHeader()
+            file.seek(place)
+            if (
+                entry.header_offset != place
+                or file.read(len(header)) != header
+                or entry.extra
+                or entry.comment
+            ):
+                _refuse(path, f"has bytes before or beside {entry.filename!r}, so it is no bundle")
+            place += len(header) + entry.compress_size
+    if place != archive.start_dir or archive.comment:
+        _refuse(path, "has bytes that belong to no file in it, so it is no bundle")
 
 
 def _check_hashes(path: Path, members: dict[str, bytes]) -> None:

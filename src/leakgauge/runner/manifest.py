@@ -3,7 +3,6 @@
 Code and versions are those that began the run. Continuing it never changes them.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -110,7 +109,7 @@ def load(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     with _refusing_damage(path):
         try:
-            content = json.loads(path.read_bytes())
+            content = files.parse_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             raise BadInput(
                 f"{folder}: not a run folder (no {NAME} in it); leakgauge run creates one"

@@ -191,10 +191,17 @@ class ControlStore:
             if (trials := self._blocks.load(block)) is not None:
                 return trials
         try:
-            content = json.loads((self.folder / OBSTACLE_FILE).read_bytes())
+            content = files.parse_json((self.folder / OBSTACLE_FILE).read_bytes())
             return str(content["reason"]) if content["identity"] == self.identity else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+
+    def saved_files(self) -> list[Path]:
+        """The file that ``load`` reads, if there is one."""
+        played = self.load()
+        if isinstance(played, str):
+            return [self.folder / OBSTACLE_FILE]
+        return [] if played is None else [self._blocks.path(_possible_blocks()[0])]
 
 
 def _possible_blocks() -> list[RoundBlock]:

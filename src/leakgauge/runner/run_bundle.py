@@ -39,7 +39,8 @@ _LIBRARIES = ("numpy", "scipy", "altair", "vl-convert-python", "jinja2")  # that
 _REQUIRED = (ABOUT, PLAN_FILE, manifest.NAME, VERDICTS_FILE, "report.html")
 _MEMBER = re.compile(
     r"(bundle|manifest|verdicts|exposure|conformance)\.json|plan\.toml|report\.html"
-    r"|audits/[^/]+/[^/]+/block-\d{8}\.npz|controls/[0-9a-f]{32}/(block-\d{8}\.npz|obstacle\.json)"
+    r"|audits/[^/]+/[^/]+/block-\d{8}\.npz|controls/[0-9a-f]{32}/(block-\d{8}\.npz|obstacle\.json)",
+    re.ASCII,
 )
 _DRAWING = re.compile(rb'(?P<script><script.*?</script>)|(?<=<div class="static">).*?(?=</div>)', re.DOTALL)
 _TOLERANCE = 1e-9  # of numbers that other versions of libraries may round differently
@@ -181,7 +182,7 @@ class Difference:
 def read_about(members: Mapping[str, bytes]) -> dict[str, Any]:
     """Read what a bundle says about itself."""
     try:
-        about = json.loads(members[ABOUT])
+        about = files.parse_json(members[ABOUT])
         schema, versions = about["schema"], about["versions"]
         if type(schema) is not int or not all(isinstance(one, str) for one in versions.values()):
             raise ValueError
@@ -210,7 +211,7 @@ def other_versions(about: Mapping[str, Any]) -> list[str]:
 def judge_again(copy: Path) -> tuple[dict[str, Any], list[Difference]]:
     """Judge the trials of an unpacked bundle; return the verdicts, and where those of the bundle differ."""
     try:
-        stated = json.loads((copy / VERDICTS_FILE).read_bytes())
+        stated = files.parse_json((copy / VERDICTS_FILE).read_bytes())
         entries, summary, schema = stated["verdicts"], stated["summary"], stated["schema"]
         named = [(str(entry["audit"]), str(entry["label"])) for entry in entries]
         dict(summary)
@@ -223,16 +224,35 @@ def judge_again(copy: Path) -> tuple[dict[str, Any], list[Difference]]:
         )
     try:
         found = json.loads(json.dumps(result_to_json(gate_folder(copy)), default=str))
+        _refuse_other_files(copy)
     except IncompleteRun as error:
         place = str(error).partition(": ")[2].partition("; continue")[0]
         raise BadInput(f"trials are missing or damaged: {place}; ask for the bundle again") from None
     again = {(entry["audit"], entry["label"]): entry for entry in found["verdicts"]}
-    differences = list(
-        _differences(VERDICTS_FILE, "attackers", sorted(map(list, named)), sorted(map(list, again)))
+    differences = list(_differences(VERDICTS_FILE, "keys", sorted(stated), sorted(found)))
+    differences += _differences(
+        VERDICTS_FILE, "attackers", sorted(map(list, named)), sorted(map(list, again))
     )
     for key, entry in zip(named, entries):
         differences += _differences(" / ".join(key), "", entry, again.get(key, entry))
     return found, [*differences, *_differences("summary", "", summary, found["summary"])]
+
+
+def _refuse_other_files(copy: Path) -> None:
+    """Refuse a bundle with trials or controls that are not those of its plan, which nothing would look at."""
+    content = manifest.load(copy)
+    run = manifest.from_json(content, copy)
+    known = {copy / name for name in (*_REQUIRED, EXPOSURE_FILE, CONFORMANCE_FILE)}
+    for audit in run.plan.audits:
+        played = len(collect_blocks(audit, run, content, copy).parts)
+        for store in run.stores(copy, audit).values():
+            known |= {store.path(block) for block in split_rounds(audit.rounds, audit.block)[:played]}
+        for control in control_stores(audit, run, copy).values():
+            known |= set(control.saved_files())
+    for path in copy.rglob("*"):
+        if path.is_file() and path not in known:
+            name = path.relative_to(copy).as_posix()
+            raise BadInput(f"{name[:200]} is damaged, or no file of this plan; ask for the bundle again")
 
 
 def unpacked_differences(copy: Path) -> list[Difference]:
@@ -316,7 +336,7 @@ def digest_in_zip(path: Path) -> str | None:
     """The digest of the run in a bundle; nothing where a zip file is no bundle."""
     try:
         with ZipFile(path) as archive:
-            found = json.loads(archive.read(manifest.NAME))["digest"]
+            found = files.parse_json(archive.read(manifest.NAME))["digest"]
     except (BadZipFile, KeyError, ValueError, TypeError, OSError, RuntimeError):
         return None
     return found if isinstance(found, str) else None

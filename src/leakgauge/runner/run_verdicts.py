@@ -41,7 +41,7 @@ from leakgauge.summary import (
     summarise_run,
 )
 from leakgauge.support import files
-from leakgauge.support.files import json_digest, lock_folder
+from leakgauge.support.files import json_digest, lock_folder, parse_json
 from leakgauge.support.table_reader import read_dataclass
 from leakgauge.support.user_code import code_refused, no_user_code, split_reference
 from leakgauge.theory.metric_bounds import metric_bounds
@@ -315,7 +315,7 @@ def read_conformance(folder: Path) -> dict[str, dict[str, Conformance]]:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         return {
             audit: {
                 label: read_dataclass(Conformance, seen, f"{path.name}: {audit}, {label}")
@@ -366,7 +366,7 @@ def read_verdicts(folder: Path) -> RunResult:
     path = folder / VERDICTS_FILE
     damaged = BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}")
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         if digest not in (None, _verdicts_digest(content)):
             raise damaged
         if content["schema"] != VERDICTS_SCHEMA:
@@ -384,7 +384,7 @@ def read_exposure_summary(folder: Path) -> dict[str, Any] | None:
     """Read how many people ``expose`` found at risk, if it was run in this folder."""
     path = folder / EXPOSURE_FILE
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         if content.pop("checksum") != json_digest(content):
             raise ValueError
     except (FileNotFoundError, NotADirectoryError):

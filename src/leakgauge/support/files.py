@@ -66,6 +66,22 @@ def write_json(path: Path, value: Any, *, private: bool = False) -> None:
     write_file(path, text.encode(), private=private)
 
 
+def parse_json(content: str | bytes) -> Any:
+    """Parse JSON; a key that is there twice is refused: some readers take the first, others the last.
+
+    >>> parse_json('{"a": 1}')
+    {'a': 1}
+    """
+    return json.loads(content, object_pairs_hook=_table)
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a key is there twice")
+    return table
+
+
 def is_private(path: Path) -> bool:
     """Whether a file exists that only its owner can read."""
     return path.exists() and not stat.S_IMODE(path.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
