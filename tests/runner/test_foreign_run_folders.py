@@ -1,6 +1,7 @@
 """A run folder of somebody else is judged without running code that its plan names."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,43 @@ def change_manifest(mechanism, **changed):
     del table["checksum"]
     table["plan"]["audits"][0]["mechanism"] = mechanism
     path.write_text(json.dumps({**table, "checksum": json_digest(table)}))
+
+
+def linked(path):
+    elsewhere = Path("elsewhere")
+    if path.exists():
+        path.rename(elsewhere)
+    else:
+        elsewhere.write_text("precious")
+    path.symlink_to(elsewhere.absolute())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among files")
+@pytest.mark.parametrize(
+    ("name", "replace"),
+    [
+        ("verdicts.json", os.mkfifo),
+        ("exposure.json", os.mkfifo),
+        ("lock", linked),
+        ("manifest.json", linked),
+        ("audits", linked),
+        ("conformance.json", lambda path: path.symlink_to("/dev/zero")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_links_and_pipes_are_refused_before_anything_is_read(tmp_path, monkeypatch, capsys, name, replace):
+    monkeypatch.chdir(tmp_path)
+    leakgauge.run(PLAN, out="run")
+    path = Path("run", name)
+    if path.is_file() and replace is os.mkfifo:
+        path.unlink()
+    replace(path)
+    for command in ("status", "judge", "gate", "report", "bundle"):
+        assert main([command, "run"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.endswith(f"{path}: a link, or no plain file; a run folder has none: remove it")
+    with pytest.raises(BadInput, match="a link, or no plain file"):
+        leakgauge.run(PLAN, out="run")
 
 
 @pytest.mark.parametrize("command", ["judge run", "gate run", "bundle run"])

@@ -106,6 +106,7 @@ def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
 
 def load(folder: Path) -> dict[str, Any]:
     """Read the file of a run folder, as it is."""
+    files.refuse_special_files(folder)
     path = folder / NAME
     with _refusing_damage(path):
         try:

@@ -121,6 +121,16 @@ def is_partial_file(name: str) -> bool:
     return _PARTIAL_NAME.fullmatch(name) is not None
 
 
+def refuse_special_files(folder: Path) -> None:
+    """Refuse a folder with links, pipes or devices in it, which may lead elsewhere or never end."""
+    for place, folders, names in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *names)):
+            with suppress(FileNotFoundError):  # another process has removed it
+                mode = path.lstat().st_mode
+                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                    raise BadInput(f"{path}: a link, or no plain file; a run folder has none: remove it")
+
+
 def _lock_path(folder: Path) -> Path:
     """The file that is locked.
 
@@ -146,6 +156,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     if not folder.is_dir():  # the library would create it
         raise BadInput(f"{folder}: cannot be written to (no such folder); choose another folder")
+    refuse_special_files(folder)
     path = _lock_path(folder)
     lock = FileLock(path)
     try:
