@@ -45,3 +45,15 @@ def test_json_status_matches_text(call, plan):
 def test_non_run_folder_exits_with_code_2(call):
     assert call("status", ".").code == 2
     assert call("status", "nowhere").code == 2
+
+
+def test_commands_to_be_pasted_are_quoted(call, plan, tmp_path):
+    """The name of a plan file may be that of somebody else's run folder."""
+    plan()
+    name = "x; touch mark; $(touch mark).toml"
+    (tmp_path / "coin.toml").rename(tmp_path / name)
+    call("run", name, "--out", "my run")
+    next((tmp_path / "my run").glob("audits/*/*/block-*1.npz")).unlink()
+    for command in ("status", "judge"):
+        done = call(command, "my run")
+        assert f"continue with: leakgauge run '{name}' --out 'my run'" in done.out + done.err

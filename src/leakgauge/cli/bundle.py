@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -37,5 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"Hidden: {'; '.join(written.hidden) or 'nothing, the plan names no person and no file'}")
     print(f"Left out: {'; '.join(written.left_out) or 'nothing'}")
     print("The title, owner and names of audits are shown as the plan writes them.")
-    print(f"Check it with: leakgauge verify {written.path}")
+    print(f"Check it with: {shlex.join(['leakgauge', 'verify', str(written.path)])}")
     return 0

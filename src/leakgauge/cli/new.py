@@ -265,7 +265,7 @@ def _preview(path: Path, drafted: "DraftedPlan", *, wanted: bool) -> int:
         preview = draft.preview_plan(plan)
     except BadInput as error:
         raise BadInput(
-            f"{error} (the plan is written: change it there, then: leakgauge run {path})"
+            f"{error} (the plan is written: change it there, then: leakgauge run {shlex.quote(str(path))})"
         ) from None
     _print_preview(preview, plan)
     _print_next_steps(path, preview, exposes=drafted.exposes)

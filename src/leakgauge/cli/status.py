@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -33,5 +34,5 @@ def run(arguments: argparse.Namespace) -> int:
     elif status.continue_command:
         print(f"continue with: {status.continue_command}")
     elif not status.judged:
-        print(f"not judged yet: leakgauge judge {status.folder}")
+        print(f"not judged yet: {shlex.join(['leakgauge', 'judge', status.folder])}")
     return 0

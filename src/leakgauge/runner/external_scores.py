@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -228,7 +229,9 @@ def _read_header(cells: list[str], where: str) -> list[str]:
         raise BadInput(f"{where}, line 1: empty; the first line names the columns: {example}")
     if not set(header) & set(SCORE_COLUMNS):
         if where.endswith(".toml"):
-            raise BadInput(f"{where}: scores are read from a CSV file; to run a plan: leakgauge run {where}")
+            raise BadInput(
+                f"{where}: scores are read from a CSV file; to run a plan: leakgauge run {shlex.quote(where)}"
+            )
         raise BadInput(f"{where}, line 1: names none of the columns; {example}")
     if missing := [name for name in SCORE_COLUMNS[:2] if name not in header]:
         listed = " and ".join(map(repr, missing))

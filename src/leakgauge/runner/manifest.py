@@ -4,6 +4,7 @@ Code and versions are those that began the run. Continuing it never changes them
 """
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -179,19 +180,23 @@ def how_to_continue(content: dict[str, Any], folder: Path, command: str = "run")
     """Return the command, or the call in Python, that continues a run, or exposes its people."""
     if content["plan_file"] is None:
         return f"leakgauge.{command}(plan, out={str(folder)!r})"
-    seed = f" --seed {content['seed']}" if content["other_seed"] else ""
-    return f"leakgauge {command} {os.path.relpath(folder / content['plan_file'])} --out {folder}{seed}"
+    plan = os.path.relpath(folder / content["plan_file"])
+    return shlex.join(["leakgauge", command, plan, "--out", str(folder), *_seed_option(content)])
+
+
+def _seed_option(content: dict[str, Any]) -> list[str]:
+    return ["--seed", str(content["seed"])] if content["other_seed"] else []
 
 
 def report_fields(folder: Path) -> dict[str, Any]:
     """Return what a report shows of a run besides its verdicts: nothing about the machine."""
     content = load(folder)
     name = Path(content["plan_file"]).name if content["plan_file"] else "plan.toml"
-    seed = f" --seed {content['seed']}" if content["other_seed"] else ""
+    seed = _seed_option(content)
     return {
         **content.get("heading", {}),
-        "command": f"leakgauge run {name}{seed}",
-        "expose_command": f"leakgauge expose {name} --out DIR{seed}",
+        "command": shlex.join(["leakgauge", "run", name, *seed]),
+        "expose_command": shlex.join(["leakgauge", "expose", name, "--out", "DIR", *seed]),
         "plan": to_toml(redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],

@@ -1,6 +1,7 @@
 """Judge the trials of a run folder."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -364,7 +365,8 @@ def read_verdicts(folder: Path) -> RunResult:
     """Read an earlier result of a run that is incomplete now, as it is: a complete run is judged again."""
     digest = manifest.load(folder).get("verdicts")  # nothing in runs that were extended
     path = folder / VERDICTS_FILE
-    damaged = BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}")
+    judge = shlex.join(["leakgauge", "judge", str(folder)])
+    damaged = BadInput(f"{path}: damaged; write it again with: {judge}")
     try:
         content = parse_json(path.read_bytes())
         if digest not in (None, _verdicts_digest(content)):
@@ -373,7 +375,7 @@ def read_verdicts(folder: Path) -> RunResult:
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
         return result_from_json(content)
     except FileNotFoundError:
-        raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
+        raise BadInput(f"{folder}: not judged yet; run: {judge}") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
