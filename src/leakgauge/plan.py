@@ -21,6 +21,7 @@ from leakgauge.limits import NO_LIMITS, Limits, has_sequence, read_limits, read_
 from leakgauge.support.files import path_argument
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_problem, toml_text, toml_types
+from leakgauge.support.user_code import split_reference
 from leakgauge.sweep import sweep_points
 
 MOST_ROUNDS = 10**9
@@ -529,20 +530,44 @@ def to_toml(plan: Plan) -> str:
     if limits := plan.limits.table():
         lines.append(f"limits = {toml_text(limits)}")
     for audit in plan.audits:
-        table = asdict(audit)
-        del table["contenders"]
-        table["attacks"] = [
-            {
-                "name": contender.attack,
-                "knowledge": {"name": contender.knowledge, **contender.knowledge_parameters},
-                "label": contender.label,
-                **contender.attack_parameters,
-            }
-            for contender in audit.contenders
-        ]
+        table = _table_of(audit)
         lines += [
             "",
             "[[audit]]",
             *(f"{key} = {toml_text(value)}" for key, value in table.items() if value != {}),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _table_of(audit: Audit) -> dict[str, Any]:
+    """The ``[[audit]]`` of a plan file that reads back as an audit."""
+    table = asdict(audit)
+    del table["contenders"]
+    table["attacks"] = [
+        {
+            "name": contender.attack,
+            "knowledge": {"name": contender.knowledge, **contender.knowledge_parameters},
+            "label": contender.label,
+            **contender.attack_parameters,
+        }
+        for contender in audit.contenders
+    ]
+    return table
+
+
+def check_stored_audits(audits: Sequence[Audit]) -> None:
+    """Check audits of another file as those of a plan file are checked; no code that they name is loaded."""
+    _refuse_duplicates([audit.name for audit in audits], "two audits are", "their names must differ")
+    for audit in audits:
+        where = f"audit {audit.name!r}"
+        table = {**_table_of(audit), "rounds": audit.rounds or 1}  # none: it had nothing to look at
+        (read,) = _audits_of_table(table, 1, "plan")
+        if replace(read, rounds=audit.rounds) != audit:
+            raise BadInput(f"{where}: no plan file gives this audit")
+        name, named = audit.mechanism.get("name"), catalog.module_names(catalog.MECHANISMS)
+        if name is not None and name not in named:
+            lines = catalog.get_domain(audit.domain).mechanism_lines()
+            require_known(name, list(lines or ("own",)), f"{where}: no mechanism")
+        for contender in audit.contenders:
+            if ":" in contender.attack and split_reference(contender.attack) is None:
+                raise BadInput(f'{where}: {contender.attack!r} must be written "module:name"')

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,72 @@ def test_a_manifest_of_other_kinds_of_values_is_damaged(tmp_path, monkeypatch, c
     for command in ("status", "gate"):
         assert main([command, "run"]) == 2
         assert "manifest.json: damaged" in capsys.readouterr().err
+
+
+def in_facts(**changed):
+    return lambda table: table["facts"]["asked"].update(changed)
+
+
+def in_promise(**changed):
+    return lambda table: table["facts"]["asked"]["guarantee"].update(changed)
+
+
+def in_audit(**changed):
+    return lambda table: table["plan"]["audits"][0].update(changed)
+
+
+def in_contender(**changed):
+    return lambda table: table["plan"]["audits"][0]["contenders"][0].update(changed)
+
+
+HOSTILE = {
+    "no facts": lambda table: table["facts"].clear(),
+    "looks": lambda table: table.update(looks={"asked": "abc"}),
+    "versions": lambda table: table.update(versions=[]),
+    "no versions": lambda table: table.update(versions={}),
+    "no attackers": in_audit(contenders=[]),
+    "heading": lambda table: table.update(heading={"title": 5}),
+    "publish": lambda table: table.update(publish=["asked"]),
+    "seed": lambda table: table.update(other_seed="; touch mark;"),
+    "another key": lambda table: table.update(conclusion="safe"),
+    "two audits": lambda table: table["plan"]["audits"].append(table["plan"]["audits"][0]),
+    **{f"targets {value!r}": in_facts(n_targets=value) for value in ("5", -3, 0, 10**12, 1.5, None, True)},
+    "coins": in_facts(coins="x"),
+    "notes": in_facts(notes=[1, {"a": 2}]),
+    "unread": in_facts(unread=[3]),
+    "reasons": in_facts(understated_knowledge={"analyst": 5}),
+    "utility": in_facts(utility={"a": "b"}),
+    "control": in_facts(control={"digest": 7}),
+    "epsilon": in_promise(epsilon=-1.0),
+    "no number": in_promise(epsilon=float("nan")),
+    "delta": in_promise(delta="small"),
+    "composed": in_promise(composed={"parts": -2, "delta": 0.0, "kairouz": 1.0}),
+    "curve": in_promise(curve={"fpr": [], "tpr": []}),
+    "knowledge": in_contender(knowledge="insider with full access to the database,"),
+    "attack": in_contender(attack="perfect"),
+    "own attack": in_contender(attack="the promise is kept: nothing"),
+    "metric": in_audit(metrics={"epsilon": "none"}),
+    "mechanism": in_audit(mechanism={"name": "perfect"}),
+}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("asked") / "run"
+    leakgauge.run(PLAN, out=folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_manifest_that_no_run_writes_is_damaged_in_one_line(asked, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(asked, "run")
+    path = Path("run/manifest.json")
+    table = json.loads(path.read_text())
+    del table["checksum"]
+    HOSTILE[name](table)
+    path.write_text(json.dumps({**table, "checksum": json_digest(table)}))
+    for command in ("status", "judge", "report", "gate", "bundle"):
+        assert main([command, "run"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "manifest.json: damaged, or not of a run" in line

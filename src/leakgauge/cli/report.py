@@ -39,8 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge.runner.status import incomplete_audits
 
     folder, limits = arguments.folder, arguments.policy and read_policy(arguments.policy)
+    incomplete = incomplete_audits(folder)
     command = manifest.how_to_continue(manifest.load(folder), folder)
-    if (incomplete := incomplete_audits(folder)) is not None and not (folder / VERDICTS_FILE).exists():
+    if incomplete is not None and not (folder / VERDICTS_FILE).exists():
         raise IncompleteRun(
             f"{folder}: incomplete: {incomplete}; there is no result to report yet; continue with: {command}"
         )

@@ -41,7 +41,8 @@ class TradeoffCurve:
 
     def __post_init__(self) -> None:
         ordered = bool((np.diff(self.fpr) >= 0).all() and (np.diff(self.tpr) >= 0).all())
-        if self.fpr.shape != self.tpr.shape or not ordered or self.fpr[0] != 0 or self.fpr[-1] != 1:
+        same = self.fpr.ndim == 1 and self.fpr.shape == self.tpr.shape
+        if not same or not ordered or self.fpr[0] != 0 or self.fpr[-1] != 1:
             raise BadInput("a trade-off curve needs as many FPRs (rising from 0 to 1) as TPRs (rising)")
 
 

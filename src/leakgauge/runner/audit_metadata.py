@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from leakgauge.catalog import PreparedAudit
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
 
+MOST_TARGETS = 10**9
 WORSE_HERE = "this attacker does worse in these releases than about a single person"
 
 
@@ -43,6 +45,10 @@ class AuditMetadata:
     understated_knowledge: Mapping[str, str] = field(default_factory=dict)  # why its attackers clear nobody
     unread: tuple[str, ...] = ()  # what no attack reads, and nobody is cleared beside
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_targets <= MOST_TARGETS:
+            raise BadInput(f"n_targets must be in 1..{MOST_TARGETS}, got {self.n_targets}")
 
 
 def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = None) -> AuditMetadata:
@@ -102,46 +108,28 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
     }
 
 
-def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
-    """Read metadata back."""
-    guarantee = table["guarantee"]
-    if guarantee is not None:
-        curve = guarantee["curve"]
-        numbers = {key: float(value) if value == "inf" else value for key, value in guarantee.items()}
+def metadata_from_json(table: Mapping[str, Any], where: str = "facts") -> AuditMetadata:
+    """Read metadata back; refuse values of other types, and numbers that no promise has."""
+    read = dict(table)
+    if (guarantee := table["guarantee"]) is not None:
+        read["guarantee"] = numbers = _promise_numbers(guarantee)
         for name in ("composed", "least_protected"):
             if part := guarantee.get(name):
-                numbers[name] = {
-                    key: float(value) if value == "inf" else value for key, value in part.items()
-                }
-        numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
-        guarantee = read_dataclass(Guarantee, numbers, "guarantee")
-    return AuditMetadata(
-        guarantee=guarantee,
-        n_targets=table["n_targets"],
-        coins=Coins(table["coins"]),
-        data=table["data"],
-        notes=tuple(table.get("notes", ())),
-        utility=table.get("utility"),
-        targets=table.get("targets"),
-        noise_is_stated=bool(table.get("noise_is_stated", False)),
-        overfitted_knowledge=tuple(table.get("overfitted_knowledge", ())),
-        understated_knowledge=_reasons(table.get("understated_knowledge", {})),
-        unread=tuple(table.get("unread", ())),
-        control=_control_from_json(table.get("control")),
-    )
+                numbers[name] = _promise_numbers(part)
+        if curve := guarantee["curve"]:
+            numbers["curve"] = {key: np.array(curve[key], dtype=np.float64) for key in ("fpr", "tpr")}
+    understated = table.get("understated_knowledge", {})
+    if isinstance(understated, list):  # earlier versions wrote the names alone
+        read["understated_knowledge"] = dict.fromkeys(understated, WORSE_HERE)
+    return read_dataclass(AuditMetadata, read, where)
 
 
-def _reasons(understated: Mapping[str, str] | list[str]) -> dict[str, str]:
-    """By kind of knowledge, why its attackers clear nobody; earlier versions wrote the names alone."""
-    return dict(understated if isinstance(understated, Mapping) else dict.fromkeys(understated, WORSE_HERE))
-
-
-def _control_from_json(table: dict[str, Any] | None) -> ControlMetadata | None:
-    if table is None:
-        return None
-    none = table["none"]
-    none = None if none is None else NoControl(**none)
-    return ControlMetadata(digest=table["digest"], none=none, caveat=table.get("caveat"))
+def _promise_numbers(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a promise, whose numbers are not negative; an infinite one is a string."""
+    entries = {key: math.inf if value == "inf" else value for key, value in table.items()}
+    if any(isinstance(value, int | float) and not value >= 0 for value in entries.values()):
+        raise BadInput("a promise has no negative numbers")
+    return entries
 
 
 def _number(value: Any) -> Any:

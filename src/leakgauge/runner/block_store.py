@@ -20,7 +20,7 @@ from leakgauge.support.table_reader import read_dataclass
 
 TRIAL_COLUMNS = {"rounds": "int64", "targets": "int64", "members": "bool", "scores": "float64"}
 SPLITS = "splits"  # a column of attackers whose knowledge differs between rounds
-_LARGEST = 2**31  # number of a target, where it is not known how many there are
+_LARGEST = 2**31  # more targets than any audit has
 EXTRA_COLUMNS = ("spent", "utility")  # columns by name; each begins with that word and a dot
 
 # What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
@@ -67,13 +67,13 @@ class BlockStore:
     ``identity`` says whose they are (run, audit, label). It enters the checksum of every file, so that
     a file from elsewhere is never taken for one of these. ``versions`` are those of the libraries that the
     blocks to be saved are run with; they are kept in the header of every file. No target of a block has a
-    number beyond ``n_targets``, where that is known.
+    number of ``n_targets`` or more.
     """
 
     folder: Path
     identity: str
     versions: Mapping[str, str] = field(default_factory=dict)
-    n_targets: int | None = None
+    n_targets: int = _LARGEST
 
     def path(self, block: RoundBlock) -> Path:
         return self.folder / f"block-{block.index:08d}.npz"
@@ -161,7 +161,7 @@ class BlockStore:
         return (
             0 < rounds.size == len(block.rounds)
             and (rounds[0], rounds[-1]) == (block.rounds[0], block.rounds[-1])
-            and 0 <= targets.min() <= targets.max() < (self.n_targets or _LARGEST)
+            and 0 <= targets.min() <= targets.max() < self.n_targets
         )
 
     def _read_transcript(self, block: RoundBlock, digest: str) -> Transcript | None:

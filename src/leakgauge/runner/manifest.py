@@ -18,9 +18,9 @@ from leakgauge.plan import (
     Audit,
     Heading,
     Plan,
+    check_stored_audits,
     has_overridden_seed,
     plan_without_rounds,
-    refuse_unsafe_name,
     split_assumed,
     to_toml,
 )
@@ -32,6 +32,7 @@ from leakgauge.support.table_reader import read_dataclass
 
 NAME = "manifest.json"
 SCHEMA = 2
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 OLD_SCHEMA = 1  # it has one digest of the whole package, and its blocks have no versions
 
 
@@ -123,56 +124,83 @@ def load(folder: Path) -> dict[str, Any]:
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
         if content.pop("checksum") != json_digest(content):
             raise ValueError
-        dict(content["versions"])
         return dict(content)
 
 
 @contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
+def _refusing_damage(path: Path, damage: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
     """Say of a file whose entries are not those that were written that it is damaged."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except damage as error:
+        why = f" ({error})" if isinstance(error, BadInput) else ""
         raise BadInput(
-            f"{path}: damaged, or not of a run; restore it from a copy, or run the plan in another folder"
+            f"{path}: damaged, or not of a run{why}; restore it from a copy, or run the plan in another "
+            "folder"
         ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlanEntry:
+    seed: int
+    audits: tuple[Audit, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entries:
+    """The entries of the file and their types."""
+
+    schema: int
+    digest: str
+    versions: dict[str, str]
+    seed: int
+    other_seed: bool
+    plan_file: str | None
+    plan: _PlanEntry
+    facts: dict[str, dict[str, Any]]
+    code: dict[str, str] | None = None
+    package: str | None = None  # of the old schema
+    limits: dict[str, Any] = field(default_factory=dict)
+    heading: Heading = field(default_factory=Heading)
+    publish: str | None = None
+    assumed: tuple[str, ...] = ()
+    looks: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    verdicts: str | None = None
 
 
 def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     """Return the manifest in a file."""
-    with _refusing_damage(folder / NAME):
-        return _read(content, folder)
+    with _refusing_damage(folder / NAME, (*_DAMAGE, BadInput)):
+        return _read(read_dataclass(_Entries, content, "manifest"), folder)
 
 
-def _read(content: dict[str, Any], folder: Path) -> Manifest:
-    path = Path(os.path.normpath(folder / content["plan_file"])) if content["plan_file"] else None
-    audits = tuple(
-        read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
-    )
-    where = str(folder / NAME)
-    limits = read_limits(content.get("limits", {}), f"{where}: limits")
-    limits, assumed = split_assumed(limits, content.get("assumed", ()), where)
-    for audit in audits:  # which name folders
-        for name in (audit.name, *(contender.label for contender in audit.contenders)):
-            refuse_unsafe_name(name, f"{where}: audit")
+def _read(entries: _Entries, folder: Path) -> Manifest:
+    path = Path(os.path.normpath(folder / entries.plan_file)) if entries.plan_file else None
+    audits, named = entries.plan.audits, {audit.name for audit in entries.plan.audits}
+    check_stored_audits(audits)
+    if not named or named != set(entries.facts) or entries.plan.seed != entries.seed:
+        raise ValueError
+    limits, assumed = split_assumed(read_limits(entries.limits, "limits"), entries.assumed, "manifest")
     plan = Plan(
-        seed=content["seed"],
+        seed=entries.seed,
         audits=audits,
         folder=path.parent if path else folder,
         path=path,
         limits=limits,
         assumed=assumed,
-        heading=Heading(**content.get("heading", {})),
-        publish=content.get("publish"),
+        heading=entries.heading,
+        publish=entries.publish,
     )
-    metadata = {name: audit_metadata.metadata_from_json(entry) for name, entry in content["facts"].items()}
     return Manifest(
         plan=plan,
-        metadata=metadata,
-        code=content.get("code"),
-        versions=content["versions"],
-        digest=content["digest"],
-        looks={name: tuple(rounds) for name, rounds in content.get("looks", {}).items()},
+        metadata={
+            name: audit_metadata.metadata_from_json(entry, f"facts of {name}")
+            for name, entry in entries.facts.items()
+        },
+        code=entries.code,
+        versions={"leakgauge": entries.versions["leakgauge"], **entries.versions},
+        digest=entries.digest,
+        looks=entries.looks,
     )
 
 
