@@ -1,5 +1,6 @@
 """Trainings with Opacus that are private in part only, as people write them, and honest ones beside them."""
 
+import numpy as np
 import pytest
 
 import leakgauge
@@ -12,7 +13,7 @@ from opacus.data_loader import DPDataLoader  # noqa: E402
 from opacus.utils.batch_memory_manager import BatchMemoryManager  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
-from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
+from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Opacus, about hooks and its random generator
 EPOCHS = 3  # of ten steps
@@ -200,8 +201,126 @@ def means_beside_the_model():
     return {"model": model, "means": means}
 
 
+class Release:
+    """What a project hands out: an object of its own."""
+
+    def __init__(self, **parts):
+        self.__dict__.update(parts)
+
+
+def means_in_an_object():
+    found = means_beside_the_model()
+    return Release(model=found["model"], means=found["means"])
+
+
+def means_as_numbers():
+    return {"means": means_beside_the_model()["means"].tolist()}
+
+
+def most_frequent_label():
+    data = records()
+    steps(*private(nn.Linear(10, 2), data))
+    return "positive rows: " + str(int(data[1].sum()))
+
+
+class KeepsMean(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.mean = nn.Linear(10, 2), torch.zeros(10)
+
+    def forward(self, rows):
+        self.mean = 0.9 * self.mean + 0.1 * rows.mean(0).detach()
+        return self.linear(rows)
+
+
+def mean_as_an_attribute():
+    made = private(KeepsMean())
+    steps(*made)
+    return made[0]
+
+
+def on_all_rows(update, subset=False):
+    """A training whose every tenth step also uses the rows of the data set beside the loader."""
+    data, module = records(), nn.Linear(10, 2)
+    rows = TensorDataset(*data)
+    loader = DataLoader(Subset(rows, range(ROWS)) if subset else rows, batch_size=BATCH)
+    model, optimizer, loader = private(module, loader=loader)
+    steps(model, optimizer, loader, after=lambda n, *_: n % 10 == 9 and update(module, optimizer, *data))
+    return module
+
+
+def gradients_by_autograd():
+    def update(module, _, rows, labels):
+        weights = [module.weight, module.bias]
+        found = torch.autograd.grad(loss_of(nn.functional.linear(rows, *weights), labels), weights)
+        for weight, one in zip(weights, found):
+            weight.data -= 0.1 * one
+
+    on_all_rows(update)
+
+
+def steps_in_closed_form(subset=False):
+    @torch.no_grad()
+    def update(module, _, rows, labels):
+        wrong = nn.functional.linear(rows, module.weight, module.bias).softmax(1)
+        module.weight -= 0.1 * (wrong - nn.functional.one_hot(labels, 2)).T @ rows / ROWS
+
+    on_all_rows(update, subset)
+
+
+def steps_in_closed_form_on_a_subset():
+    steps_in_closed_form(subset=True)
+
+
+def rate_by_the_loss_of_all_rows():
+    @torch.no_grad()
+    def update(module, optimizer, rows, labels):
+        loss = loss_of(nn.functional.linear(rows, module.weight, module.bias), labels)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.1 * float(loss)
+
+    on_all_rows(update)
+
+
+def least_squares_in_the_end():
+    data, module = records(), nn.Linear(10, 2)
+    steps(*private(module, data))
+    weights = np.linalg.lstsq(data[0].numpy(), 2 * data[1].numpy() - 1, rcond=None)[0]
+    module.weight.data.copy_(torch.tensor(np.stack([-weights, weights])))
+
+
+def list_of_rows():
+    rows = list(zip(*records()))
+    model, optimizer, loader = private(nn.Linear(10, 2), loader=DataLoader(rows, batch_size=BATCH))
+    steps(model, optimizer, loader)
+    return sum(row for row, _ in rows)
+
+
+def stops_by_the_sum_of_rows():
+    data = records()
+    model, optimizer, loader = private(nn.Linear(10, 2), data)
+    for _ in range(EPOCHS):
+        for number, (rows, labels) in enumerate(loader):
+            optimizer.zero_grad()
+            loss_of(model(rows), labels).backward()
+            optimizer.step()
+            if number == int(abs(data[0].sum()) * 1000) % 10:
+                break
+
+
 CERTAIN = [
     means_beside_the_model,
+    means_in_an_object,
+    means_as_numbers,
+    most_frequent_label,
+    mean_as_an_attribute,
+    gradients_by_autograd,
+    steps_in_closed_form,
+    steps_in_closed_form_on_a_subset,
+    rate_by_the_loss_of_all_rows,
+    least_squares_in_the_end,
+    list_of_rows,
+    stops_by_the_sum_of_rows,
     plain_body,
     plain_embeddings,
     plain_every_tenth,
@@ -242,16 +361,20 @@ def contrastive_loss():
     steps(*private(nn.Linear(10, 4)), loss=loss)
 
 
+def copies(data):
+    return [part.clone() for part in data]
+
+
 def plain_in_the_end_on_other_tensors():
     data = records()
-    model, optimizer, loader = private(nn.Linear(10, 2), data)
+    model, optimizer, loader = private(nn.Linear(10, 2), copies(data))
     steps(model, optimizer, loader)
     without_noise(model, [data])
 
 
 def body_by_hand_on_other_tensors():
     data, body = records(), nn.Linear(10, 8)
-    model, optimizer, loader = private(nn.Linear(8, 2), data)
+    model, optimizer, loader = private(nn.Linear(8, 2), copies(data))
 
     def after(*_):
         body(data[0]).square().mean().backward()
@@ -367,7 +490,48 @@ def texts_of_unequal_length():
     steps(*private(Words(), loader=DataLoader(Texts(), batch_size=BATCH, collate_fn=collate)))
 
 
-HONEST = [averaged, scheduled, in_parts, ghost_clipping, frozen_body, texts_of_unequal_length]
+def returns_much():
+    """All that trainings usually return, and what is computed on rows that are not private."""
+    module, public = deep(), (torch.randn(50, 10), torch.randint(0, 2, (50,)))
+    engine, losses = opacus.PrivacyEngine(), []
+    model, optimizer, loader = engine.make_private(
+        module=module,
+        optimizer=torch.optim.Adam(module.parameters()),
+        data_loader=DataLoader(TensorDataset(*records()), batch_size=BATCH),
+        noise_multiplier=SIGMA,
+        max_grad_norm=0.5,
+    )
+
+    def after(*_):
+        with torch.no_grad():
+            losses.append(loss_of(nn.functional.linear(public[0], module[0].weight)[:, :2], public[1]).item())
+
+    steps(model, optimizer, loader, after=after)
+    history = {"loss": losses, "best": min(losses), "note": "Adam", "epsilon": engine.get_epsilon(1e-5)}
+    return Release(
+        model=model, optimizer=optimizer, engine=engine, history=history, predict=lambda x: model(x)
+    )
+
+
+def public_rows_in_the_same_memory():
+    """Rows that are not private share memory with those that are."""
+    rows, labels = records()
+    all_rows = torch.cat([rows, torch.randn(50, 10)])
+    made = private(nn.Linear(10, 2), (all_rows[:ROWS], labels))
+    steps(*made)
+    return made[0], all_rows[ROWS:].mean(0)
+
+
+HONEST = [
+    averaged,
+    scheduled,
+    in_parts,
+    ghost_clipping,
+    frozen_body,
+    texts_of_unequal_length,
+    returns_much,
+    public_rows_in_the_same_memory,
+]
 
 
 @pytest.mark.parametrize("train", HONEST, ids=lambda train: train.__name__)
@@ -384,9 +548,9 @@ def not_seeded():
     steps(*private(module))
 
 
-def rows_beside_the_loader():
+def rows_beside_the_loader(known=False):
     data = records()
-    model, optimizer, _ = private(nn.Linear(10, 2), data)
+    model, optimizer, _ = private(nn.Linear(10, 2), data if known else copies(data))
     for _ in range(SHORT["steps"]):
         chosen = torch.rand(ROWS) < BATCH / ROWS
         optimizer.zero_grad()
@@ -394,15 +558,65 @@ def rows_beside_the_loader():
         optimizer.step()
 
 
-@pytest.mark.parametrize(
-    ("train", "said"),
-    [(not_seeded, "equal seeds are not equal"), (rows_beside_the_loader, "private data loader")],
-    ids=["not_seeded", "rows_beside_the_loader"],
-)
+def known_rows_beside_the_loader():
+    rows_beside_the_loader(known=True)
+
+
+def returns_the_loader():
+    made = private(nn.Linear(10, 2))
+    steps(*made)
+    return made
+
+
+NOT_TRIED = {
+    not_seeded: "equal seeds are not equal",
+    rows_beside_the_loader: "private data loader",
+    known_rows_beside_the_loader: "the rows of batches were not known",
+    returns_the_loader: "what is returned (DPDataLoader)",
+}
+
+
+@pytest.mark.parametrize(("train", "said"), NOT_TRIED.items(), ids=[one.__name__ for one in NOT_TRIED])
 def test_what_could_not_be_tried_is_named(train, said):
     found = watched(train, rounds=SHORT["steps"], claim=SHORT).conformance
     assert not found.certain
     assert [said in name for name in found.unread] == [True]
+
+
+def test_rows_that_were_swapped_in_place_are_restored():
+    data = records()
+    kept, seen = copies(data), []
+
+    def train():
+        steps(*private(nn.Linear(10, 2), data))
+        seen.append(torch.equal(data[0], kept[0]))
+
+    watched(train, rounds=SHORT["steps"], claim=SHORT)
+    assert False in seen
+    assert all(torch.equal(one, two) for one, two in zip(data, kept))
+
+
+def constant_generator():
+    steps(*private(nn.Linear(10, 2), noise_generator=torch.Generator().manual_seed(0)))
+
+
+def seed_inside():
+    torch.manual_seed(0)
+    steps(*private(nn.Linear(10, 2)))
+
+
+def noise_by_the_data():
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        data = records()
+    generator = torch.Generator().manual_seed(int(data[0].abs().sum() * 1000))
+    steps(*private(nn.Linear(10, 2), data, noise_generator=generator))
+
+
+@pytest.mark.parametrize("train", [constant_generator, seed_inside, noise_by_the_data])
+def test_noise_that_is_the_same_under_other_seeds_is_certain(train):
+    found = watched(train, rounds=SHORT["steps"], claim=SHORT).conformance
+    assert any("The noise repeats: in 30 of 30 steps" in text for text in found.certain), found
 
 
 def test_sampler_at_twice_the_rate_is_accounted_again():

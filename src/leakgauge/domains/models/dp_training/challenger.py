@@ -189,9 +189,9 @@ class Challenger(ChallengerDefaults):
         """What is seen where the training is run again with other rows; the same on every worker."""
         n = self.options.canaries
 
-        def run(watching: AbstractContextManager[None], keeping: Callable[[Any], Any]) -> None:
+        def run(watching: AbstractContextManager[None], keeping: Callable[[Any], Any], seed: int) -> None:
             count_work(TRAINING)
-            rng = np.random.default_rng(_CRAFT_SEED)
+            rng = np.random.default_rng(_CRAFT_SEED + seed)
             watch = StepWatch(np.zeros(1, dtype=np.bool_), rng.spawn(1)[0], whole=True)
             canaries = None if n is None else np.zeros(n, dtype=np.bool_)
             train = self.train if canaries is not None else keeping(self.train)

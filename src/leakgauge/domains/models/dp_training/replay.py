@@ -2,15 +2,18 @@
 
 Rows may reach a model through noisy gradients alone. In these runs every noisy step gets gradients that are
 drawn instead, the same in each run; in the second run every other row is replaced by the one before it. A
-parameter or buffer that then differs has seen rows without noise; one that does not is post-processing.
+parameter, buffer or returned value that then differs has seen rows without noise; one that does not is
+post-processing. One more run has another seed, and must add other noise.
 """
 
-import math
+import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
+from hashlib import sha256
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,11 +37,25 @@ COUPLED = (
     "The gradient of a row changes with the other rows of its batch, as by batch statistics or a loss that "
     "compares rows: clipping it does not bound what one row changes."
 )
+REPEATS = (
+    "The noise repeats: in {:,} of {:,} steps a training with other seeds adds the same noise, and who runs "
+    "it again can subtract it."
+)
+RETURNED = "what is returned"
 NOT_TRIED = "what rows reach without noise ({})"
 ORDER_UNKNOWN = "whether the gradient of a row depends on others (the rows of batches were not known)"
 SHOWN = 3  # names in a sentence
 _SEED = 0x5EED  # of the gradients that are drawn
-_FAR = 1e-3  # of the largest gradient: rounding moves one by less
+_FAR = 1e-3  # of the largest gradient, or of the noise: rounding moves one by less
+_COMPARED = 64  # values of the noise of a step that are compared with those under another seed
+_FEWEST_EQUAL = 8  # of them: by chance so many are equal less than once in 1e20 times
+_LARGEST = 1e30  # in place of infinite numbers
+_OPACUS_KEEPS = (
+    "activations",
+    "max_batch_len",
+    "autograd_grad_sample_hooks",
+    "ddp_hooks",
+)  # in the modules of a model
 
 
 @dataclass(eq=False)
@@ -54,10 +71,14 @@ class _Run:
     before: bool = False  # whether anything was trained before the first noisy step
     unused: int = 0  # backward passes that no noisy step used
     stayed: dict[int, bool] = field(default_factory=dict)  # of the rows that were read
+    noise: list[Reals] = field(default_factory=list)  # of each step, in multiples of what is stated
+    unread: set[str] = field(default_factory=set)  # kinds of what is returned that cannot be compared
     _roots: dict[int, Any] = field(default_factory=dict)  # modules that were used, optimizers
     _read: list[int] = field(default_factory=list)
     _backwards: int = 0
     _returned: Any = None
+    _undo: ExitStack = field(default_factory=ExitStack)
+    _inside_backward: bool = False
     _depth: int = 0  # of calls of a noisy step
     _inside_pre_step: bool = False
 
@@ -69,7 +90,6 @@ class _Run:
         from opacus.optimizers import DPOptimizer
         from torch.nn.modules.module import register_module_forward_pre_hook
         from torch.optim.optimizer import register_optimizer_step_post_hook
-        from torch.utils._pytree import tree_leaves
 
         drawn = torch.Generator().manual_seed(_SEED)
         owners = [(one, name) for one in (DPOptimizer, *subclasses(DPOptimizer)) for name in vars(one)]
@@ -79,21 +99,17 @@ class _Run:
             (PrivacyEngine, "make_private", self._with_rows(vars(PrivacyEngine)["make_private"])),
             (DPDataLoader, "__init__", self._with_rows(vars(DPDataLoader)["__init__"])),
             (torch.autograd, "backward", self._counted(torch.autograd.backward)),
+            (torch.autograd, "grad", self._counted(torch.autograd.grad)),
         ]
         with ExitStack() as stack:
+            self._undo = stack
             for owner, name, value in changed:
                 stack.enter_context(replaced(owner, name, value))
             stack.callback(register_module_forward_pre_hook(lambda module, _: self._see(module)).remove)
             stack.callback(register_optimizer_step_post_hook(self._stepped).remove)
             yield
             self.unused += self._backwards
-            leaves = tree_leaves(self._returned)
-            for model in (one for one in leaves if hasattr(one, "named_parameters")):
-                self._see(model)
-            arrays = [as_vector(one) for one in leaves if math.prod(getattr(one, "shape", ())) > 1]
-            returned = {
-                f"- what is returned ({i})": float(one @ _mixture(one.size)) for i, one in enumerate(arrays)
-            }
+            returned = {f"- {RETURNED} ({i})": one for i, one in enumerate(self._numbers(self._returned))}
             self.states.append(self._state() | returned)
 
     def keeping(self, train: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,8 +124,13 @@ class _Run:
 
     def _counted(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
-            self._backwards += 1
-            return backward(*arguments, **options)
+            if self._inside_backward:  # Opacus computes gradients of rows there
+                return backward(*arguments, **options)
+            self._backwards, self._inside_backward = self._backwards + 1, True
+            try:
+                return backward(*arguments, **options)
+            finally:
+                self._inside_backward = False
 
         return counted
 
@@ -120,12 +141,33 @@ class _Run:
             result = make(*arguments, **options)
             loader = arguments[0] if result is None else result[-1]
             if not isinstance(loader.dataset, _Rows):  # a loader refuses that it is set, but reads it
+                self._swap_in_place(loader.dataset)
                 vars(loader)["dataset"] = _Rows(loader.dataset, self)
             if result is not None:
                 self._see(result[0])
             return result
 
         return made
+
+    def _swap_in_place(self, rows: Any) -> None:
+        """Swap rows where they are kept, so that whatever reads them beside the loader sees it too."""
+        from torch.utils.data import Subset, TensorDataset
+
+        places = [*range(len(rows))] if self.swapped else []
+        while isinstance(rows, Subset):
+            places, rows = [rows.indices[place] for place in places], rows.dataset
+        odd, before = places[1::2], places[: len(places) // 2 * 2 : 2]
+        if isinstance(rows, list):
+            self._undo.callback(rows.__setitem__, slice(None), rows[:])
+            for place, other in zip(odd, before):
+                rows[place] = rows[other if _forms(rows[place]) == _forms(rows[other]) else place]
+        for tensor in rows.tensors if isinstance(rows, TensorDataset) else ():
+            kept = tensor.data.clone()
+            changed = kept.clone()
+            changed[odd] = kept[before]
+            with suppress(RuntimeError):  # rows that share memory are swapped by the loader alone
+                tensor.data.copy_(changed)
+                self._undo.callback(tensor.data.copy_, kept)
 
     def _noisy(self, method: Callable[..., Any], generator: Any) -> Callable[..., Any]:
         """``step`` or ``pre_step`` of Opacus; gradients that are drawn replace those of the latter."""
@@ -141,6 +183,7 @@ class _Run:
             finally:
                 self._depth, self._inside_pre_step = self._depth - 1, self._inside_pre_step and not first
             if first and stepped:
+                self._keep_noise(optimizer)
                 scale = max(optimizer.noise_multiplier, 1.0) * optimizer.max_grad_norm / divisor(optimizer)
                 for parameter in optimizer.params:
                     noise = torch.randn(parameter.shape, generator=generator)
@@ -148,6 +191,53 @@ class _Run:
             return stepped
 
         return watched
+
+    def _keep_noise(self, optimizer: Any) -> None:
+        scale, times = optimizer.noise_multiplier * optimizer.max_grad_norm, divisor(optimizer)
+        if scale > 0:
+            pairs = [(as_vector(one.grad), as_vector(one.summed_grad)) for one in optimizer.params]
+            self.noise.append(np.concatenate([one * times - two for one, two in pairs])[:_COMPARED] / scale)
+
+    def _numbers(self, returned: Any) -> Iterator[float]:
+        """A number for each thing that a returned value holds; what cannot be compared is named."""
+        from torch.utils.data import DataLoader, Dataset
+
+        left: list[Any] = [returned]
+        held: dict[int, Any] = {}
+        while left:
+            value = left.pop()
+            kind, parts = type(value), list[Any]()
+            if value is None or id(value) in held or isinstance(value, type | ModuleType):
+                continue
+            if hasattr(value, "shape") or isinstance(value, bool | int | float):
+                with suppress(TypeError, ValueError, RuntimeError, OverflowError):
+                    numbers = np.nan_to_num(as_vector(value), posinf=_LARGEST, neginf=-_LARGEST)
+                    yield float(numbers @ _mixture(numbers.size))
+                    continue
+            if not isinstance(value, str | bytes):
+                held[id(value)] = value
+            if hasattr(value, "named_parameters"):
+                self._see(value)
+                parts += [_plain_attributes(one) for one in value.modules()]
+            elif hasattr(value, "param_groups"):
+                self._see(value)
+            elif isinstance(value, DataLoader | Dataset | _Rows):
+                self.unread.add(kind.__name__)
+            elif isinstance(value, Mapping):
+                parts += [part for pair in value.items() for part in pair]
+            elif isinstance(value, list | tuple | set | frozenset):
+                parts += value
+            elif isinstance(value, FunctionType | MethodType):
+                parts += [cell.cell_contents for cell in value.__closure__ or ()]
+                parts += [value.__defaults__, getattr(value, "__self__", None)]
+            elif getattr(value, "__dict__", None):
+                parts += [] if kind.__module__.startswith("opacus.") else vars(value).values()
+            else:
+                try:
+                    yield _digest(pickle.dumps(value))
+                except Exception:  # anything may go wrong in what others return
+                    self.unread.add(kind.__name__)
+            left += reversed(parts)
 
     def _before_step(self, optimizer: Any) -> None:
         import torch
@@ -199,20 +289,34 @@ class _Rows:
         return getattr(self.rows, name)
 
     def __getitem__(self, position: Any) -> Any:
-        from torch.utils._pytree import tree_map
-
         place, row = int(position), self.rows[position]
         before = self.rows[place - 1] if place % 2 else row  # in each run: it may draw random numbers
-        forms = [tree_map(_form, one) for one in (before, row)]
-        swapped = self.run.swapped and place % 2 == 1 and forms[0] == forms[1]
+        swapped = self.run.swapped and place % 2 == 1 and _forms(before) == _forms(row)
         self.run._read.append(place)  # noqa: SLF001 (they are one)
         self.run.stayed[place] = not swapped
         return before if swapped else row
 
 
-def _form(value: Any) -> Any:
+def _forms(row: Any) -> Any:
     """What must be equal in two rows for them to be used alike: shapes, or the length of texts."""
-    return len(value) if isinstance(value, str) else getattr(value, "shape", type(value))
+    from torch.utils._pytree import tree_map
+
+    return tree_map(
+        lambda value: len(value) if isinstance(value, str) else getattr(value, "shape", type(value)), row
+    )
+
+
+def _digest(content: bytes) -> float:
+    return float(int.from_bytes(sha256(content).digest()[:6]))
+
+
+def _plain_attributes(module: Any) -> dict[str, Any]:
+    """What a module holds beside parameters and buffers, and other than what Opacus keeps there."""
+    import torch
+
+    own = () if type(module).__module__.startswith("opacus.") else vars(module).items()
+    usual = {*vars(torch.nn.Module()), *_OPACUS_KEEPS}
+    return {name: value for name, value in own if name not in usual}
 
 
 def _named_tensors(root: Any) -> Sequence[tuple[str, Any]]:
@@ -236,11 +340,11 @@ def _row_numbers(parameters: Sequence[Any], *, ghost: bool) -> Reals:
     return np.sum([as_vector(one @ one.new_tensor(_mixture(one.shape[1]))) for one in rows], axis=0)
 
 
-def replay(call: Callable[[Any, Any], Any]) -> tuple[tuple[str, str], ...]:
+def replay(call: Callable[[Any, Any, int], Any]) -> tuple[tuple[str, str], ...]:
     """Run a training again, and return sentences about what is seen, each with its kind.
 
-    ``call`` runs it within a context, with the same random numbers each time; it gets the context, and what
-    is put around the training.
+    ``call`` runs it within a context; it gets the context, what is put around the training, and a seed, which
+    decides on all random numbers.
     """
     try:
         return tuple(_facts(call))
@@ -248,14 +352,14 @@ def replay(call: Callable[[Any, Any], Any]) -> tuple[tuple[str, str], ...]:
         return ((UNREAD, NOT_TRIED.format("the training fails with other rows")),)
 
 
-def _facts(call: Callable[[Any, Any], Any]) -> Iterator[tuple[str, str]]:
+def _facts(call: Callable[[Any, Any, int], Any]) -> Iterator[tuple[str, str]]:
 
-    def run(*, swapped: bool) -> _Run:
+    def run(*, swapped: bool = False, seed: int = 0) -> _Run:
         watched = _Run(swapped)
-        call(watched.watching(), watched.keeping)
+        call(watched.watching(), watched.keeping, seed)
         return watched
 
-    first = run(swapped=False)
+    first = run()
     if len(first.states) < 2:  # no step of Opacus
         return
     if first.before:
@@ -266,13 +370,17 @@ def _facts(call: Callable[[Any, Any], Any]) -> Iterator[tuple[str, str]]:
     elif first.unused:
         passes = f"{first.unused:,} backward passes belong to no noisy step"
         yield DEPARTURE, f"{passes}: what uses their gradients gets no noise."
+    if first.unread:
+        yield UNREAD, f"{RETURNED} ({', '.join(sorted(first.unread))})"
+    if repeated := _repeated_steps(first.noise, run(seed=1).noise):
+        yield CERTAIN, REPEATS.format(repeated, len(first.noise))
     other = run(swapped=True)
     step, names = _first_difference(first, other)
     pairs = list(zip(first.batches, other.batches))
     finite = np.isfinite([*first.states[-1].values()]).all()
     if not finite or all(np.array_equal(one, two) for (_, one), (_, two) in pairs):
         yield UNREAD, NOT_TRIED.format("none was read through the private data loader")
-    elif names and _first_difference(first, run(swapped=False))[1]:
+    elif names and _first_difference(first, run())[1]:
         yield UNREAD, NOT_TRIED.format("trainings with equal seeds are not equal")
     elif names:
         when = f"after noisy step {step:,}" if step else "before the first noisy step ends"
@@ -282,14 +390,25 @@ def _facts(call: Callable[[Any, Any], Any]) -> Iterator[tuple[str, str]]:
         yield from _coupled_rows(pairs, other.stayed)
 
 
+def _repeated_steps(noise: Sequence[Reals], other: Sequence[Reals]) -> int:
+    """In how many steps the noise of two trainings is the same; 0 where it may be chance."""
+    same = [one.size for one, two in zip(noise, other) if one.shape == two.shape and _equal_noise(one, two)]
+    return len(same) if sum(same) >= _FEWEST_EQUAL else 0
+
+
+def _equal_noise(one: Reals, two: Reals) -> bool:
+    return bool((np.abs(one - two) < _FAR).all() and (np.abs(one) > _FAR).any())
+
+
 def _first_difference(first: _Run, other: _Run) -> tuple[int, list[str]]:
-    """The first state in which two runs differ, and in what."""
-    for step, (one, two) in enumerate(zip(first.states, other.states)):
+    """The first state in which two runs differ, and in what; last states only of as many steps."""
+    equal = len(first.states) == len(other.states)
+    n = len(first.states) if equal else min(len(first.states), len(other.states)) - 1
+    for step, (one, two) in enumerate(zip(first.states[:n], other.states[:n])):
         if names := [name for name in one if not np.isclose(one[name], two.get(name, np.nan), rtol=1e-9)]:
-            return step, [
-                name.split(" ", 1)[1].replace("GradSampleModule._module", "model") for name in names
-            ]
-    return len(first.states), [] if len(first.states) == len(other.states) else ["the number of steps"]
+            shown = [name.split(" ", 1)[1].split(" (")[0] for name in names]
+            return step, [*dict.fromkeys(name.replace("GradSampleModule._module", "model") for name in shown)]
+    return n, [] if equal else ["the number of steps"]
 
 
 def _coupled_rows(pairs: Sequence[Any], stayed: dict[int, bool]) -> Iterator[tuple[str, str]]:
