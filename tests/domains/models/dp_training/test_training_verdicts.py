@@ -9,6 +9,8 @@ import pytest
 import leakgauge
 from domains.models.dp_training.watched_trainings import CLAIM, numpy_loop
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.dp_training.challenger import build_for_function
+from leakgauge.domains.models.dp_training.plan_tables import read_dp_training_table
 from page_numbers import page_words
 
 MESSAGES = run_path(str(Path(__file__).parents[4] / "examples" / "dp-training" / "messages.py"))
@@ -33,6 +35,19 @@ def test_third_of_the_noise_is_a_certain_violation_about_a_step():
     assert found.promised["unit"] == "step"
     assert found.promised["nominal"] == {"epsilon": 4.0, "unit": "record"}
     assert "the step adds less noise than accounted" in found.evidence[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "steps", "understated"),
+    [({}, 100, True), ({}, 1, False), ({"coin": "training"}, 100, False), ({"canaries": 5}, 100, False)],
+)
+def test_guesses_about_one_step_of_many_clear_nobody(options, steps, understated):
+    table = {"dp_training": "own:train", "claim": CLAIM | {"steps": steps}, **options}
+    train = (lambda canaries: canaries) if "canaries" in options else numpy_loop()
+    made = build_for_function(train, *read_dp_training_table(table), "")
+    said = made.understated_by([])
+    assert ("about one step of 100" in said.get("strong", "")) == understated
+    assert bool(said) == understated
 
 
 def test_one_coin_for_each_training_is_judged_by_trainings():

@@ -31,6 +31,10 @@ from leakgauge.support.work_count import TRAINING, count_work
 _crafted_cache: RecentCache[tuple[Reals, ...]] = RecentCache(8)
 _replay_cache: RecentCache[tuple[tuple[str, str], ...]] = RecentCache(8)
 _CRAFT_SEED = 0x1417  # of trainings that no coin or noise of a round depends on
+ONE_STEP = (
+    "each guess is about one step of {:,}, and an attacker who sees all of them is right more often; to set "
+    'limits on whole trainings use coin = "training", or black-box canaries'
+)
 CONTROL_STEPS = 3  # of a training with one coin, in the positive control
 
 
@@ -116,6 +120,14 @@ class Challenger(ChallengerDefaults):
         return self.claim.canary_guarantee(
             1 if self.options.coin is CanaryCoin.STEP else self.claim.steps,
         )
+
+    @property
+    def understated_knowledge(self) -> dict[str, str]:
+        """Where each step has its own coin, attackers see one step of many: they clear nobody."""
+        steps = self.claim.steps
+        if self.options.canaries is not None or self.options.coin is CanaryCoin.TRAINING or steps == 1:
+            return {}
+        return {"strong": ONE_STEP.format(steps)}
 
     @property
     def notes(self) -> tuple[str, ...]:
