@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leakgauge
-from domains.models.dp_training.watched_trainings import BATCH, CLAIM, ROWS, SIGMA, watched
+from domains.models.dp_training.watched_trainings import BATCH, CLAIM, ROWS, SIGMA, STEPS, numpy_loop, watched
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 opacus = pytest.importorskip("opacus", reason="Opacus is not installed")
@@ -617,6 +617,49 @@ def noise_by_the_data():
 def test_noise_that_is_the_same_under_other_seeds_is_certain(train):
     found = watched(train, rounds=SHORT["steps"], claim=SHORT).conformance
     assert any("The noise repeats: in 30 of 30 steps" in text for text in found.certain), found
+
+
+def ghost_without_clipping():
+    model, optimizer, loss, loader = private(
+        nn.Linear(10, 2), grad_sample_mode="ghost", criterion=nn.CrossEntropyLoss()
+    )
+    model.get_clipping_coef = lambda: torch.ones_like(model.get_norm_sample())
+    steps(model, optimizer, loader, loss)
+
+
+def test_ghost_clipping_that_does_not_clip_is_certain():
+    found = watched(ghost_without_clipping, rounds=SHORT["steps"], claim=SHORT).conformance
+    assert any("gradients are not clipped one by one" in text for text in found.certain), found
+
+
+def test_ghost_clipping_whose_factors_are_not_seen_is_named():
+    def train():
+        model, optimizer, loss, loader = private(
+            nn.Linear(10, 2), grad_sample_mode="ghost", criterion=nn.CrossEntropyLoss()
+        )
+
+        class OwnPasses:
+            def __init__(self, found):
+                self.each = found.loss_per_sample
+
+            def backward(self):
+                self.each.mean().backward(retain_graph=True)
+                optimizer.zero_grad()
+                factors = model.get_clipping_coef()
+                model.disable_hooks()
+                (factors * self.each).sum().backward()
+                model.enable_hooks()
+
+        steps(model, optimizer, loader, lambda said, labels: OwnPasses(loss(said, labels)))
+
+    found = watched(train, rounds=SHORT["steps"], claim=SHORT).conformance
+    assert found.certain == ()
+    assert any("whether gradients are clipped one by one" in name for name in found.unread), found
+
+
+def test_what_loops_written_by_hand_do_beside_their_sums_is_named():
+    found = watched(numpy_loop(), rounds=STEPS).conformance
+    assert found.unread == ("what rows reach without noise (a loop written by hand shows its sums alone)",)
 
 
 def test_sampler_at_twice_the_rate_is_accounted_again():

@@ -20,7 +20,7 @@ from leakgauge.domains.models.dp_training.plan_tables import (
     DpTrainingChallengerTable,
     read_dp_training_table,
 )
-from leakgauge.domains.models.dp_training.replay import replay
+from leakgauge.domains.models.dp_training.replay import NOT_TRIED, UNREAD, replay
 from leakgauge.domains.models.dp_training.step_watch import StepWatch, WatchedTraining
 from leakgauge.domains.models.dp_training.training_run import WHERE, require_callable, run_training
 from leakgauge.domains.models.dp_training.transcript import write_transcript
@@ -35,6 +35,8 @@ ONE_STEP = (
     "each guess is about one step of {:,}, and an attacker who sees all of them is right more often; to set "
     'limits on whole trainings use coin = "training", or black-box canaries'
 )
+BY_HAND = (UNREAD, NOT_TRIED.format("a loop written by hand shows its sums alone"))
+CLIPPING = (UNREAD, "whether gradients are clipped one by one (ghost clipping whose factors are not seen)")
 CONTROL_STEPS = 3  # of a training with one coin, in the positive control
 
 
@@ -193,9 +195,13 @@ class Challenger(ChallengerDefaults):
         count_work(TRAINING)
         watch.start = self._crafted_weights()
         trained = run_training(self.train, watch, rng.spawn(1)[0], canaries=canaries)
-        if self.noiseless or not watch.by_opacus:
+        if self.noiseless or not trained.n_steps:
             return trained
-        return replace(trained, replay=_replay_cache.once((self.train, repr(self.options)), self._replay))
+        if not watch.by_opacus:
+            return trained if canaries is not None else replace(trained, replay=(BY_HAND,))
+        found = _replay_cache.once((self.train, repr(self.options)), self._replay)
+        clipping_seen = canaries is not None or np.isfinite(trained.columns["influence"]).any()
+        return replace(trained, replay=found if clipping_seen else (*found, CLIPPING))
 
     def _replay(self) -> tuple[tuple[str, str], ...]:
         """What is seen where the training is run again with other rows; the same on every worker."""

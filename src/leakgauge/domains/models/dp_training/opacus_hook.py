@@ -40,12 +40,17 @@ def watching_opacus(watch: StepWatch, *, by_hand: bool = False) -> Iterator[None
         return
     from opacus import PrivacyEngine
     from opacus.optimizers import DPOptimizer
+    from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping
 
     hook = _OpacusHook(watch)
     with ExitStack() as stack:
         for owner in (DPOptimizer, *subclasses(DPOptimizer)):
             if "pre_step" in vars(owner):
                 stack.enter_context(replaced(owner, "pre_step", hook.watched_step(vars(owner)["pre_step"])))
+        backward = vars(DPTensorFastGradientClipping)["backward"]
+        stack.enter_context(
+            replaced(DPTensorFastGradientClipping, "backward", hook.watched_backward(backward))
+        )
         make_private = vars(PrivacyEngine)["make_private"]
         stack.enter_context(replaced(PrivacyEngine, "make_private", hook.watched_engine(make_private)))
         try:
@@ -84,6 +89,8 @@ class _OpacusHook:
     _inside: bool = False
     _others: Reals | None = None
     _batch_size: int = 0
+    _factors: Any = None  # by which ghost clipping scaled the loss of each example last
+    _longest: float = 0.0  # gradient that it let through in this step, in clips; NaN where that is unknown
     _now: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,6 +116,19 @@ class _OpacusHook:
             return made
 
         return make
+
+    def watched_backward(self, backward: Callable[[Any], None]) -> Callable[[Any], None]:
+        """The backward passes of ghost clipping; the last of them scales the loss of each example."""
+
+        def watched(loss: Any) -> None:
+            def keep(factors: Any) -> None:
+                self._factors = factors
+
+            if loss.loss_per_sample.requires_grad:
+                loss.loss_per_sample.register_hook(keep)
+            backward(loss)
+
+        return watched
 
     def watched_step(self, pre_step: Callable[..., Any]) -> Callable[..., Any]:
         """``DPOptimizer.pre_step`` with a canary in the batch, or without it."""
@@ -148,7 +168,12 @@ class _OpacusHook:
                 "audit it without a noise scheduler"
             )
         if _has_no_examples(optimizer):
-            self._batch_size += len(optimizer.params[0]._norm_sample)  # noqa: SLF001 (else it is unknown)
+            norms = [as_vector(one._norm_sample) for one in optimizer.params]  # noqa: SLF001 (else unknown)
+            lengths, factors = np.linalg.norm(norms, axis=0), self._factors
+            known = factors is not None and factors.numel() == lengths.size
+            scaled = lengths * as_vector(factors) / float(optimizer.max_grad_norm) if known else [np.nan]
+            self._longest = np.maximum(self._longest, np.max(scaled, initial=0.0))
+            self._batch_size, self._factors = self._batch_size + lengths.size, None
             return
         others = _example_gradients(optimizer)
         last = not optimizer._check_skip_next_step(pop_next=False)  # noqa: SLF001 (else more parts follow)
@@ -178,6 +203,7 @@ class _OpacusHook:
 
         def add() -> None:
             if _has_no_examples(optimizer):
+                self._now["influence"] = self._longest
                 self._add_to_sum(optimizer)
             self._now["clipped"] = _flat(parameter.summed_grad for parameter in optimizer.params)
             noise = 0.0 if self.watch.noiseless else optimizer.noise_multiplier
@@ -222,7 +248,7 @@ class _OpacusHook:
                 influence=self._now.get("influence", np.nan),
             )
         )
-        self._others, self._batch_size = None, 0
+        self._others, self._batch_size, self._longest = None, 0, 0.0
 
 
 def _has_no_examples(optimizer: Any) -> bool:
