@@ -143,6 +143,46 @@ def test_noise_that_the_round_seeds_is_noise(tmp_path):
     assert path.own_noise
 
 
+MODS = """
+from flwr.clientapp.mod import LocalDpMod
+
+
+class OwnDpMod(LocalDpMod):
+    pass
+
+
+def passes(message, context, call_next):
+    return call_next(message, context)
+
+
+PLAIN, OWN = (kind(1.0, 1.0, 1.0, 1e-5) for kind in (LocalDpMod, OwnDpMod))
+app = ClientApp()
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "evaluate", "n_channels", "protections"),
+    [
+        ("PLAIN", "", 1, ("LocalDpMod",)),
+        ("", "PLAIN", 0, ("LocalDpMod",)),  # the training has no noise
+        ("OWN", "", 0, ()),  # derived from Flower's mod: it may do anything
+        ("PLAIN, passes", "", 1, ("LocalDpMod",)),
+        ("passes, PLAIN", "", 0, ("LocalDpMod",)),  # changes what has noise already
+    ],
+)
+def test_noise_is_known_of_flowers_own_mod_for_training_alone(
+    tmp_path, train, evaluate, n_channels, protections
+):
+    client = [
+        ("app = ClientApp()\n", MODS),
+        ("@app.train()", f"@app.train(mods=[{train}])"),
+        ("@app.evaluate()", f"@app.evaluate(mods=[{evaluate}])"),
+    ]
+    found = describe(copy_app(tmp_path, client=client))
+    assert not isinstance(found, str), found
+    assert (len(found.channels), found.protections) == (n_channels, protections)
+
+
 def test_the_label_of_one_logit_is_found_without_words_of_a_bias(tmp_path):
     path = checked_path(one_logit(tmp_path)[0])
     assert not isinstance(path, str), path

@@ -155,7 +155,8 @@ class AppRunner:
             if record.is_complete:
                 break
         opacus = record.channel()
-        return (*self._mods.channels, *([opacus] if opacus else []))
+        stated = self._mods.channels(self._client, self._template.metadata.message_type)
+        return (*stated, *([opacus] if opacus else []))
 
     @contextmanager
     def _watching(self, seen: TrainingRows) -> Iterator[None]:

@@ -3,9 +3,11 @@
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +96,14 @@ def kept_task_identity() -> Iterator[None]:
 class ModSwitch:
     """Leaves out the noise or the clipping of Flower's own mods while a message is handled.
 
-    It must be installed before the app is imported: mods are wrapped around its functions then.
+    It must be installed before the app is imported: mods are wrapped around its functions then. What is
+    derived from such a mod may do anything, and is as noise of the app's own.
     """
 
     def __init__(self) -> None:
         self.protection: Protection = "on"
         self.names: set[str] = set()
-        self.channels: list[NoisyChannel] = []
+        self._channels: dict[Callable[..., Any], tuple[NoisyChannel, ...]] = {}
         self._others: set[str] = set()
 
     def install(self) -> None:
@@ -111,10 +114,19 @@ class ModSwitch:
         def make_switched(function: Callable[..., Any], mods: list[Any]) -> Callable[..., Any]:
             self.names |= {name for mod in mods if (name := _protection_name(mod))}
             self._others |= {getattr(mod, "__name__", "") for mod in mods}
-            self.channels = [channel for mod in mods if (channel := _local_channel(mod))]
-            return lambda message, context: make_ffn(function, self._applied(mods))(message, context)
+
+            def switched(message: Any, context: Any) -> Any:
+                return make_ffn(function, self._applied(mods))(message, context)
+
+            last = takewhile(lambda mod: _module(mod).startswith("flwr."), mods)  # to change an answer
+            self._channels[switched] = tuple(filter(None, map(_local_channel, last)))
+            return switched
 
         client_app.make_ffn = make_switched
+
+    def channels(self, client: Any, message_type: str) -> tuple[NoisyChannel, ...]:
+        """Return what is known of the noise of the function that handles a message, and of nothing after it."""
+        return self._channels[client._call or client._registered_funcs[_full_type(message_type)]]  # noqa: SLF001
 
     def require_single_updates(self) -> None:
         """Refuse an app whose updates are hidden in a sum by secure aggregation."""
@@ -136,7 +148,7 @@ def _protection_name(mod: Any) -> str | None:
     """The name of a mod that clips or adds noise; nothing of any other."""
     from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
 
-    if isinstance(mod, LocalDpMod):
+    if type(mod) is LocalDpMod:
         return "LocalDpMod"
     return mod.__name__ if mod in (adaptiveclipping_mod, fixedclipping_mod) else None
 
@@ -145,7 +157,7 @@ def _local_channel(mod: Any) -> NoisyChannel | None:
     """What Flower's local noise allows: clipping of a whole update, and noise by the classic formula."""
     from flwr.clientapp.mod import LocalDpMod
 
-    if not isinstance(mod, LocalDpMod) or not (0 < mod.delta < 1.25 and mod.epsilon > 0):
+    if type(mod) is not LocalDpMod or not (0 < mod.delta < 1.25 and mod.epsilon > 0):
         return None
     noise = mod.sensitivity * np.sqrt(2 * np.log(1.25 / mod.delta)) / mod.epsilon
     if not noise > 0:
@@ -159,7 +171,17 @@ def _without_noise(mod: Any) -> Any:
 
     if not isinstance(mod, LocalDpMod):
         return mod
-    return LocalDpMod(mod.clipping_norm, mod.sensitivity, np.inf, mod.delta)
+    silent = copy(mod)
+    silent.epsilon = np.inf
+    return silent
+
+
+def _module(mod: Any) -> str:
+    return str(getattr(mod, "__module__", ""))
+
+
+def _full_type(message_type: str) -> str:
+    return message_type if "." in message_type else f"{message_type}.default"
 
 
 class StrategyRecord:
