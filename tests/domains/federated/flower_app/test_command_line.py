@@ -152,6 +152,7 @@ def verdict_of(tmp_path):
 
 
 PROMISE = "promise = { epsilon = 1.0, delta = 1e-5 }"
+ONE_MESSAGE = "run_config = { num-server-rounds = 1 }"  # of the app's server, as in a round of the audit
 CEILINGS = {"channel_ceiling"}
 
 
@@ -177,11 +178,22 @@ def test_a_loss_is_read_without_a_promise_too(tmp_path, run):
 
 def test_a_field_that_no_record_changes_counts_as_read(tmp_path, run):
     local_dp(1.0)(tmp_path)
-    _, told = run(f"targets = 1, {PROMISE}")
+    _, told = run(f"targets = 1, {PROMISE}, {ONE_MESSAGE}")
     verdict = verdict_of(tmp_path)
     assert (verdict["unread"], verdict["evidence"]) == ([], [])
     assert verdict["studied"].keys() >= CEILINGS
     assert "no attacker is right more than 58.2% of the time" in told.out
+
+
+def test_fewer_messages_than_the_server_sends_clear_nobody(tmp_path, run):
+    """The noise of one message is as large as the limit needs; three messages have less of it on average."""
+    local_dp(0.1)(tmp_path)
+    code, told = run("targets = 1")
+    verdict = verdict_of(tmp_path)
+    assert (code, verdict["risk"]["status"]) == (3, "undecided")
+    assert "the app sends 3 messages; one was audited in each round: iterations = 3" in told.out
+    assert "no attacker is right more than" not in told.out
+    assert not CEILINGS & verdict["studied"].keys()
 
 
 def test_a_noisy_field_is_named(tmp_path, run):

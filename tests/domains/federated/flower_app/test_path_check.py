@@ -183,6 +183,19 @@ def test_noise_is_known_of_flowers_own_mod_for_training_alone(
     assert (len(found.channels), found.protections) == (n_channels, protections)
 
 
+@pytest.mark.parametrize(
+    ("server", "config", "n_messages"),
+    [
+        ([], {}, 3),
+        ([], {"num-server-rounds": 20}, 20),
+        ([('num_rounds=run["num-server-rounds"]', "num_rounds=7")], {"num-server-rounds": 1}, 7),
+    ],
+)
+def test_messages_that_the_server_sends_are_counted(tmp_path, server, config, n_messages):
+    found = describe(copy_app(tmp_path, server=server), run_config=tuple(config.items()))
+    assert found.n_messages == n_messages
+
+
 def test_the_label_of_one_logit_is_found_without_words_of_a_bias(tmp_path):
     path = checked_path(one_logit(tmp_path)[0])
     assert not isinstance(path, str), path

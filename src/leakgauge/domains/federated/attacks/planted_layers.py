@@ -171,9 +171,9 @@ class Attack:
 def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
     """Return what the app's own clipping and noise allow at most, as far as its parameters are known.
 
-    They say nothing where replies hold more than the weights.
+    They say nothing where replies hold more than the weights, or more messages are sent.
     """
-    channels = () if knowledge.replies.varying else knowledge.channels
+    channels = () if knowledge.replies.varying or not knowledge.audits_all else knowledge.channels
     optima = [
         optimum
         for channel in channels

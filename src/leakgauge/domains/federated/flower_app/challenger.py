@@ -14,6 +14,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import NOISE_ERROR, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated import APP_SERVER
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
 from leakgauge.domains.federated.flower_app.client_games import (
     AppDescription,
@@ -23,6 +24,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     ClientAnswer,
     ClientGame,
     Protection,
+    field_words,
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.path_check import PathCheck, check_path
@@ -138,6 +140,12 @@ class AppChallenger(ChallengerDefaults):
         return len(self.rows.targets)
 
     @property
+    def understated_knowledge(self) -> dict[str, str]:
+        """The server, where it has more answers than were audited."""
+        why = _fewer_messages(self.description, self.iterations)
+        return dict.fromkeys([APP_SERVER], *why) if why else {}
+
+    @property
     def targets_digest(self) -> str:
         """Of the choice of rows and the place of the project."""
         return sha256(
@@ -250,6 +258,17 @@ def _row_number(name: str | int, count: int) -> int:
     return name
 
 
+def _fewer_messages(about: AppDescription, iterations: int) -> tuple[str, ...]:
+    """Say that the app sends more messages than a round of the audit has."""
+    n_messages = about.n_messages
+    if n_messages <= iterations:
+        return ()
+    audited = "one was" if iterations == 1 else f"{iterations} were"
+    return (
+        f"the app sends {n_messages} messages; {audited} audited in each round: iterations = {n_messages}",
+    )
+
+
 def _notes(
     about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable, replies: ReplyCheck
 ) -> list[str]:
@@ -262,7 +281,8 @@ def _notes(
     if about.protections:
         off = ", ".join(about.protections)
         notes.append(f"the positive control leaves out {off}")
-    notes.extend(channel.note(table.iterations, replies.varying) for channel in about.channels)
+    beside = (*map(field_words, replies.varying), *_fewer_messages(about, table.iterations))
+    notes.extend(channel.note(table.iterations, beside) for channel in about.channels)
     if table.cross_check:
         notes.append(
             f"{table.cross_check} games were also played in Flower's simulation, with the same answers"

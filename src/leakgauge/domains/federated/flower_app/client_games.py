@@ -104,6 +104,7 @@ class AppDescription:
     notes: tuple[str, ...]
     protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
     keeps_state: bool  # in ``context.state``
+    n_messages: int = 1  # to train that the app's server sends a client, at most
     channels: tuple[NoisyChannel, ...] = ()  # clipping and Gaussian noise whose parameters are known
 
 

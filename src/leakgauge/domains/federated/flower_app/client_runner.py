@@ -65,6 +65,8 @@ class AppRunner:
         self._strategies.install()
         self._template = self._first_message(components["serverapp"])
         self._sent = internals.arrays_of(self._template.content, "the message of the ServerApp")
+        stated = self._run_config.get("num-server-rounds", 1)
+        self._n_messages = max(self._strategies.n_rounds, stated if isinstance(stated, int) else 1)
         self._stack: LinearStack | None = None
         self._keeps_state = False
 
@@ -130,6 +132,7 @@ class AppRunner:
             notes=self._notes(),
             protections=self._protections(),
             keeps_state=self._keeps_state,
+            n_messages=self._n_messages,
             channels=channels,
         )
 

@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from functools import wraps
 from hashlib import sha256
 from importlib.metadata import version
+from inspect import signature
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -125,7 +127,7 @@ class ModSwitch:
         client_app.make_ffn = make_switched
 
     def channels(self, client: Any, message_type: str) -> tuple[NoisyChannel, ...]:
-        """Return what is known of the noise of the function that handles a message, and of nothing after it."""
+        """Return what is known of the noise of the function that handles a message."""
         return self._channels[client._call or client._registered_funcs[_full_type(message_type)]]  # noqa: SLF001
 
     def require_single_updates(self) -> None:
@@ -185,20 +187,39 @@ def _full_type(message_type: str) -> str:
 
 
 class StrategyRecord:
-    """Records which of Flower's strategies with noise a ServerApp uses; install it before it is imported."""
+    """Records which of Flower's strategies with noise a ServerApp uses, and how many training rounds it runs.
+
+    Install it before the ServerApp is imported.
+    """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.n_rounds = 1
 
     def install(self) -> None:
-        """Watch the strategies whose server adds noise to what it aggregates."""
+        """Watch where rounds are stated, and strategies whose server adds noise to what it aggregates."""
+        import flwr.server
         import flwr.server.strategy
         import flwr.serverapp.strategy
 
+        self._count_rounds(flwr.serverapp.strategy.Strategy, "start")
+        self._count_rounds(flwr.server.ServerConfig, "__init__")
         for module in (flwr.server.strategy, flwr.serverapp.strategy):
             for name in vars(module):
                 if name.startswith("DifferentialPrivacy"):
                     self._watch(getattr(module, name))
+
+    def _count_rounds(self, owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        @wraps(original)
+        def counted(*arguments: Any, **said: Any) -> Any:
+            stated = signature(original).bind(*arguments, **said)
+            stated.apply_defaults()
+            self.n_rounds = max(self.n_rounds, int(stated.arguments["num_rounds"]))
+            return original(*arguments, **said)
+
+        setattr(owner, name, counted)
 
     def _watch(self, kind: Any) -> None:
         original, names = kind.__init__, self.names

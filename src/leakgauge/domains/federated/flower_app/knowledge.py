@@ -39,6 +39,7 @@ class AppServerKnowledge:
     replies: ReplyCheck
     iterations: int = 1
     channels: tuple[NoisyChannel, ...] = ()
+    audits_all: bool = True  # messages that the app's server sends
 
     @property
     def n_others(self) -> int:
@@ -104,4 +105,5 @@ def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
         replies=challenger.replies,
         iterations=challenger.iterations,
         channels=challenger.description.channels if challenger.protection == "on" else (),
+        audits_all=not challenger.understated_knowledge,
     )

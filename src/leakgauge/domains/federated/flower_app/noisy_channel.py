@@ -78,13 +78,13 @@ class NoisyChannel:
         return _averaged(chances, scale * np.sqrt(reads))
 
     def note(self, iterations: int, beside: Sequence[str] = ()) -> str:
-        """Say what the noise allows, in one sentence; fields ``beside`` the weights tell more."""
+        """Say what the noise allows, in one sentence; what is ``beside`` it tells more."""
         ceiling, optimum = self.ceiling(iterations), self.optimum(iterations)
         said = f"{self.name}: noise of {self.multiplier:.3g} clipping bounds"
         if beside:
             return (
-                f"{said} on the weights; replies also hold what records change ({', '.join(beside)}), "
-                "so the most that any attacker reaches is not known"
+                f"{said} on the weights; the most that any attacker reaches is not known, because of: "
+                f"{'; '.join(beside)}"
             )
         if self.clipped == "update":
             return f"{said} on the whole update; no attacker is right more than {ceiling:.1%} of the time"
