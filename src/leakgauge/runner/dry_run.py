@@ -28,14 +28,7 @@ from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_roun
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.progress import progress_bar
 from leakgauge.support.threads import single_threaded
-from leakgauge.support.work_count import (
-    REQUEST,
-    SESSION,
-    counting_work,
-    current_sample,
-    sampling_work,
-    work_clock,
-)
+from leakgauge.support.work_count import REQUEST, SESSION, counting_work, current_sample, sampling_work
 
 _FEW, _TOGETHER = 16, 4.0  # rounds that are timed together, or fewer if each takes long: so many seconds
 _SHORT = 0.1  # seconds; what takes less is measured twice
@@ -53,8 +46,7 @@ AuditKind: TypeAlias = tuple[str, str]  # the attackers, and all else
 class RunCost:
     """An estimate; times and ``work`` include the controls.
 
-    ``seconds`` is for a machine that is as busy with other work as it is now. ``seconds_range`` begins with
-    the time on a machine that does nothing else.
+    It is for a machine that is as busy with other work as it is now.
     """
 
     audits: int
@@ -142,18 +134,20 @@ class _AuditCost:
     further: int  # requests that the auditor adds, at most
     control: _ControlCost
 
-    def seconds(self, slowdown: float) -> float:
-        """The time after setting up, where all but requests takes so many times as long."""
-        own = slowdown * (self.study_seconds + self.playing_seconds)
-        return max(own, self.work[REQUEST] / self.rate) + self.control_seconds(slowdown)
+    @property
+    def seconds(self) -> float:
+        """The time after setting up."""
+        own = self.study_seconds + self.playing_seconds
+        return max(own, self.work[REQUEST] / self.rate) + self.control_seconds
 
-    def control_seconds(self, slowdown: float) -> float:
+    @property
+    def control_seconds(self) -> float:
         """The time of the positive control."""
-        return max(slowdown * self.control.seconds, self.control.work[REQUEST] / self.rate)
+        return max(self.control.seconds, self.control.work[REQUEST] / self.rate)
 
-    def round_seconds(self, slowdown: float, rounds: int) -> float:
+    def round_seconds(self, rounds: int) -> float:
         """The time of one more round, where there are so many."""
-        return max(slowdown * self.playing_seconds, self.work[REQUEST] / self.rate) / rounds
+        return max(self.playing_seconds, self.work[REQUEST] / self.rate) / rounds
 
     @property
     def starts(self) -> int:
@@ -175,11 +169,11 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     controls: dict[AuditKind, _ControlCost] = {}
     costs: list[_AuditCost] = []
     played: set[str] = set()  # controls
-    start, clock_start = work_clock(), perf_counter()
+    start = perf_counter()
     with progress_bar(len(plan.audits), unit="audits") as advance:
         for audit in plan.audits:
             advance(audit.name, 0)
-            hurry, control = work_clock() - start > _PATIENCE, _ControlCost()
+            hurry, control = perf_counter() - start > _PATIENCE, _ControlCost()
             kind = _audit_kind(audit, kinds, hurry=hurry)
             with sampling_work():
                 seconds, prepared = _timed(partial(_set_up, audit, plan, options))
@@ -193,11 +187,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
                     played |= set(left.keys.values())
             costs.append(_audit_cost(audit, prepared, kinds[kind], control, options.workers, seconds))
             advance(audit.name, 1)
-    slowdown = slowdown_by_others(perf_counter() - clock_start, work_clock() - start)
-    free, busy = (
-        times * (_REPORT + _setup_seconds(costs)) + sum(cost.seconds(times) for cost in costs)
-        for times in (1.0, slowdown)
-    )
+    seconds = _REPORT + _setup_seconds(costs) + sum(cost.seconds for cost in costs)
     control_work = sum((cost.control.work for cost in costs), Counter[str]())
     work = sum((cost.work for cost in costs), control_work)
     return RunCost(
@@ -206,13 +196,13 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(cost.blocks for cost in costs),
         trials=sum(cost.trials for cost in costs),
-        seconds=busy,
-        seconds_range=time_range(free, busy),
+        seconds=seconds,
+        seconds_range=time_range(seconds),
         memory=int(max(cost.memory for cost in costs)),
         measured=len(kinds),
         work=dict(sorted(work.items())),
         control_rounds=sum(cost.control.rounds for cost in costs),
-        control_seconds=sum(cost.control_seconds(slowdown) for cost in costs),
+        control_seconds=sum(cost.control_seconds for cost in costs),
         control_work=dict(sorted(control_work.items())),
         control_obstacles=tuple(dict.fromkeys(text for cost in costs for text in cost.control.obstacles)),
         request_total=min(
@@ -222,7 +212,7 @@ def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
         notes=tuple(dict.fromkeys(note for cost in costs for note in cost.notes)),
         further_requests=sum(cost.further for cost in costs),
         round_seconds=sum(
-            cost.round_seconds(slowdown, audit.rounds) for cost, audit in zip(costs, plan.audits, strict=True)
+            cost.round_seconds(audit.rounds) for cost, audit in zip(costs, plan.audits, strict=True)
         ),
         splits=tuple(cost.splits for cost in costs),
         n_targets=tuple(cost.n_targets for cost in costs),
@@ -255,9 +245,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def time_range(free_seconds: float, busy_seconds: float) -> tuple[float, float]:
-    """The least and the most that a time may be, from estimates for a free machine and for a busy one."""
-    return free_seconds / _MARGIN, busy_seconds * _MARGIN
+def time_range(seconds: float) -> tuple[float, float]:
+    """The least and the most that a time may be that was estimated."""
+    return seconds / _MARGIN, seconds * _MARGIN
 
 
 def duration_range(low: float, high: float) -> str:
@@ -284,11 +274,6 @@ def _rounded(seconds: float) -> float:
 def _with_unit(seconds: float) -> tuple[str, str]:
     size, unit = (1, "s") if seconds < 60 else (60, "min") if seconds < 3600 else (3600, "h")
     return f"{seconds / size:g}", unit
-
-
-def slowdown_by_others(clock_seconds: float, work_seconds: float) -> float:
-    """How many times as long work takes because other programs use the machine."""
-    return max(1.0, clock_seconds / work_seconds) if work_seconds > 0 else 1.0
 
 
 def _set_up(audit: Audit, plan: Plan, options: EngineOptions) -> PreparedAudit:
@@ -453,8 +438,8 @@ def _bytes(play: PlayBlock, rounds: range) -> tuple[float, float, dict[str, Tria
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """How long some work takes, of which steps of the same kind are carried out once."""
-    sample, start = current_sample(), work_clock()
+    sample, start = current_sample(), perf_counter()
     skipped = 0.0 if sample is None else sample.skipped_seconds
     result = work()
-    seconds = work_clock() - start
+    seconds = perf_counter() - start
     return seconds if sample is None else seconds + sample.skipped_seconds - skipped, result

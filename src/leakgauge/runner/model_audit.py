@@ -14,7 +14,7 @@ from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import Contender, MetricsTable, plan_of
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import RoundBlock
-from leakgauge.runner.dry_run import duration_range, slowdown_by_others, time_range
+from leakgauge.runner.dry_run import duration_range, time_range
 from leakgauge.runner.engines import InProcessEngine, check_engine, map_in_order, open_engine
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import judge_no_control
@@ -30,7 +30,7 @@ from leakgauge.support.progress import announce, listen_to_progress, progress_ba
 from leakgauge.support.result_views import result_views
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.tabular_objects import clone_of
-from leakgauge.support.work_count import TRAINING, counting_work, sampling_work, work_clock
+from leakgauge.support.work_count import TRAINING, counting_work, sampling_work
 
 AUDIT = "model"
 ARGUMENTS = (  # what the keys of a plan are called here
@@ -212,13 +212,11 @@ def _announce_trainings(prepared: PreparedAudit, seed: int, workers: int, cloned
     Where clones of a model are trained without having been asked for, it is always said, as ``cloned`` says.
     """
     with counting_work() as counts, sampling_work() as sample:
-        start, clock_start = work_clock(), perf_counter()
+        start = perf_counter()
         study_attacks(prepared, seed, InProcessEngine())
-        worked = work_clock() - start
-        slowdown = slowdown_by_others(perf_counter() - clock_start, worked)
-        seconds = worked + sample.skipped_seconds / workers
-    if counts[TRAINING] and (cloned or slowdown * seconds > LONG):
-        takes = duration_range(*time_range(seconds, slowdown * seconds))
+        seconds = perf_counter() - start + sample.skipped_seconds / workers
+    if counts[TRAINING] and (cloned or seconds > LONG):
+        takes = duration_range(*time_range(seconds))
         announce(f"{counts[TRAINING]:,} trainings, about {takes}{cloned}")
 
 

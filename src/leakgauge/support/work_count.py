@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -42,48 +41,6 @@ def counting_work() -> Iterator[Counter[str]]:
         _counts.reset(token)
 
 
-_WAITS = Path("/proc/thread-self/schedstat")  # of Linux: nanoseconds on a processor, and waiting for one
-
-
-_waited_elsewhere = [0.0]  # seconds that processes which work for this one waited for a processor
-
-
-def work_clock() -> float:
-    """Seconds of a clock that stands still while this thread waits for a processor that others use.
-
-    It also stands still while a process that works for this one does (``working_elsewhere``). Waiting for
-    anything else, such as a service, counts. Where the system does not say how long threads waited, it is the
-    ordinary clock.
-    """
-    return perf_counter() - _waited(_WAITS) - _waited_elsewhere[0]
-
-
-def _waited(schedstat: Path) -> float:
-    """The seconds that a thread waited for a processor, where the system says so."""
-    try:
-        return 1e-9 * int(schedstat.read_bytes().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0.0
-
-
-@contextmanager
-def working_elsewhere(pid: int) -> Iterator[None]:
-    """While another process works and this one waits for it: its waits for a processor count as our own.
-
-    Of several threads the one that waited longest counts.
-    """
-    before, start = _waits_of_threads(pid), perf_counter()
-    try:
-        yield
-    finally:
-        waits = [seconds - before.get(name, 0.0) for name, seconds in _waits_of_threads(pid).items()]
-        _waited_elsewhere[0] += min(max([0.0, *waits]), perf_counter() - start)
-
-
-def _waits_of_threads(pid: int) -> dict[str, float]:
-    return {task.name: _waited(task / "schedstat") for task in Path(f"/proc/{pid}/task").glob("*")}
-
-
 @dataclass
 class WorkSample:
     """Carries out a step of each kind, and puts its result in the place of all others of that kind.
@@ -101,11 +58,11 @@ class WorkSample:
             result, seconds, work = self._done[kind]
             self.skipped_seconds += seconds
         else:
-            start, skipped, n_modules = work_clock(), self.skipped_seconds, len(sys.modules)
+            start, skipped, n_modules = perf_counter(), self.skipped_seconds, len(sys.modules)
             with counting_work() as work:
                 result = do()
             if len(sys.modules) == n_modules:
-                seconds = work_clock() - start + self.skipped_seconds - skipped
+                seconds = perf_counter() - start + self.skipped_seconds - skipped
                 self._done[kind] = result, seconds, work
         for what, count in work.items():
             count_work(what, count)
@@ -126,9 +83,9 @@ class WorkSample:
 
     def _timed(self, do: Callable[[int], Result], n: int) -> tuple[float, Result]:
         """How long a step takes, with what is skipped in it."""
-        start, skipped = work_clock(), self.skipped_seconds
+        start, skipped = perf_counter(), self.skipped_seconds
         result = do(n)
-        return work_clock() - start + self.skipped_seconds - skipped, result
+        return perf_counter() - start + self.skipped_seconds - skipped, result
 
 
 _sample: ContextVar[WorkSample | None] = ContextVar("_sample", default=None)

@@ -24,7 +24,6 @@ from leakgauge.domains.federated.flower_app.client_games import (
     Failure,
     Progress,
 )
-from leakgauge.support.work_count import working_elsewhere
 
 _PROGRAM = "from leakgauge.domains.federated.flower_app.client_runner import main; main()"
 _START_SECONDS = 120.0  # to import Flower and torch on a busy machine, besides the time for a message
@@ -80,10 +79,6 @@ class ClientProcess:
             yield self._ask(game)
 
     def _ask(self, request: Any, more_seconds: float = 0.0) -> Any:
-        with working_elsewhere(self._process.pid):
-            return self._answer(request, more_seconds)
-
-    def _answer(self, request: Any, more_seconds: float) -> Any:
         stdin = self._process.stdin
         assert stdin is not None
         with suppress(BrokenPipeError):
