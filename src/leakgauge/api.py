@@ -261,6 +261,7 @@ def expose_log(
     return exposure
 
 
+_MOST_DIFFERENCES = 1000  # that are kept
 # What reading the files of a bundle may raise if somebody changed them and made the hashes again.
 _DAMAGE = (
     ArithmeticError,
@@ -340,9 +341,11 @@ class Verification:
         files: How many files it has; their hashes agree.
         sha256: The hash of the zip file, to compare with what its owner published.
         verdicts: How many verdicts were judged again from the trials.
-        differences: Where the bundle differs from what follows from its trials.
+        differences: Where the bundle differs from what follows from its trials: the first thousand places.
+        n_differences: In how many places it does.
         other_versions: Which versions differ from those that judged the bundle.
         obstacle: Why it could not be judged again; none where it was.
+        stated: What decides the verdicts and is taken as the bundle states it, one text each.
         left_out: What its owner left out.
         transcripts: Whether some results rest on transcripts that are not in it.
         report_compared: Whether the report was written again and compared; not so with other versions, where
@@ -354,8 +357,10 @@ class Verification:
     sha256: str
     verdicts: int = 0
     differences: tuple[Difference, ...] = ()
+    n_differences: int = 0
     other_versions: tuple[str, ...] = ()
     obstacle: str | None = None
+    stated: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     transcripts: bool = False
     report_compared: bool = False
@@ -410,7 +415,7 @@ def check_bundle(place: str) -> dict[str, Any]:
         try:
             about = run_bundle.read_about(members)
             run_bundle.unpack(members, copy)
-            verdicts, differences, compared = _check_unpacked(copy, about)
+            checked = _check_unpacked(copy, about)
         except IncompleteRun as error:
             return {**found, "obstacle": str(error)}
         except _DAMAGE as error:
@@ -420,21 +425,16 @@ def check_bundle(place: str) -> dict[str, Any]:
             raise BadInput(f"{path}: {str(error).replace(f'{copy}{os.sep}', '').replace(name, '')}") from None
     return {
         **found,
-        "verdicts": verdicts,
-        "differences": [asdict(one) for one in differences],
+        **checked,
         "other_versions": run_bundle.other_versions(about),
         "left_out": list(map(str, about["left_out"])),
         "transcripts": CONFORMANCE_FILE in members,
-        "report_compared": compared,
         "exposure": EXPOSURE_FILE in members,
     }
 
 
-def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Difference], bool]:
-    """Judge an unpacked bundle again, and write its report again where the same versions wrote it.
-
-    Returns how many verdicts were judged, what differs, and whether the report was compared.
-    """
+def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge an unpacked bundle again, and write its report again where the same versions wrote it."""
     stated, report = run_bundle.unpacked_differences(copy), copy / "report.html"
     found, differences = run_bundle.judge_again(copy)
     shown = report.read_bytes()
@@ -446,7 +446,14 @@ def _check_unpacked(copy: Path, about: Mapping[str, Any]) -> tuple[int, list[Dif
         if compared and shown != again:
             text = "not the report of these verdicts"
             differences.append(Difference(where=report.name, field="text", stated=text, found="another text"))
-    return len(found["verdicts"]), [*stated, *differences], compared
+    differences = [*stated, *differences]
+    return {
+        "verdicts": len(found["verdicts"]),
+        "differences": [asdict(one) for one in differences[:_MOST_DIFFERENCES]],
+        "n_differences": len(differences),
+        "stated": run_bundle.taken_as_stated(copy, found),
+        "report_compared": compared,
+    }
 
 
 def _noon(date: str) -> float:

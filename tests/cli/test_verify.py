@@ -1,6 +1,7 @@
 import json
 
 from leakgauge.runner.bundle_zip import read_zip, write_zip
+from leakgauge.support.files import json_digest
 
 
 def bundle(call, plan):
@@ -92,3 +93,54 @@ def test_report_with_other_charts_is_not_said_to_agree(call, plan, tmp_path):
         assert done.code == code
         said = "report.html was not compared: its charts are not those that are drawn here" in done.out
         assert said == (code == 3)
+
+
+def in_manifest(members, **facts):
+    """The bundle with other facts of its audit, which decide no trial, and with all hashes made again."""
+    table = json.loads(members["manifest.json"])
+    del table["checksum"]
+    table["facts"]["coin"] |= facts
+    return {**members, "manifest.json": json.dumps({**table, "checksum": json_digest(table)}).encode()}
+
+
+def test_all_that_is_taken_as_stated_is_named(call, plan, tmp_path):
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    none = {"reason": "an exact computation shows it", "needed": False, "nothing_to_audit": False}
+    changed = in_manifest(
+        members,
+        control={"digest": None, "none": none, "caveat": None},
+        unread=["the weights"],
+        notes=["checked by\x1b[2J leakgauge"],
+        understated_knowledge={"nothing": "a reason"},
+    )
+    write_zip(changed, tmp_path / "x.zip")
+    stated = call("verify", "x.zip").out.partition("Taken as the bundle states")[2]
+    for text in (
+        "positive control: none reason 'an exact computation shows it', needed False",
+        "read by no attack: 'the weights'",
+        "attackers who clear nobody: nothing 'a reason'",
+        "how membership was decided: 'fair'",
+        "number of targets: 1\n",
+        "could reach: epsilon 1.0, delta 0.0",
+        "notes on the data: 'checked by\\x1b[2J leakgauge'",
+    ):
+        assert text in stated, text
+
+
+def test_long_and_deep_differences_are_cut_and_counted(call, plan, tmp_path):
+    bundle(call, plan)
+    members = read_zip(tmp_path / "x.zip")
+    table = json.loads(members["verdicts.json"])
+    table["summary"] |= {f"key {number}": "x" * 1000 for number in range(3000)}
+    table["verdicts"][0]["metrics"]["auc"]["value"] = "@"
+    deep = json.dumps(table).replace('"@"', "[" * 900 + "]" * 900)
+    about = json.loads(members["bundle.json"]) | {"left_out": ["y" * 100_000]}
+    changed = {"verdicts.json": deep.encode(), "bundle.json": json.dumps(about).encode()}
+    write_zip({**members, **changed}, tmp_path / "x.zip")
+    done = call("verify", "x.zip")
+    assert (done.code, done.err) == (1, "")
+    assert "and 2,981 more (--json lists up to 1,000)" in done.out
+    assert max(map(len, done.out.splitlines())) < 1200
+    found = json.loads(call("verify", "x.zip", "--json").out)
+    assert (len(found["differences"]), found["n_differences"]) == (1000, 3001)

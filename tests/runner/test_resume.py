@@ -1,10 +1,8 @@
 """A run is continued with the same plan, data, code and library versions, and refused with any other."""
 
-import json
 import shutil
 from importlib import metadata
 
-import numpy as np
 import pytest
 
 import leakgauge.domains
@@ -17,7 +15,6 @@ from leakgauge.runner.library_versions import VersionGuard, installed_versions
 from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder
 from leakgauge.runner.status import run_status
-from leakgauge.support.files import json_digest
 from night import others_at_night
 
 PLAN = {
@@ -240,60 +237,11 @@ def test_every_block_keeps_the_versions_it_was_run_with(tmp_path, install):
     assert store.versions_of(split_rounds(80, 20)[-1]) is None
 
 
-def as_version_1(folder):
-    """Turn a run into one that the first version of the manifest and of the blocks would have left."""
-    content = manifest.load(folder)
-    run = manifest.from_json(content, folder)
-    audit = run.plan.audits[0]
-    [store] = run.stores(folder, audit).values()
-    for block in split_rounds(audit.rounds, audit.block):
-        if store.path(block).exists():
-            with np.load(store.path(block)) as archive:
-                columns = {name: archive[name] for name in archive.files}
-            del columns["checksum"]
-            about = json.loads(str(columns.pop("header")))
-            del about["versions"]
-            header = json.dumps(about, sort_keys=True)
-            checksum = store._checksum(block, header, columns)
-            np.savez_compressed(store.path(block), header=header, checksum=checksum, **columns)
-    del content["code"]
-    content |= {"schema": 1, "package": "f00", "versions": {**content["versions"], "leakgauge": "0.0.9"}}
-    text = json.dumps({**content, "checksum": json_digest(content)})
-    (folder / manifest.NAME).write_text(text)
-
-
-def test_a_run_of_the_previous_format_is_not_continued(begun):
+def test_a_run_of_the_first_format_is_refused(begun):
     folder, _ = begun
-    as_version_1(folder)
-    before = state(folder)
-    with pytest.raises(BadInput) as caught:
-        run_plan(plan_of(PLAN), folder)
-    assert str(caught.value) == (
-        f"{folder} cannot be continued: leakgauge 0.0.9 began it, and did not record the code and the "
-        f"library versions of its blocks; finish it with that version{OR_ELSE}"
-    )
-    assert state(folder) == before
-    run_plan(plan_of(PLAN), folder, fresh=True)
-
-
-def test_a_complete_run_of_the_previous_format_is_judged(tmp_path):
-    folder = tmp_path / "out"
-    verdicts = run_plan(plan_of(PLAN), folder)
-    as_version_1(folder)
-    assert judge_folder(folder) == verdicts
-    assert run_status(folder).complete
-    assert run_plan(plan_of(PLAN), folder) == verdicts
-    second_block(folder).unlink()
-    with pytest.raises(BadInput, match=r"leakgauge 0.0.9 began it, and did not record the code"):
-        run_plan(plan_of(PLAN), folder)
-
-
-def test_a_block_of_the_previous_format_in_a_new_run_is_refused(begun):
-    folder, _ = begun
-    text = (folder / manifest.NAME).read_text()
-    as_version_1(folder)
-    (folder / manifest.NAME).write_text(text)
-    with pytest.raises(BadInput, match="its blocks do not record library versions; finish it with the"):
+    content = manifest.load(folder) | {"schema": 1}
+    manifest.update(content, folder)
+    with pytest.raises(BadInput, match="written by another version of leakgauge; use that one"):
         run_plan(plan_of(PLAN), folder)
 
 

@@ -4,12 +4,13 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leakgauge.api import Verification
 
-_MOST_LINES = 20
+_MOST_LINES, _MOST_STATED = 20, 200
+_LONGEST_LINE = 1000  # characters
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -42,20 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(found: "Verification", path: Path) -> None:
     if found.obstacle is not None:
         print(f"SHA-256: {found.sha256}")
-        print(f"Not checked to the end: {found.obstacle}.")
+        _print_line(f"Not checked to the end: {found.obstacle}.")
         print("Exit code 3: it could not be judged again.")
         return
     print(f"{path}: {found.files} files, all hashes agree")
     print(f"SHA-256: {found.sha256}")
-    for version in found.other_versions:
-        print(f"Other version: {version}")
+    for version in found.other_versions[:_MOST_LINES]:
+        _print_line(f"Other version: {version}")
     _print_differences(found)
-    print(
-        "Taken as the bundle states: the promise, and what the best attacker could reach by it; they follow "
-        "from the data and the mechanism, which are not in it."
-    )
+    print("Taken as the bundle states; it follows from the data and the mechanism, which are not in it:")
+    for text in found.stated[:_MOST_STATED]:
+        _print_line(f"  {text}")
+    if more := found.stated[_MOST_STATED:]:
+        print(f"  and {len(more):,} more (--json lists all)")
     if found.left_out:
-        print(f"Left out by its owner: {'; '.join(found.left_out)}")
+        _print_line(f"Left out by its owner: {'; '.join(found.left_out)}")
     print(
         "This shows that the verdicts follow from the trials in the bundle, not that the trials are those of "
         "the release: compare the SHA-256 with the one its owner published."
@@ -77,10 +79,10 @@ def _meaning(found: "Verification") -> str:
 def _print_differences(found: "Verification") -> None:
     print(f"Judged again from the trials: {found.verdicts} verdict{'' if found.verdicts == 1 else 's'}")
     for one in found.differences[:_MOST_LINES]:
-        stated, again = _short(one.stated), _short(one.found)
-        print(f"Differs: {one.where[:80]}: {one.field[:80]}: {stated} in the bundle, {again} again")
-    if more := found.differences[_MOST_LINES:]:
-        print(f"and {len(more)} more (--json lists all)")
+        stated, again = one.stated[:60], one.found[:60]
+        _print_line(f"Differs: {one.where[:80]}: {one.field[:80]}: {stated} in the bundle, {again} again")
+    if found.n_differences > _MOST_LINES:
+        print(f"and {found.n_differences - _MOST_LINES:,} more (--json lists up to 1,000)")
     if found.differences:
         return
     print(f"Verdicts, summary{', plan and report' if found.report_compared else ' and plan'} agree.")
@@ -97,6 +99,5 @@ def _print_differences(found: "Verification") -> None:
         print("Not compared: answers of a service with the stated noise; the transcripts are not in it.")
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _print_line(text: str) -> None:
+    print(text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}... (cut)")

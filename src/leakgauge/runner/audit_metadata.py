@@ -14,7 +14,6 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
 
 MOST_TARGETS = 10**9
-WORSE_HERE = "this attacker does worse in these releases than about a single person"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,61 +77,32 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
 
     >>> table = metadata_to_json(AuditMetadata(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
     >>> table["guarantee"], table["n_targets"], table["coins"], table["data"], table["notes"]
-    (None, 1, 'fair', 'f0', [])
+    (None, 1, 'fair', 'f0', ())
     """
-    guarantee = None
-    if metadata.guarantee is not None:
-        curve = metadata.guarantee.curve
-        guarantee = {key: _number(value) for key, value in vars(metadata.guarantee).items()}
-        guarantee["curve"] = curve and {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
-        if (composed := metadata.guarantee.composed) is not None:
-            guarantee["composed"] = {key: _number(value) for key, value in vars(composed).items()}
-            guarantee["composed"]["parts"] = composed.parts
-        if (least := metadata.guarantee.least_protected) is not None:
-            guarantee["least_protected"] = {
-                key: _number(value) for key, value in vars(least).items() if key != "parts"
-            } | {"parts": least.parts}
-    return {
-        "guarantee": guarantee,
-        "n_targets": int(metadata.n_targets),
-        "coins": metadata.coins.value,
-        "data": metadata.data,
-        "notes": list(metadata.notes),
-        "utility": metadata.utility,
-        "targets": metadata.targets,
-        "noise_is_stated": metadata.noise_is_stated,
-        "overfitted_knowledge": list(metadata.overfitted_knowledge),
-        "understated_knowledge": dict(metadata.understated_knowledge),
-        "unread": list(metadata.unread),
-        "control": None if metadata.control is None else asdict(metadata.control),
-    }
+    table = asdict(metadata) | {"n_targets": int(metadata.n_targets), "coins": metadata.coins.value}
+    return table | {"guarantee": _promise_to_json(table["guarantee"])}
+
+
+def _promise_to_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _promise_to_json(item) for key, item in value.items()}
+    plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return "inf" if plain == math.inf else plain
 
 
 def metadata_from_json(table: Mapping[str, Any], where: str = "facts") -> AuditMetadata:
     """Read metadata back; refuse values of other types, and numbers that no promise has."""
-    read = dict(table)
-    if (guarantee := table["guarantee"]) is not None:
-        read["guarantee"] = numbers = _promise_numbers(guarantee)
-        for name in ("composed", "least_protected"):
-            if part := guarantee.get(name):
-                numbers[name] = _promise_numbers(part)
-        if curve := guarantee["curve"]:
-            numbers["curve"] = {key: np.array(curve[key], dtype=np.float64) for key in ("fpr", "tpr")}
-    understated = table.get("understated_knowledge", {})
-    if isinstance(understated, list):  # earlier versions wrote the names alone
-        read["understated_knowledge"] = dict.fromkeys(understated, WORSE_HERE)
-    return read_dataclass(AuditMetadata, read, where)
+    return read_dataclass(
+        AuditMetadata, {**table, "guarantee": _promise_from_json(table["guarantee"])}, where
+    )
 
 
-def _promise_numbers(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a promise, whose numbers are not negative; an infinite one is a string."""
-    entries = {key: math.inf if value == "inf" else value for key, value in table.items()}
-    if any(isinstance(value, int | float) and not value >= 0 for value in entries.values()):
-        raise BadInput("a promise has no negative numbers")
-    return entries
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        return "inf" if math.isinf(value) else float(value)
-    return value
+def _promise_from_json(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _promise_from_json(item) for key, item in value.items()}
+        case list():
+            return np.array(value, dtype=np.float64)
+        case int() | float() if not value >= 0:
+            raise BadInput("a promise has no negative numbers")
+    return math.inf if value == "inf" else value

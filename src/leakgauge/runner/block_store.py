@@ -128,7 +128,7 @@ class BlockStore:
                 utility=_columns_of_kind(columns, "utility"),
                 splits=columns.get(SPLITS),
                 transcripts=transcripts,
-                repeatable=bool(about.get("repeatable", False)),  # blocks of earlier versions do not say
+                repeatable=bool(about["repeatable"]),
             )
         except _DAMAGE:
             return None
@@ -136,7 +136,7 @@ class BlockStore:
     def versions_of(self, block: RoundBlock) -> dict[str, str] | None:
         """Return the library versions that a block was run with; nothing if there is no such block."""
         content = self._read(block)
-        return None if content is None else content[0].get("versions", {})
+        return None if content is None else content[0]["versions"]
 
     def _read(self, block: RoundBlock) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Return the header and the columns of a block."""

@@ -33,7 +33,6 @@ from leakgauge.support.table_reader import read_dataclass
 NAME = "manifest.json"
 SCHEMA = 2
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
-OLD_SCHEMA = 1  # it has one digest of the whole package, and its blocks have no versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,7 @@ class Manifest:
 
     plan: Plan
     metadata: dict[str, audit_metadata.AuditMetadata]  # by audit
-    code: dict[str, str] | None  # digests by source file, of the code that began the run; none: not recorded
+    code: dict[str, str]  # digests by source file, of the code that began the run
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
     looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # rounds at which audits were judged
@@ -67,7 +66,7 @@ class Manifest:
 
 
 def run_digest(
-    plan: Plan, metadata: Mapping[str, audit_metadata.AuditMetadata], code: Mapping[str, str] | None
+    plan: Plan, metadata: Mapping[str, audit_metadata.AuditMetadata], code: Mapping[str, str]
 ) -> str:
     """A digest of all that decides the trials of a run."""
     data = {name: audit.data for name, audit in metadata.items()}
@@ -120,7 +119,7 @@ def load(folder: Path) -> dict[str, Any]:
         except OSError as error:
             raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
         schema = content["schema"]
-        if type(schema) is int and schema not in (OLD_SCHEMA, SCHEMA):
+        if type(schema) is int and schema != SCHEMA:
             raise BadInput(f"{path}: written by another version of leakgauge; use that one")
         if content.pop("checksum") != json_digest(content):
             raise ValueError
@@ -158,8 +157,7 @@ class _Entries:
     plan_file: str | None
     plan: _PlanEntry
     facts: dict[str, dict[str, Any]]
-    code: dict[str, str] | None = None
-    package: str | None = None  # of the old schema
+    code: dict[str, str]
     limits: dict[str, Any] = field(default_factory=dict)
     heading: Heading = field(default_factory=Heading)
     publish: str | None = None

@@ -46,11 +46,6 @@ def continuation_obstacle(stored: Manifest, folder: Path) -> str | None:
     All blocks of a run have to come from the same code and library versions.
     """
     began = f"leakgauge {stored.versions['leakgauge']}"
-    if stored.code is None:
-        return (
-            f"{began} began it, and did not record the code and the library versions of its blocks; finish "
-            "it with that version"
-        )
     if changed := _changed_files(stored.code, code_digests(stored.plan.audits)):
         shown = ", ".join(changed[:MOST_FILES_SHOWN])
         more = f" and {len(changed) - MOST_FILES_SHOWN} more" if len(changed) > MOST_FILES_SHOWN else ""
@@ -72,8 +67,6 @@ def _version_difference(audit: Audit, stored: Manifest, folder: Path) -> str | N
         for store in stores.values():
             if (then := store.versions_of(block)) is None:
                 continue
-            if not then:
-                return "its blocks do not record library versions; finish it with the leakgauge that began it"
             if changed := [name for name in {**then, **now} if then.get(name) != now.get(name)]:
                 return (
                     f"its blocks were run {_with_library(changed[0], then)}, and this would be run "

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from reprlib import Repr
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -15,6 +16,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, plan_without_rounds, to_toml
 from leakgauge.runner import manifest, redaction
+from leakgauge.runner.audit_metadata import metadata_to_json
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.library_versions import installed_versions
 from leakgauge.runner.manifest import Manifest
@@ -30,6 +32,7 @@ from leakgauge.runner.run_verdicts import (
 from leakgauge.summary import result_to_json
 from leakgauge.support import files
 from leakgauge.support.files import json_digest
+from leakgauge.support.user_code import split_reference
 from leakgauge.verdict import VERDICTS_SCHEMA
 from leakgauge.version import VERSION
 
@@ -43,6 +46,23 @@ _MEMBER = re.compile(
     re.ASCII,
 )
 _DRAWING = re.compile(rb'(?P<script><script.*?</script>)|(?<=<div class="static">).*?(?=</div>)', re.DOTALL)
+_STATED = {  # what trials do not show, and its words
+    "control": "positive control",
+    "unread": "read by no attack",
+    "understated_knowledge": "attackers who clear nobody",
+    "overfitted_knowledge": "attackers for whom fitted thresholds say too much",
+    "noise_is_stated": "the noise is what the owner of a service says",
+    "coins": "how membership was decided",
+    "own_attacks": "attacks of the owner's own",
+    "event": "what gave people away",
+    "studied": "what attacks worked out before",
+    "n_targets": "number of targets",
+    "guarantee": "promise, and in its curve what the best attacker could reach",
+    "utility": "usefulness of the data",
+    "notes": "notes on the data",
+}
+_TEXT = Repr()  # of values that may be long or deep
+_TEXT.maxstring = 60
 _TOLERANCE = 1e-9  # of numbers that other versions of libraries may round differently
 _PEOPLE_FILES = {"exposure.csv": "it lists individuals", "exposure.html": "report.html shows what it shows"}
 
@@ -169,14 +189,14 @@ class Difference:
     Attributes:
         where: The attacker, or the file.
         field: The name of the value, such as `metrics.accuracy.value`.
-        stated: The value in the bundle.
-        found: The value that follows from the trials.
+        stated: The value in the bundle, as text, which is cut if it is long.
+        found: The value that follows from the trials, likewise.
     """
 
     where: str
     field: str
-    stated: Any
-    found: Any
+    stated: str
+    found: str
 
 
 def read_about(members: Mapping[str, bytes]) -> dict[str, Any]:
@@ -255,6 +275,35 @@ def _refuse_other_files(copy: Path) -> None:
             raise BadInput(f"{name[:200]} is damaged, or no file of this plan; ask for the bundle again")
 
 
+def taken_as_stated(copy: Path, found: Mapping[str, Any]) -> list[str]:
+    """All that decides the verdicts of a bundle and does not follow from its trials, each with its audits."""
+    run = manifest.from_json(manifest.load(copy), copy)
+    audits_by_text: dict[str, list[str]] = {}
+    for audit in run.plan.audits:
+        table = metadata_to_json(run.metadata[audit.name])
+        entries = [entry for entry in found["verdicts"] if entry["audit"] == audit.name]
+        table["own_attacks"] = [one.attack for one in audit.contenders if split_reference(one.attack)]
+        table |= {key: [entry[key] for entry in entries if entry.get(key)] for key in ("event", "studied")}
+        for key, words in _STATED.items():
+            if table[key] is not False and (text := _stated_text(table[key])):
+                audits_by_text.setdefault(f"{words}: {text}", []).append(audit.name)
+    return [
+        f"{', '.join(names) if len(names) < len(run.plan.audits) else 'all audits'}: {text}"
+        for text, names in audits_by_text.items()
+    ]
+
+
+def _stated_text(value: Any) -> str:
+    """A value of a manifest in words, with texts in quotation marks; nothing of what is empty."""
+    if isinstance(value, Mapping):
+        texts = {key: _stated_text(item) for key, item in value.items() if key != "digest"}
+        return ", ".join(f"{key} {text}" for key, text in texts.items() if text)
+    if isinstance(value, list | tuple):
+        numbers = bool(value) and all(isinstance(item, float) for item in value)
+        return f"{len(value)} numbers" if numbers else "; ".join(dict.fromkeys(map(_stated_text, value)))
+    return "" if value is None else repr(str(value)) if isinstance(value, str) else f"{value}"
+
+
 def unpacked_differences(copy: Path) -> list[Difference]:
     """Compare the plan and the digest of an unpacked bundle with its manifest."""
     content = manifest.load(copy)
@@ -283,7 +332,7 @@ def _differences(where: str, field: str, stated: Any, found: Any) -> Iterator[Di
         for position, (one, other) in enumerate(zip(stated, found)):
             yield from _differences(where, f"{field}[{position}]", one, other)
     elif not _same(stated, found):
-        yield Difference(where=where, field=field, stated=stated, found=found)
+        yield Difference(where=where, field=field, stated=_TEXT.repr(stated), found=_TEXT.repr(found))
 
 
 def _same(stated: Any, found: Any) -> bool:
