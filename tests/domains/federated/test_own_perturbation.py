@@ -7,7 +7,7 @@ from domains.federated.small_games import share_won
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.federated import challenger, knowledge
+from leakgauge.domains.federated import challenger, knowledge, own_perturbation
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
 from leakgauge.domains.federated.neurons.feature_distributions import (
     ClippedBasis,
@@ -51,6 +51,35 @@ def too_short(rows, rng):
 
 def one_row(rows, rng):
     return rows[0]
+
+
+def same_in_row(rows, rng):
+    return rows + rng.laplace(scale=5000.0, size=(len(rows), 1))
+
+
+def same_in_batch(rows, rng):
+    return rows + rng.laplace(scale=5000.0, size=rows.shape[1])
+
+
+def antithetic(rows, rng):
+    noise = rng.laplace(scale=5000.0, size=(len(rows), rows.shape[1] // 2))
+    return rows + np.concatenate([noise, -noise], axis=1)
+
+
+def first_exact(rows, rng):
+    perturbed = strong(rows, rng)
+    perturbed[0] = rows[0]
+    return perturbed
+
+
+def small_batches_exact(rows, rng):
+    return strong(rows, rng) if len(rows) >= 200 else rows
+
+
+def half_dropped(rows, rng):
+    perturbed = strong(rows, rng)
+    perturbed[:, ::2] = 0.0
+    return perturbed
 
 
 def infinite(rows, rng):
@@ -117,6 +146,55 @@ def test_strong_noise_of_ones_own_is_not_accused(folder):
     assert shown(made, known, 100, 0.999) <= 0.3
 
 
+EXACT, ALIKE = "values of rows that come back without noise", "noise that is alike in two values of a batch"
+
+
+@pytest.mark.parametrize(
+    ("sample", "unread"),
+    [
+        ("same_in_row", (ALIKE,)),
+        ("same_in_batch", (ALIKE,)),
+        ("antithetic", (ALIKE,)),
+        ("first_exact", (EXACT,)),
+        ("small_batches_exact", (EXACT,)),
+        ("strong", ()),
+        ("faint", ()),
+        ("stepped", ()),
+        ("half_dropped", ()),  # what is the same for all rows tells nothing
+    ],
+)
+def test_noise_that_is_missing_or_alike_is_named(folder, sample, unread):
+    made, _ = server(folder, own(sample, epsilon=1.0))
+    assert made.unread == unread
+
+
+def draw_columns(noise, rng, columns=40):
+    return {
+        "laplace": lambda size: rng.laplace(size=size),
+        "gaussian": lambda size: rng.normal(size=size),
+        "bits": lambda size: (rng.random(size) < 0.5).astype(float),
+        "rare flips": lambda size: (rng.random(size) < 0.01).astype(float),
+    }[noise]((500, columns))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "bits", "rare flips"])
+def test_independent_noise_is_called_alike_no_more_often_than_stated(monkeypatch, noise):
+    assert own_perturbation.LAW_CHECK_LEVEL <= 1e-6
+    monkeypatch.setattr(own_perturbation, "LAW_CHECK_LEVEL", 0.05)  # so that false alarms can be counted
+    alarms = [
+        own_perturbation.are_alike(draw_columns(noise, np.random.default_rng(run))) for run in range(200)
+    ]
+    assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "bits"])
+def test_two_equal_or_opposite_columns_among_many_are_found(noise):
+    for run, sign in enumerate((1, -1, 1, -1)):
+        drawn = draw_columns(noise, np.random.default_rng(run), 300)
+        drawn[:, 17] = 5 + sign * drawn[:, 250]
+        assert own_perturbation.are_alike(drawn)
+
+
 def test_own_perturbation_without_a_claim_promises_nothing(folder):
     made, _ = server(folder, own("faint"))
     assert made.guarantee is None
@@ -152,7 +230,7 @@ def test_stated_probabilities_of_few_levels_are_exact(folder):
 @pytest.mark.parametrize(
     ("mechanism", "problem"),
     [
-        (own("too_short"), r"got rows of shape \(2000, 32\) and returned \(2000, 31\)"),
+        (own("too_short"), r"got rows of shape \(10, 32\) and returned \(10, 31\)"),
         (own("one_row"), r"returned \(32,\)"),
         (own("infinite"), "returned a number that is not finite"),
         (own("fails"), "mechanism.sample raised NameError"),

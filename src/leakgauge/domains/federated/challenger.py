@@ -51,6 +51,7 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports; they contain no values of rows
+    unread: tuple[str, ...] = ()  # of the noise on rows
     utility: dict[str, float] | None = None  # accuracies of an honest classifier
 
     coins = Coins.FAIR
@@ -122,9 +123,12 @@ def build_clients(
     )
     rows = loaded.features(parts.reference)
     noise = read_mechanism_table(mechanism, rows.shape[1], folder)
+    unread: tuple[str, ...] = ()
     if isinstance(noise, OwnPerturbation):
         checked = rows[parts.reference].astype(np.float64)
-        noise.require_fit(checked, stream(seed, Role.DATA, OWN_PERTURBATION))
+        rng = stream(seed, Role.DATA, OWN_PERTURBATION)
+        noise.require_fit(checked, table.batch, rng)
+        unread = noise.unread_noise(checked, table.batch, rng)
     pool = ClientPool(
         rows[parts.clients], loaded.labels[parts.clients], rows[parts.targets], loaded.labels[parts.targets]
     )
@@ -154,5 +158,6 @@ def build_clients(
         guarantee=client_guarantee(table, noise),
         digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,
+        unread=unread,
         utility=None if utility is None else asdict(utility),
     )

@@ -21,7 +21,9 @@ PerturbRows: TypeAlias = Callable[[Reals, Generator], Any]
 LogDensity: TypeAlias = Callable[[Reals, Reals], Any]
 
 LAW_CHECK_LEVEL = 1e-6  # of refusing a distribution that does fit
-CHECKED_ROWS = 2_000  # by which it is checked
+CHECKED_ROWS = 2_000  # by which it is checked, or a few more: a multiple of a batch
+_DRAWS = 500  # of one batch: noise that is the same in two values is then far beyond chance among all pairs
+_MOST_ROWS, _MOST_VALUES = 32, 1_024  # of a batch, whose noise is compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,17 +101,20 @@ class OwnPerturbation:
             )
         return law
 
-    def require_fit(self, rows: Reals, rng: Generator) -> None:
+    def require_fit(self, rows: Reals, batch: int, rng: Generator) -> None:
         """Refuse a function that perturbs nothing like rows, and a distribution that its draws contradict.
 
-        Each draw is of one of two rows, by a fair coin; one value of it is compared.
+        Each draw is of one of two rows, by a fair coin; one value of it is compared. The function gets a
+        client's rows at once.
         """
-        pairs = rows[rng.integers(len(rows), size=(CHECKED_ROWS, 2))]
-        coins = rng.random(CHECKED_ROWS) < 0.5
-        perturbed = self.sample(np.where(coins[:, None], pairs[:, 1], pairs[:, 0]), rng)
+        n_rows = -(-CHECKED_ROWS // batch) * batch
+        pairs = rows[rng.integers(len(rows), size=(n_rows, 2))]
+        coins = rng.random(n_rows) < 0.5
+        batches = np.split(np.where(coins[:, None], pairs[:, 1], pairs[:, 0]), n_rows // batch)
+        perturbed = np.concatenate([self.sample(one, rng) for one in batches])
         if self.law is None:
             return
-        place = np.arange(CHECKED_ROWS), rng.integers(rows.shape[1], size=CHECKED_ROWS)
+        place = np.arange(n_rows), rng.integers(rows.shape[1], size=n_rows)
         with np.errstate(invalid="ignore"):
             ratios = self.log_law(perturbed, pairs[:, 1]) - self.log_law(perturbed, pairs[:, 0])
         test = ratio_calibration(ratios[place], coins)
@@ -119,6 +124,40 @@ class OwnPerturbation:
                 f"mechanism.law: is not the distribution of mechanism.sample: {finding}; correct one of "
                 "them, or leave law out"
             )
+
+    def unread_noise(self, rows: Reals, batch: int, rng: Generator) -> tuple[str, ...]:
+        """Name faults of the noise on one batch that attacks on single values or rows may miss."""
+        one, other = rows[rng.integers(len(rows), size=(2, batch))]
+        chosen, features = rng.permutation(batch)[:_MOST_ROWS], rng.permutation(one.shape[1])
+        compared = np.ix_(chosen, features[: _MOST_VALUES // len(chosen)])
+        first = self.sample(one, rng)
+        same, drawn = first != self.sample(other, rng), []
+        for _ in range(_DRAWS):
+            draw = self.sample(one, rng)
+            same &= draw == first
+            drawn.append(draw[compared].ravel())
+        exact = ["values of rows that come back without noise"] if same.any() else []
+        alike = ["noise that is alike in two values of a batch"] if are_alike(np.array(drawn)) else []
+        return (*exact, *alike)
+
+
+def are_alike(drawn: Reals) -> bool:
+    """Whether two columns, or their distances from the median, are large together too often or too rarely.
+
+    If columns are independent, given how many values of each are above, how many rows have both is
+    hypergeometric. Hoeffding's (1963) bound for it, over all pairs, is below ``LAW_CHECK_LEVEL``.
+    """
+    n, m = drawn.shape
+    sizes = np.abs(drawn - np.median(drawn, axis=0))
+    for values in (drawn, sizes):
+        above = (values > np.median(values, axis=0)).astype(np.float64)
+        share = above.mean(axis=0)
+        rare = np.minimum(share, 1 - share)
+        apart = np.triu(above.T @ above / n - np.outer(share, share), 1)
+        exponent = 2 * n * apart**2 / np.maximum(np.minimum.outer(rare, rare), 1 / n)
+        if exponent.max() > np.log(2 * m * (m - 1) / LAW_CHECK_LEVEL):
+            return True
+    return False
 
 
 def load_own_perturbation(table: OwnPerturbationTable, folder: Path) -> OwnPerturbation:
