@@ -29,7 +29,7 @@ def compare_transcripts(
     telling = [str(name) for name in shown["telling"]]
     read = set.intersection(*({str(name) for name in one["fields_read"]} for one in transcripts))
     certain: tuple[str, ...] = ()
-    if telling and promise is not None:
+    if telling and promise is not None and shown["games"]:
         parts = " and ".join([WEIGHTS] if WEIGHTS in telling else telling)
         text = (
             f"In a reply, {parts} told two clients apart that differ in one record, in all of "
@@ -37,13 +37,15 @@ def compare_transcripts(
             "trillion times."
         )
         certain = (*repeats, text)
+    varying = [str(name) for name in shown["varying"]]
+    unread = [field_words(name) for name in varying if name not in read and not (certain and name in telling)]
+    if not certain and "" not in read:
+        arrays = [name for name in telling if name not in varying]
+        unread += [WEIGHTS] if WEIGHTS in arrays else [f"the array {name} of a reply" for name in arrays]
+    unread += sorted({str(name) for one in transcripts for name in one["unread"]})
     return Conformance(
         certain=certain,
         departures=() if certain else repeats,
-        unread=tuple(
-            field_words(name)
-            for name in map(str, shown["varying"])
-            if name not in read and name not in telling
-        ),
+        unread=tuple(unread),
         for_any_epsilon=False,
     )

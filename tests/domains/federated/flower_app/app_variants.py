@@ -78,11 +78,11 @@ LOSS = '"train_loss": loss, '  # of a reply, which shows whether the target is t
 
 
 def local_dp(epsilon, field=""):
-    """Local noise on the weights, and a field of the reply in place of the loss."""
+    """Local noise on the weights, a field of the reply in place of the loss; own images are not evaluated."""
 
     def make(folder):
         protected = [("\napp = ClientApp()\n", LOCAL_DP.format(epsilon=epsilon)), (LOSS, field)]
-        return copy_app(folder, client=protected), {}
+        return copy_app(folder, client=[*protected, ("@app.evaluate()\n", "")]), {}
 
     return make
 

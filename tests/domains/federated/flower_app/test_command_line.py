@@ -171,7 +171,7 @@ def test_a_loss_beside_noisy_weights_breaks_the_promise_by_name(tmp_path, run):
 
 def test_a_loss_is_read_without_a_promise_too(tmp_path, run):
     local_dp(1.0, LOSS)(tmp_path)
-    code, _ = run("targets = 1")
+    code, _ = run(f"targets = 1, {ONE_MESSAGE}")
     verdict = verdict_of(tmp_path)
     assert (code, verdict["risk"]["status"], verdict["unread"]) == (1, "over", [])
 
@@ -191,7 +191,7 @@ def test_fewer_messages_than_the_server_sends_clear_nobody(tmp_path, run):
     code, told = run("targets = 1")
     verdict = verdict_of(tmp_path)
     assert (code, verdict["risk"]["status"]) == (3, "undecided")
-    assert "the app sends 3 messages; one was audited in each round: iterations = 3" in told.out
+    assert "not read: further messages (the app sends 3; audited in each round: iterations = 1)" in told.out
     assert "no attacker is right more than" not in told.out
     assert not CEILINGS & verdict["studied"].keys()
 
@@ -200,7 +200,7 @@ def test_a_noisy_field_is_named(tmp_path, run):
     local_dp(1.0, '"noisy_loss": loss + 1e6 * torch.randn(1).item(), ')(tmp_path)
     client = tmp_path / "project" / "flower_example" / "client_app.py"
     client.write_text(f"import torch\n{client.read_text()}")
-    code, told = run(f"targets = 1, {PROMISE}")
+    code, told = run(f"targets = 1, {PROMISE}, {ONE_MESSAGE}")
     verdict = verdict_of(tmp_path)
     assert (code, verdict["unread"]) == (3, ["the field noisy_loss of a reply"])
     assert verdict["finding"] != "violated"
@@ -237,11 +237,12 @@ def test_a_client_that_standardises_its_rows_is_audited(tmp_path, run):
 def test_a_client_with_opacus_as_in_its_example_is_audited(tmp_path, run):
     """A control that random batches leave the target out of now and then is not failed for that."""
     opacus_epsilon(tmp_path, accountant="rdp")  # which is fast
-    run(f"targets = 1, {PROMISE}")
+    run(f"targets = 1, {PROMISE}, {ONE_MESSAGE}")
     verdict = verdict_of(tmp_path)
     assert verdict["instrument"]["control"]["status"] in ("passed", "not possible")
     assert verdict["finding"] != "untestable"
-    assert (verdict["unread"], verdict["evidence"]) == ([], [])
+    held_out = {"the field eval_acc (evaluate) of a reply", "the field eval_loss (evaluate) of a reply"}
+    assert ({*verdict["unread"]}, verdict["evidence"]) == (held_out, [])
 
 
 def test_an_answer_to_another_message_is_read_too(tmp_path, run):
@@ -282,4 +283,31 @@ def test_the_order_of_arrays_is_read(tmp_path, run):
     copy_app(tmp_path, client=[torch, (ANSWER, ORDER), (LOSS, "")])
     code, _ = run()
     assert code == 3
-    assert verdict_of(tmp_path)["unread"] == ["the names, types and shapes of a reply"]
+    assert "the names, types and shapes of a reply" in verdict_of(tmp_path)["unread"]
+
+
+BESIDE = """
+@app.query("stats")
+def stats(msg: Message, context: Context) -> Message:
+    trainloader, _ = loaders(context)
+    mean = float(sum(image.mean() for image, _ in trainloader.dataset))
+    return Message(content=RecordDict({"metrics": MetricRecord({"mean": mean})}), reply_to=msg)
+"""
+
+
+def test_all_functions_of_a_client_and_what_it_loads_elsewhere_are_named(tmp_path, run):
+    """A query with a name; records that another function loads; a field that one reply in twenty has."""
+    field = '"raw": float(images(context.node_config["partition-id"])[0][0][0, 0, 0]), '
+    local_dp(1.0, f'{field}**({{"rare": 1.0}} if random.random() < 0.1 else {{}}), ')(tmp_path)
+    client = tmp_path / "project" / "flower_example" / "client_app.py"
+    text = client.read_text() + BESIDE
+    mod = "mods=[LocalDpMod(1.0, 1.0, 1.0, 1e-5)]"
+    assert mod in text
+    text = text.replace(mod, "").replace("@app.train()", f"@app.train({mod})")
+    client.write_text(f"import random\nfrom flower_example.task import images\n{text}")
+    code, told = run(f"targets = 1, {ONE_MESSAGE}")
+    named = {f"the field {name} of a reply" for name in ("raw", "mean (query.stats)")}
+    assert code == 3
+    assert named <= {*verdict_of(tmp_path)["unread"]}
+    assert "the field rare of a reply" in told.out or "the names, types and shapes" in told.out
+    assert "no attacker is right more than" not in told.out

@@ -1,13 +1,15 @@
 """Which parts of replies depend on rows, and which tell two worlds apart: bound, false alarms and power."""
 
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from leakgauge.domains.federated.flower_app.client_games import AppRows, ClientAnswer, LinearStack
+from leakgauge.domains.federated.conformance import compare_transcripts
+from leakgauge.domains.federated.flower_app.client_games import LAYOUT, AppRows, ClientAnswer, LinearStack
 from leakgauge.domains.federated.flower_app.planted_layers import TargetFeatures
 from leakgauge.domains.federated.flower_app.reply_check import WEIGHTS, _Check, check_replies
 from leakgauge.theory.stated_promise import StatedPromise
@@ -25,14 +27,22 @@ STACK = LinearStack(
 )
 FEATURES = TargetFeatures(np.ones((2, 3)), np.random.default_rng(0).normal(size=(30, 3)), 0)
 PROMISE = StatedPromise(epsilon=1.0)
+APP = {"challenger": {"app": ".", "data_hook": "task:load"}, "mechanism": {}, "folder": Path()}
 
 
 class Client:
     """Answers with noise in its weights, and with fields that a function makes."""
 
     def __init__(self, fields, weights=None):
-        self.description = SimpleNamespace(sent=SENT, stack=STACK)
-        self.fields, self.weights, self.games = fields, weights, 0
+        self.description = SimpleNamespace(
+            sent=SENT,
+            stack=STACK,
+            other_kinds=("query.stats",),
+            other_client=3,
+            keeps_state=False,
+            n_messages=5,
+        )
+        self.fields, self.weights, self.games, self.shift = fields, weights, 0, 0.0
 
     def play(self, games):
         for game in games:
@@ -40,6 +50,8 @@ class Client:
             rng, is_in = np.random.default_rng([game.seed, is_target(game)]), is_target(game)
             moved = {name: rng.normal(size=array.shape) for name, array in SENT.items()}
             moved |= {} if self.weights is None else self.weights(is_in)
+            if game.partition is not None:
+                moved = {name: array + self.shift for name, array in moved.items()}
             yield ClientAnswer(moved, self.fields(rng, is_in, game))
 
 
@@ -48,7 +60,7 @@ def is_target(game):
 
 
 def check(fields, promise=PROMISE, weights=None):
-    return check_replies(Client(fields, weights), ROWS, FEATURES, promise)
+    return check_replies(Client(fields, weights), ROWS, FEATURES, promise, iterations=5)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.1), (3.0, 1e-5)])
@@ -89,14 +101,14 @@ def test_games_that_are_enough_follow_from_epsilon():
     assert (found.varying, found.telling) == (("loss",), ("loss",))
     assert (
         found.games == 49
-    )  # 44.1 for one rule; there are twelve: the weights, each array, the loss, on two models
-    chances = [12 * PROMISE.chance_told(n) for n in (48, 49)]
+    )  # 44.1 for one rule; there are 18: the weights, each array, the loss, each in three kinds of games
+    chances = [18 * PROMISE.chance_told(n) for n in (48, 49)]
     assert chances[0] >= 1e-12 > chances[1]
 
 
 def test_a_large_epsilon_takes_too_many_games_and_leaves_it_to_the_attacks():
     found = check(lambda _, is_in, __: {"loss": float(is_in)}, StatedPromise(epsilon=8.0))
-    assert (found.varying, found.telling, found.games) == (("loss",), (), 0)
+    assert (found.varying, found.telling, found.games) == (("loss",), ("loss",), 0)  # no certain violation
 
 
 @pytest.mark.parametrize("value", [lambda is_in: "yes" * is_in, lambda is_in: [1, 2, is_in], float])
@@ -162,4 +174,73 @@ def test_more_games_are_played_only_while_something_tells():
         client = Client(lambda _, is_in, __: {"loss": float(is_in)})
         _Check(client, ROWS, FEATURES).telling(("loss",), games)
         counts.append(client.games)
-    assert [after - before for before, after in pairwise(counts)] == [40]  # two worlds, two models
+    assert [after - before for before, after in pairwise(counts)] == [60]  # two worlds, three kinds of games
+
+
+def test_fields_that_another_client_or_the_last_training_round_has_vary():
+    assert check(lambda _, __, game: {"where": float(game.partition or 0)}).varying == ("where",)
+    assert check(lambda _, is_in, game: {"late": float(is_in)} if game.number == 5 else {}).varying == (
+        "late",
+    )
+    other = check(lambda _, is_in, game: {"mean": float(is_in)} if game.kind == "query.stats" else {})
+    assert other.varying == ("mean",)
+
+
+def test_weights_that_another_client_changes_are_named():
+    client = Client(lambda *_: {})
+    assert check_replies(client, ROWS, FEATURES, PROMISE, 5).unread == ()
+    client.shift = 0.1  # by data that no game replaces
+    (name,) = check_replies(client, ROWS, FEATURES, PROMISE, 5).unread
+    assert name == "data that the client loads in another way, and that change its weights"
+
+
+def test_what_cannot_be_compared_is_named():
+    client = Client(lambda *_: {})
+    client.description.other_client, client.description.keeps_state = None, True
+    names = check_replies(client, ROWS, FEATURES, PROMISE).unread
+    assert [name.partition(" (")[0] for name in names] == [
+        "data that the client loads in another way",
+        "what the client keeps from earlier messages",
+        "further messages",
+    ]
+
+
+@pytest.mark.parametrize("promise", [PROMISE, None])
+def test_weights_of_the_last_training_round_tell(promise):
+    """The noise is gone in the last round."""
+
+    class Once(Client):
+        def play(self, games):
+            for game in games:
+                (answer,) = super().play([game])
+                update = {name: array + is_target(game) for name, array in SENT.items()}
+                yield ClientAnswer(update if game.number == 5 else answer.update, {})
+
+    found = check_replies(Once(lambda *_: {}), ROWS, FEATURES, promise)
+    assert WEIGHTS in found.telling
+    assert (found.games > 0) == (promise is not None)
+
+
+def test_an_array_that_tells_without_a_promise_is_named_unless_weights_are_read():
+
+    class OneArray(Client):
+        def play(self, games):
+            for game in games:
+                (answer,) = super().play([game])
+                loud = {name: 1e6 * array for name, array in answer.update.items()}
+                yield ClientAnswer(loud | {"2.bias": np.full(2, float(is_target(game)))})
+
+    found = check_replies(OneArray(lambda *_: {}), ROWS, FEATURES, None, iterations=5)
+    assert found.telling == ("2.bias",)
+    named = compare_transcripts([found.columns((), set())], **APP).unread
+    assert named == ("the array 2.bias of a reply",)
+    assert compare_transcripts([found.columns({""}, set())], **APP).unread == ()
+
+
+def test_a_field_that_only_rounds_have_is_named():
+    found = check(lambda *_: {"num-examples": 10.0, LAYOUT: 7.0})
+    same = {("num-examples", 0.0), (LAYOUT, 7.0)}
+    assert found.columns((), same) == {}
+    for more, name in (("loss", 0.0), "the field loss of a reply"), ((LAYOUT, 8.0), f"{LAYOUT} of a reply"):
+        transcript = found.columns((), same | {more})
+        assert compare_transcripts([transcript], **APP).unread == (name,)

@@ -208,7 +208,7 @@ def test_same_answers_in_flowers_simulation(tmp_path):
     owner = build(tmp_path, "sgd")
     block = owner.release(np.array([[True], [False]]), np.random.default_rng(5))
     games = [block.games(row, 0, {})[0] for row in range(2)]
-    here = [row[0] for row in block.answers([{}])]
+    here = [row[0][0] for row in block.answers([{}])]
     for one, other in zip(here, simulate_games(owner.settings, games)):
         for name, array in one.update.items():
             np.testing.assert_array_equal(array, other.update[name])

@@ -122,7 +122,7 @@ class Attack:
         layers = self._craft(knowledge, features, Plant())
         simple, right = _calibrated(PlantedTarget(layers, None, 0.0, 1.0), knowledge, target, self.games, rng)
         if right >= _SEPARATED:
-            return simple
+            return replace(simple, right=right)
         plants = [plant for plant in (Plant(), *LARGER_PLANTS) if plant.fits(knowledge.stack)]
         plants = plants[:1] if self.stealthy else plants
         crafted = [self._craft(knowledge, features, plant) for plant in plants]
@@ -133,7 +133,7 @@ class Attack:
         tried = [_tried(one, knowledge, target, self.games, rng) for one in filters if one is not None]
         plain = _tried(simple, knowledge, target, self.games, rng)[1]
         best, share = max(tried, key=lambda one: one[1], default=(simple, 0.0))
-        return replace(best, right=share) if share > plain else simple
+        return replace(best, right=share) if share > plain else replace(simple, right=plain)
 
     def _craft(self, knowledge: AppServerKnowledge, features: TargetFeatures, plant: Plant) -> PlantedLayers:
         plant = replace(plant, stealthy=self.stealthy)
@@ -171,9 +171,9 @@ class Attack:
 def channel_numbers(knowledge: AppServerKnowledge) -> dict[str, float]:
     """Return what the app's own clipping and noise allow at most, as far as its parameters are known.
 
-    They say nothing where replies hold more than the weights, or more messages are sent.
+    They say nothing where replies hold more than the weights, or more is sent.
     """
-    channels = () if knowledge.replies.varying or not knowledge.audits_all else knowledge.channels
+    channels = () if knowledge.replies.varying or knowledge.replies.unread else knowledge.channels
     optima = [
         optimum
         for channel in channels

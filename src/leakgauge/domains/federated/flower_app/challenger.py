@@ -14,7 +14,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import NOISE_ERROR, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.federated import APP_SERVER
 from leakgauge.domains.federated.flower_app.app_table import AppTable, project_sources, read_app_table
 from leakgauge.domains.federated.flower_app.client_games import (
     AppDescription,
@@ -25,6 +24,7 @@ from leakgauge.domains.federated.flower_app.client_games import (
     ClientGame,
     Protection,
     field_words,
+    fields_and_layout,
 )
 from leakgauge.domains.federated.flower_app.client_process import client_process
 from leakgauge.domains.federated.flower_app.path_check import PathCheck, check_path
@@ -44,20 +44,14 @@ class AppBlock:
     cross_check: int = 0
     _checked: list[bool] = field(default_factory=list, init=False, repr=False)
 
-    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[ClientAnswer]]:
-        """Yield for each round the answers of the clients, each of which got the arrays for its target.
-
-        An answer is the mean of those of all iterations.
-        """
+    def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[list[ClientAnswer]]]:
+        """Yield for each round, client and iteration an answer; a client got the arrays for its target."""
         process = client_process(self.settings)
         if self.cross_check and not self._checked:
             self._checked.append(True)
             self._compare_with_flower(arrays[0])
         for row in range(len(self.members)):
-            yield [
-                mean_answer(list(process.play(self.games(row, target, sent))))
-                for target, sent in enumerate(arrays)
-            ]
+            yield [list(process.play(self.games(row, target, sent))) for target, sent in enumerate(arrays)]
 
     def _compare_with_flower(self, arrays: Arrays) -> None:
         """Play the first games also in Flower's simulation, and refuse a client that answers differently."""
@@ -80,8 +74,8 @@ class AppBlock:
         member = self.rows.targets[target] if self.members[row, target] else None
         drawn = self.rows.draw(self.rows.pool, member, rng)
         return [
-            ClientGame(arrays=arrays, rows=drawn, seed=int(seed), protection=self.protection)
-            for seed in rng.integers(2**62, size=self.iterations)
+            ClientGame(arrays=arrays, rows=drawn, seed=int(seed), protection=self.protection, number=number)
+            for number, seed in enumerate(rng.integers(2**62, size=self.iterations), 1)
         ]
 
 
@@ -101,20 +95,25 @@ def mean_answer(answers: Sequence[ClientAnswer]) -> ClientAnswer:
 class AppView:
     """A block as the server sees it: it may send arrays to the clients once.
 
-    An attack adds the names of the fields of replies that it uses for every target to ``fields_read``.
+    An attack adds the names of the fields of replies that it uses for every target to ``fields_read``, or ""
+    for weights. ``fields_seen`` are those that came back.
     """
 
     n_rounds: int
     fields_read: set[str] = field(default_factory=set, init=False)
+    fields_seen: set[tuple[str, float]] = field(default_factory=set, init=False)
     _block: AppBlock = field(repr=False)
     _sent: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def answers(self, arrays: Sequence[Arrays]) -> Iterator[list[ClientAnswer]]:
-        """Send every target's client the arrays for that target; yield rounds of answers."""
+        """Send every target's client the arrays for that target; yield rounds of mean answers."""
         if self._sent:
             raise BadInput("a server may send its models only once in a block; send all of them in one call")
         self._sent.append(True)
-        return self._block.answers(arrays)
+        for row in self._block.answers(arrays):
+            for answers in row:
+                self.fields_seen.update(*(fields_and_layout(one.fields) for one in answers))
+            yield [mean_answer(answers) for answers in row]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +137,6 @@ class AppChallenger(ChallengerDefaults):
     @property
     def n_targets(self) -> int:
         return len(self.rows.targets)
-
-    @property
-    def understated_knowledge(self) -> dict[str, str]:
-        """The server, where it has more answers than were audited."""
-        why = _fewer_messages(self.description, self.iterations)
-        return dict.fromkeys([APP_SERVER], *why) if why else {}
 
     @property
     def targets_digest(self) -> str:
@@ -192,7 +185,7 @@ def build(
     guarantee = _guarantee(table, about)
     rows = split_app_rows(about, table, stream(seed, Role.DATA))
     path = check_path(process, rows, stateful=table.stateful)
-    replies = check_replies(process, rows, path.features, table.promise)
+    replies = check_replies(process, rows, path.features, table.promise, table.iterations)
     identity = repr((replace(settings, project=Path(), folder=Path()), table, rows.targets))
     return AppChallenger(
         settings=settings,
@@ -258,17 +251,6 @@ def _row_number(name: str | int, count: int) -> int:
     return name
 
 
-def _fewer_messages(about: AppDescription, iterations: int) -> tuple[str, ...]:
-    """Say that the app sends more messages than a round of the audit has."""
-    n_messages = about.n_messages
-    if n_messages <= iterations:
-        return ()
-    audited = "one was" if iterations == 1 else f"{iterations} were"
-    return (
-        f"the app sends {n_messages} messages; {audited} audited in each round: iterations = {n_messages}",
-    )
-
-
 def _notes(
     about: AppDescription, rows: AppRows, path: PathCheck, table: AppTable, replies: ReplyCheck
 ) -> list[str]:
@@ -281,7 +263,7 @@ def _notes(
     if about.protections:
         off = ", ".join(about.protections)
         notes.append(f"the positive control leaves out {off}")
-    beside = (*map(field_words, replies.varying), *_fewer_messages(about, table.iterations))
+    beside = (*map(field_words, replies.varying), *replies.unread)
     notes.extend(channel.note(table.iterations, beside) for channel in about.channels)
     if table.cross_check:
         notes.append(

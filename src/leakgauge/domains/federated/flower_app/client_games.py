@@ -20,7 +20,6 @@ that can be switched off."""
 
 
 LAYOUT = "the names, types and shapes"  # of a reply, taken as one field
-Kind: TypeAlias = Literal["train", "evaluate", "query"]  # of a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,9 @@ class ClientGame:
     rows: tuple[RowKey, ...]
     seed: int
     protection: Protection = "on"
-    kind: Kind = "train"  # of another, only the fields of the reply are returned
+    kind: str = "train"  # of the message; of another, only the fields of the reply are returned
+    partition: int | None = None  # of the client that answers; without it, of the one that is audited
+    number: int = 1  # of the training round that the message is of
     features: bool = False  # also return what enters the crafted layers; never for a counted round
 
 
@@ -105,6 +106,8 @@ class AppDescription:
     protections: tuple[str, ...]  # names of the mods and libraries whose noise or clipping can be off
     keeps_state: bool  # in ``context.state``
     n_messages: int = 1  # to train that the app's server sends a client, at most
+    other_kinds: tuple[str, ...] = ()  # of messages that the client has functions for
+    other_client: int | None = None  # that can be given the rows of the client that is audited
     channels: tuple[NoisyChannel, ...] = ()  # clipping and Gaussian noise whose parameters are known
 
 
@@ -128,6 +131,11 @@ class AppRows:
             for copy in range(copies):
                 drawn[(place + copy) % len(drawn)] = target
         return tuple(drawn)
+
+
+def fields_and_layout(fields: Mapping[str, float]) -> set[tuple[str, float]]:
+    """The names of the fields of a reply, and the value of its layout."""
+    return {(name, value if name == LAYOUT else 0.0) for name, value in fields.items()}
 
 
 def field_words(name: str) -> str:

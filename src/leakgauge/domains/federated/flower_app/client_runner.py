@@ -63,10 +63,9 @@ class AppRunner:
         self._mods.require_single_updates()
         self._strategies = internals.StrategyRecord()
         self._strategies.install()
-        self._template = self._first_message(components["serverapp"])
+        self._template, n_rounds = self._first_message(components["serverapp"])
         self._sent = internals.arrays_of(self._template.content, "the message of the ServerApp")
-        stated = self._run_config.get("num-server-rounds", 1)
-        self._n_messages = max(self._strategies.n_rounds, stated if isinstance(stated, int) else 1)
+        self._n_messages = max(n_rounds, int(self._run_config.get("num-server-rounds", 1)))
         self._stack: LinearStack | None = None
         self._keeps_state = False
 
@@ -90,7 +89,7 @@ class AppRunner:
             raise BadInput(f"challenger.app: {reference} must be a {kind}, got {type(app).__name__}")
         return app
 
-    def _first_message(self, reference: str) -> Any:
+    def _first_message(self, reference: str) -> tuple[Any, int]:
         server = self._load(reference, "ServerApp")
         with self._user_code("the ServerApp"):
             return internals.first_train_message(
@@ -123,7 +122,10 @@ class AppRunner:
             update = self.play(game).update
         moved = {name for name, array in update.items() if np.any(array)}
         self._stack = find_linear_stack(recorder.calls, probe, moved or None)
-        channels = self._channels(replace(game, protection="on"), report_progress)
+        stated, kinds = self._mods.handled(self._client, self._template.metadata.message_type)
+        channels = (*stated, *self._channels(replace(game, protection="on"), report_progress))
+        rows, own = counts[settings.partition], settings.inject  # which loads any number of rows
+        others = [n for n, m in enumerate(counts) if n != settings.partition and (own or m == rows)]
         return AppDescription(
             sent=self._sent,
             n_rows=tuple(counts),
@@ -133,6 +135,8 @@ class AppRunner:
             protections=self._protections(),
             keeps_state=self._keeps_state,
             n_messages=self._n_messages,
+            other_kinds=kinds,
+            other_client=next(iter(others), None),
             channels=channels,
         )
 
@@ -158,8 +162,7 @@ class AppRunner:
             if record.is_complete:
                 break
         opacus = record.channel()
-        stated = self._mods.channels(self._client, self._template.metadata.message_type)
-        return (*stated, *([opacus] if opacus else []))
+        return (opacus,) if opacus else ()
 
     @contextmanager
     def _watching(self, seen: TrainingRows) -> Iterator[None]:
@@ -230,7 +233,7 @@ class AppRunner:
 
     def play(self, game: ClientGame) -> ClientAnswer:
         """Send the client a message and return its answer."""
-        message = internals.message_with_arrays(self._template, game.arrays, game.kind)
+        message = internals.message_with_arrays(self._template, game.arrays, game.kind, game.number)
         if game.kind != "train":
             return ClientAnswer({}, self._other_fields(message, game))
         if not game.features or self._stack is None:
@@ -244,8 +247,8 @@ class AppRunner:
         """The fields of the reply to a message of another kind; NaN where the client cannot handle it."""
         try:
             fields = internals.reply_fields(self.reply(message, game), message, ())
-        except BadInput as error:
-            fields = {} if f"No {game.kind} function" in str(error) else {"error": np.nan}
+        except BadInput:
+            fields = {"error": np.nan}
         return {f"{name} ({game.kind})": value for name, value in fields.items()}
 
     def _answer(self, message: Any, game: ClientGame) -> ClientAnswer:
@@ -258,7 +261,8 @@ class AppRunner:
 
     def reply(self, message: Any, game: ClientGame) -> Any:
         """Let the app's client handle a message with the rows, the seed and the protection of a game."""
-        context, hook = self._context(self._settings.partition), self._hook
+        audited, hook = self._settings.partition, self._hook
+        context = self._context(audited if game.partition is None else game.partition)
         hook.rows, hook.current, hook.calls = game.rows, None, 0
         self._mods.protection = game.protection
         _seed_generators(game.seed)

@@ -1,16 +1,16 @@
 """All that is used of Flower beyond its public functions; checked with the version that is pinned below."""
 
 import logging
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import wraps
 from hashlib import sha256
 from importlib.metadata import version
-from inspect import signature
 from itertools import takewhile
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from leakgauge.domains.federated.flower_app.noisy_channel import NoisyChannel
 from leakgauge.domains.federated.flower_app.training_rows import TrainingRows
 
 FLOWER_VERSION = "1.41"
+_ROUND_KEYS = ("server-round", "server_round", "current_round", "round")  # of the number of a training round
 RUN_ID, SERVER_NODE, FIRST_CLIENT_NODE = 1, 1, 100
 
 
@@ -98,8 +99,7 @@ def kept_task_identity() -> Iterator[None]:
 class ModSwitch:
     """Leaves out the noise or the clipping of Flower's own mods while a message is handled.
 
-    It must be installed before the app is imported: mods are wrapped around its functions then. What is
-    derived from such a mod may do anything, and is as noise of the app's own.
+    It must be installed before the app is imported: mods are wrapped around its functions then.
     """
 
     def __init__(self) -> None:
@@ -120,15 +120,18 @@ class ModSwitch:
             def switched(message: Any, context: Any) -> Any:
                 return make_ffn(function, self._applied(mods))(message, context)
 
-            last = takewhile(lambda mod: _module(mod).startswith("flwr."), mods)  # to change an answer
+            last = takewhile(lambda mod: str(mod.__module__).startswith("flwr."), mods)  # to change an answer
             self._channels[switched] = tuple(filter(None, map(_local_channel, last)))
             return switched
 
         client_app.make_ffn = make_switched
 
-    def channels(self, client: Any, message_type: str) -> tuple[NoisyChannel, ...]:
-        """Return what is known of the noise of the function that handles a message."""
-        return self._channels[client._call or client._registered_funcs[_full_type(message_type)]]  # noqa: SLF001
+    def handled(self, client: Any, kind: str) -> tuple[tuple[NoisyChannel, ...], tuple[str, ...]]:
+        """Return what is known of the noise of replies to a kind of message, and all other kinds."""
+        if client._call:  # noqa: SLF001 (one function for all kinds)
+            return self._channels[client._call], ("evaluate", "query")  # noqa: SLF001
+        functions = {name.removesuffix(".default"): one for name, one in client._registered_funcs.items()}  # noqa: SLF001
+        return self._channels[functions.pop(kind.removesuffix(".default"))], tuple(sorted(functions))
 
     def require_single_updates(self) -> None:
         """Refuse an app whose updates are hidden in a sum by secure aggregation."""
@@ -147,7 +150,7 @@ class ModSwitch:
 
 
 def _protection_name(mod: Any) -> str | None:
-    """The name of a mod that clips or adds noise; nothing of any other."""
+    """The name of a mod that clips or adds noise; nothing of any other, such as one derived from it."""
     from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
 
     if type(mod) is LocalDpMod:
@@ -178,48 +181,21 @@ def _without_noise(mod: Any) -> Any:
     return silent
 
 
-def _module(mod: Any) -> str:
-    return str(getattr(mod, "__module__", ""))
-
-
-def _full_type(message_type: str) -> str:
-    return message_type if "." in message_type else f"{message_type}.default"
-
-
 class StrategyRecord:
-    """Records which of Flower's strategies with noise a ServerApp uses, and how many training rounds it runs.
-
-    Install it before the ServerApp is imported.
-    """
+    """Records which of Flower's strategies with noise a ServerApp uses; install it before it is imported."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self.n_rounds = 1
 
     def install(self) -> None:
-        """Watch where rounds are stated, and strategies whose server adds noise to what it aggregates."""
-        import flwr.server
+        """Watch the strategies whose server adds noise to what it aggregates."""
         import flwr.server.strategy
         import flwr.serverapp.strategy
 
-        self._count_rounds(flwr.serverapp.strategy.Strategy, "start")
-        self._count_rounds(flwr.server.ServerConfig, "__init__")
         for module in (flwr.server.strategy, flwr.serverapp.strategy):
             for name in vars(module):
                 if name.startswith("DifferentialPrivacy"):
                     self._watch(getattr(module, name))
-
-    def _count_rounds(self, owner: Any, name: str) -> None:
-        original = getattr(owner, name)
-
-        @wraps(original)
-        def counted(*arguments: Any, **said: Any) -> Any:
-            stated = signature(original).bind(*arguments, **said)
-            stated.apply_defaults()
-            self.n_rounds = max(self.n_rounds, int(stated.arguments["num_rounds"]))
-            return original(*arguments, **said)
-
-        setattr(owner, name, counted)
 
     def _watch(self, kind: Any) -> None:
         original, names = kind.__init__, self.names
@@ -235,8 +211,10 @@ class _FirstTrainMessage(BaseException):
     """Ends the user's ServerApp once it has sent what was to be recorded."""
 
 
-def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[int], Any], nodes: int) -> Any:
-    """Run a ServerApp until it sends its first message to train, and return that message.
+def first_train_message(
+    server_app: Any, client_app: Any, contexts: Callable[[int], Any], nodes: int
+) -> tuple[Any, int]:
+    """Run a ServerApp until it sends its first message to train; return it and the number of rounds.
 
     Other messages, such as requests for initial parameters, are answered by the user's clients.
     ``contexts`` gives the context of a client, by its number; that of the server is number -1.
@@ -245,7 +223,7 @@ def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[in
     from flwr.serverapp import Grid
     from flwr.supercore.run import Run
 
-    recorded: list[Message] = []
+    recorded: list[tuple[Message, int]] = []
 
     class RecordingGrid(Grid):  # type: ignore[misc]
         """Answers a ServerApp as connected clients would, and keeps the first message to train."""
@@ -287,7 +265,7 @@ def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[in
             if message.metadata.message_type.partition(".")[0] != "train":
                 return client_app(message, contexts(message.metadata.dst_node_id - FIRST_CLIENT_NODE))
             if not recorded:
-                recorded.append(message)
+                recorded.append((message, _stated_rounds()))
             raise _FirstTrainMessage
 
     try:
@@ -302,9 +280,15 @@ def first_train_message(server_app: Any, client_app: Any, contexts: Callable[[in
     return recorded[0]
 
 
-def message_with_arrays(template: Any, arrays: Arrays, kind: str = "train") -> Any:
-    """Return the message of the ServerApp with other numbers in its arrays, or one of another kind."""
-    from flwr.app import Array, ArrayRecord, Message, RecordDict
+def _stated_rounds() -> int:
+    """The number of training rounds, where a function that runs now has one (a strategy, for instance)."""
+    frames = (frame for top in sys._current_frames().values() for frame, _ in walk_stack(top))  # noqa: SLF001
+    return max((n for one in frames if isinstance(n := one.f_locals.get("num_rounds"), int)), default=1)
+
+
+def message_with_arrays(template: Any, arrays: Arrays, kind: str = "train", number: int = 1) -> Any:
+    """Return the message of the ServerApp with other arrays, or one of another kind or training round."""
+    from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
     key, record = _only_array_record(template.content, "the message of the ServerApp")
     replaced = ArrayRecord(
@@ -314,10 +298,13 @@ def message_with_arrays(template: Any, arrays: Arrays, kind: str = "train") -> A
         }
     )
     parts = {name: replaced if name == key else part for name, part in template.content.items()}
+    for name, part in template.content.config_records.items():
+        later = {key: part[key] + number - 1 for key in _ROUND_KEYS if isinstance(part.get(key), int)}
+        parts[name] = ConfigRecord({**part, **later})
     about = template.metadata
     if kind == "train":
         return Message(RecordDict(parts), FIRST_CLIENT_NODE, about.message_type, group_id=about.group_id)
-    legacy = {name.replace("fitins", f"{kind}ins"): part for name, part in parts.items()}
+    legacy = {name.replace("fitins", f"{kind.partition('.')[0]}ins"): part for name, part in parts.items()}
     return Message(RecordDict(legacy), FIRST_CLIENT_NODE, kind, group_id=about.group_id)
 
 
@@ -388,8 +375,6 @@ def opacus_switched(protection: Protection) -> Iterator[None]:
 
     Its accountant goes on with the app's own numbers: no epsilon is known of noise 0.
     """
-    import sys
-
     if protection == "on" or "opacus" not in sys.modules:
         yield
         return
@@ -449,8 +434,6 @@ class OpacusRecord:
     @contextmanager
     def recording(self, seen: TrainingRows) -> Iterator[None]:
         """Record a run within the context, and note the steps among what was seen of it."""
-        import sys
-
         if "opacus" not in sys.modules:
             yield
             return

@@ -39,7 +39,6 @@ class AppServerKnowledge:
     replies: ReplyCheck
     iterations: int = 1
     channels: tuple[NoisyChannel, ...] = ()
-    audits_all: bool = True  # messages that the app's server sends
 
     @property
     def n_others(self) -> int:
@@ -51,7 +50,7 @@ class AppServerKnowledge:
 
     def transcript(self, view: AppView) -> Transcript:
         """What replies showed before the rounds, and the fields of them that the attack used."""
-        return self.replies.columns(view.fields_read)
+        return self.replies.columns(view.fields_read, view.fields_seen)
 
     def simulate(
         self,
@@ -84,8 +83,9 @@ class AppServerKnowledge:
                     seed=int(game_seed),
                     protection=self.protection if protection is None else protection,
                     features=features,
+                    number=number,
                 )
-                for game_seed in rng.integers(2**62, size=self.iterations)
+                for number, game_seed in enumerate(rng.integers(2**62, size=self.iterations), 1)
             ]
             played = list(process.play(games))
             places = [place for place, row in enumerate(drawn) if row == key]
@@ -105,5 +105,4 @@ def app_knowledge(challenger: AppChallenger) -> AppServerKnowledge:
         replies=challenger.replies,
         iterations=challenger.iterations,
         channels=challenger.description.channels if challenger.protection == "on" else (),
-        audits_all=not challenger.understated_knowledge,
     )
