@@ -40,8 +40,8 @@ def compare_transcripts(
     varying = [str(name) for name in shown["varying"]]
     unread = [field_words(name) for name in varying if name not in read and not (certain and name in telling)]
     if not certain and "" not in read:
-        arrays = [name for name in telling if name not in varying]
-        unread += [WEIGHTS] if WEIGHTS in arrays else [f"the array {name} of a reply" for name in arrays]
+        arrays = [WEIGHTS] if WEIGHTS in telling else [f"the array {n}" for n in telling if n not in varying]
+        unread += [f"{name} of a reply" for name in arrays]
     unread += sorted({str(name) for one in transcripts for name in one["unread"]})
     return Conformance(
         certain=certain,

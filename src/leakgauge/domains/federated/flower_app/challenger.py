@@ -111,8 +111,7 @@ class AppView:
             raise BadInput("a server may send its models only once in a block; send all of them in one call")
         self._sent.append(True)
         for row in self._block.answers(arrays):
-            for answers in row:
-                self.fields_seen.update(*(fields_and_layout(one.fields) for one in answers))
+            self.fields_seen.update(*(fields_and_layout(one.fields) for answers in row for one in answers))
             yield [mean_answer(answers) for answers in row]
 
 
