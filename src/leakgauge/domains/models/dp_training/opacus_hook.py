@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -121,11 +122,8 @@ class _OpacusHook:
         """The backward passes of ghost clipping; the last of them scales the loss of each example."""
 
         def watched(loss: Any) -> None:
-            def keep(factors: Any) -> None:
-                self._factors = factors
-
             if loss.loss_per_sample.requires_grad:
-                loss.loss_per_sample.register_hook(keep)
+                loss.loss_per_sample.register_hook(partial(setattr, self, "_factors"))
             backward(loss)
 
         return watched

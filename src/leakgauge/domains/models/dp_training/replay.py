@@ -7,13 +7,15 @@ post-processing. One more run has another seed, and must add other noise.
 """
 
 import pickle
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from hashlib import sha256
-from types import FunctionType, MethodType, ModuleType
+from io import BytesIO
+from types import FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,13 +51,6 @@ _SEED = 0x5EED  # of the gradients that are drawn
 _FAR = 1e-3  # of the largest gradient, or of the noise: rounding moves one by less
 _COMPARED = 64  # values of the noise of a step that are compared with those under another seed
 _FEWEST_EQUAL = 8  # of them: by chance so many are equal less than once in 1e20 times
-_LARGEST = 1e30  # in place of infinite numbers
-_OPACUS_KEEPS = (
-    "activations",
-    "max_batch_len",
-    "autograd_grad_sample_hooks",
-    "ddp_hooks",
-)  # in the modules of a model
 
 
 @dataclass(eq=False)
@@ -71,7 +66,7 @@ class _Run:
     before: bool = False  # whether anything was trained before the first noisy step
     unused: int = 0  # backward passes that no noisy step used
     stayed: dict[int, bool] = field(default_factory=dict)  # of the rows that were read
-    noise: list[Reals] = field(default_factory=list)  # of each step, in multiples of what is stated
+    noise: list[Reals] = field(default_factory=list)  # of each step
     unread: set[str] = field(default_factory=set)  # kinds of what is returned that cannot be compared
     _roots: dict[int, Any] = field(default_factory=dict)  # modules that were used, optimizers
     _read: list[int] = field(default_factory=list)
@@ -105,11 +100,11 @@ class _Run:
             self._undo = stack
             for owner, name, value in changed:
                 stack.enter_context(replaced(owner, name, value))
-            stack.callback(register_module_forward_pre_hook(lambda module, _: self._see(module)).remove)
+            stack.callback(register_module_forward_pre_hook(lambda module, _: self.see(module)).remove)
             stack.callback(register_optimizer_step_post_hook(self._stepped).remove)
             yield
             self.unused += self._backwards
-            returned = {f"- {RETURNED} ({i})": one for i, one in enumerate(self._numbers(self._returned))}
+            returned = {f"- {RETURNED}": _Returned(self).checksum(self._returned)}
             self.states.append(self._state() | returned)
 
     def keeping(self, train: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,13 +119,9 @@ class _Run:
 
     def _counted(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
-            if self._inside_backward:  # Opacus computes gradients of rows there
+            self._backwards += not self._inside_backward  # within one Opacus computes gradients of rows
+            with replaced(self, "_inside_backward", True):
                 return backward(*arguments, **options)
-            self._backwards, self._inside_backward = self._backwards + 1, True
-            try:
-                return backward(*arguments, **options)
-            finally:
-                self._inside_backward = False
 
         return counted
 
@@ -144,7 +135,7 @@ class _Run:
                 self._swap_in_place(loader.dataset)
                 vars(loader)["dataset"] = _Rows(loader.dataset, self)
             if result is not None:
-                self._see(result[0])
+                self.see(result[0])
             return result
 
         return made
@@ -177,67 +168,20 @@ class _Run:
             first = method.__name__ == "pre_step" and not self._inside_pre_step
             if first:
                 self._before_step(optimizer)
-            self._depth, self._inside_pre_step = self._depth + 1, self._inside_pre_step or first
-            try:
+            inside = replaced(self, "_inside_pre_step", self._inside_pre_step or first)
+            with replaced(self, "_depth", self._depth + 1), inside:
                 stepped = method(optimizer, *arguments, **options)
-            finally:
-                self._depth, self._inside_pre_step = self._depth - 1, self._inside_pre_step and not first
             if first and stepped:
-                self._keep_noise(optimizer)
+                sums = [(one.grad * divisor(optimizer), one.summed_grad) for one in optimizer.params]
+                noise = [as_vector(noisy) - as_vector(total) for noisy, total in sums]
+                self.noise.append(np.concatenate(noise)[:_COMPARED])
                 scale = max(optimizer.noise_multiplier, 1.0) * optimizer.max_grad_norm / divisor(optimizer)
                 for parameter in optimizer.params:
-                    noise = torch.randn(parameter.shape, generator=generator)
-                    parameter.grad = (noise * scale).to(parameter)
+                    drawn = torch.randn(parameter.shape, generator=generator)
+                    parameter.grad = (drawn * scale).to(parameter)
             return stepped
 
         return watched
-
-    def _keep_noise(self, optimizer: Any) -> None:
-        scale, times = optimizer.noise_multiplier * optimizer.max_grad_norm, divisor(optimizer)
-        if scale > 0:
-            pairs = [(as_vector(one.grad), as_vector(one.summed_grad)) for one in optimizer.params]
-            self.noise.append(np.concatenate([one * times - two for one, two in pairs])[:_COMPARED] / scale)
-
-    def _numbers(self, returned: Any) -> Iterator[float]:
-        """A number for each thing that a returned value holds; what cannot be compared is named."""
-        from torch.utils.data import DataLoader, Dataset
-
-        left: list[Any] = [returned]
-        held: dict[int, Any] = {}
-        while left:
-            value = left.pop()
-            kind, parts = type(value), list[Any]()
-            if value is None or id(value) in held or isinstance(value, type | ModuleType):
-                continue
-            if hasattr(value, "shape") or isinstance(value, bool | int | float):
-                with suppress(TypeError, ValueError, RuntimeError, OverflowError):
-                    numbers = np.nan_to_num(as_vector(value), posinf=_LARGEST, neginf=-_LARGEST)
-                    yield float(numbers @ _mixture(numbers.size))
-                    continue
-            if not isinstance(value, str | bytes):
-                held[id(value)] = value
-            if hasattr(value, "named_parameters"):
-                self._see(value)
-                parts += [_plain_attributes(one) for one in value.modules()]
-            elif hasattr(value, "param_groups"):
-                self._see(value)
-            elif isinstance(value, DataLoader | Dataset | _Rows):
-                self.unread.add(kind.__name__)
-            elif isinstance(value, Mapping):
-                parts += [part for pair in value.items() for part in pair]
-            elif isinstance(value, list | tuple | set | frozenset):
-                parts += value
-            elif isinstance(value, FunctionType | MethodType):
-                parts += [cell.cell_contents for cell in value.__closure__ or ()]
-                parts += [value.__defaults__, getattr(value, "__self__", None)]
-            elif getattr(value, "__dict__", None):
-                parts += [] if kind.__module__.startswith("opacus.") else vars(value).values()
-            else:
-                try:
-                    yield _digest(pickle.dumps(value))
-                except Exception:  # anything may go wrong in what others return
-                    self.unread.add(kind.__name__)
-            left += reversed(parts)
 
     def _before_step(self, optimizer: Any) -> None:
         import torch
@@ -259,9 +203,9 @@ class _Run:
     def _stepped(self, optimizer: Any, *_: Any) -> None:
         if not self._depth and not hasattr(optimizer, "original_optimizer"):
             self.plain[type(optimizer).__name__] += 1
-            self._see(optimizer)
+            self.see(optimizer)
 
-    def _see(self, one: Any) -> None:
+    def see(self, one: Any) -> None:
         self._roots.setdefault(id(one), one)
 
     def _state(self) -> State:
@@ -306,17 +250,51 @@ def _forms(row: Any) -> Any:
     )
 
 
-def _digest(content: bytes) -> float:
-    return float(int.from_bytes(sha256(content).digest()[:6]))
+class _Returned(pickle.Pickler):
+    """Writes what a training returned; of models what is no parameter or buffer, compared anyway."""
 
+    def __init__(self, run: _Run) -> None:
+        self._run, self._seen, self._written = run, dict[int, Any](), BytesIO()
+        super().__init__(self._written)
 
-def _plain_attributes(module: Any) -> dict[str, Any]:
-    """What a module holds beside parameters and buffers, and other than what Opacus keeps there."""
-    import torch
+    def checksum(self, returned: Any) -> float:
+        try:
+            self.dump(returned)
+        except Exception:  # anything may go wrong in what others return
+            self._run.unread.add("not all of it can be pickled")
+        return float(int.from_bytes(sha256(self._written.getvalue()).digest()[:6]))
 
-    own = () if type(module).__module__.startswith("opacus.") else vars(module).items()
-    usual = {*vars(torch.nn.Module()), *_OPACUS_KEEPS}
-    return {name: value for name, value in own if name not in usual}
+    def persistent_id(self, value: Any) -> Any:
+        """What is written in place of a value, part by part; None where that is the value itself."""
+        from torch import Tensor, nn, optim, utils
+
+        kind, module, is_model = type(value), type(value).__module__, isinstance(value, nn.Module)
+        if isinstance(value, Tensor):
+            return as_vector(value).tobytes()
+        if isinstance(value, utils.data.DataLoader | utils.data.Dataset):
+            self._run.unread.add(kind.__name__)
+            return kind.__name__
+        known = isinstance(value, type) or module == "builtins"
+        known |= getattr(sys.modules.get(module), kind.__qualname__, None) is kind
+        if is_model or isinstance(value, optim.Optimizer):
+            self._run.see(value)
+        elif known and kind is not FunctionType:
+            return "engine" if module.startswith("opacus.") else None
+        if id(value) in self._seen:
+            return "again"
+        self._seen[id(value)] = value
+        if kind is FunctionType:
+            return [cell.cell_contents for cell in value.__closure__ or ()]
+        if not is_model:
+            return () if isinstance(value, optim.Optimizer) else vars(value)
+        usual = {
+            *vars(nn.Module()),
+            "activations",
+            "max_batch_len",
+            "autograd_grad_sample_hooks",
+        }  # of Opacus
+        own = [one for one in value.modules() if not type(one).__module__.startswith("opacus.")]
+        return [{name: part for name, part in vars(one).items() if name not in usual} for one in own]
 
 
 def _named_tensors(root: Any) -> Sequence[tuple[str, Any]]:
@@ -372,13 +350,15 @@ def _facts(call: Callable[[Any, Any, int], Any]) -> Iterator[tuple[str, str]]:
         yield DEPARTURE, f"{passes}: what uses their gradients gets no noise."
     if first.unread:
         yield UNREAD, f"{RETURNED} ({', '.join(sorted(first.unread))})"
-    if repeated := _repeated_steps(first.noise, run(seed=1).noise):
-        yield CERTAIN, REPEATS.format(repeated, len(first.noise))
+    pairs = [(one, two) for one, two in zip(first.noise, run(seed=1).noise) if one.shape == two.shape]
+    equal = [one.size for one, two in pairs if 0 < abs(one).max() * _FAR > abs(one - two).max()]
+    if sum(equal) >= _FEWEST_EQUAL:
+        yield CERTAIN, REPEATS.format(len(equal), len(first.noise))
     other = run(swapped=True)
     step, names = _first_difference(first, other)
-    pairs = list(zip(first.batches, other.batches))
+    batches = list(zip(first.batches, other.batches))
     finite = np.isfinite([*first.states[-1].values()]).all()
-    if not finite or all(np.array_equal(one, two) for (_, one), (_, two) in pairs):
+    if not finite or all(np.array_equal(one, two) for (_, one), (_, two) in batches):
         yield UNREAD, NOT_TRIED.format("none was read through the private data loader")
     elif names and _first_difference(first, run())[1]:
         yield UNREAD, NOT_TRIED.format("trainings with equal seeds are not equal")
@@ -387,17 +367,7 @@ def _facts(call: Callable[[Any, Any, int], Any]) -> Iterator[tuple[str, str]]:
         shown = ", ".join(names[:SHOWN]) + (" and others" if len(names) > SHOWN else "")
         yield CERTAIN, REACHED.format(shown, when)
     else:
-        yield from _coupled_rows(pairs, other.stayed)
-
-
-def _repeated_steps(noise: Sequence[Reals], other: Sequence[Reals]) -> int:
-    """In how many steps the noise of two trainings is the same; 0 where it may be chance."""
-    same = [one.size for one, two in zip(noise, other) if one.shape == two.shape and _equal_noise(one, two)]
-    return len(same) if sum(same) >= _FEWEST_EQUAL else 0
-
-
-def _equal_noise(one: Reals, two: Reals) -> bool:
-    return bool((np.abs(one - two) < _FAR).all() and (np.abs(one) > _FAR).any())
+        yield from _coupled_rows(batches, other.stayed)
 
 
 def _first_difference(first: _Run, other: _Run) -> tuple[int, list[str]]:
@@ -406,8 +376,9 @@ def _first_difference(first: _Run, other: _Run) -> tuple[int, list[str]]:
     n = len(first.states) if equal else min(len(first.states), len(other.states)) - 1
     for step, (one, two) in enumerate(zip(first.states[:n], other.states[:n])):
         if names := [name for name in one if not np.isclose(one[name], two.get(name, np.nan), rtol=1e-9)]:
-            shown = [name.split(" ", 1)[1].split(" (")[0] for name in names]
-            return step, [*dict.fromkeys(name.replace("GradSampleModule._module", "model") for name in shown)]
+            return step, [
+                name.split(" ", 1)[1].replace("GradSampleModule._module", "model") for name in names
+            ]
     return n, [] if equal else ["the number of steps"]
 
 
