@@ -14,26 +14,26 @@ import pytest
 SOURCE = Path(str(files("leakgauge")))
 SLACK = 100  # lines by which a budget may be above its package
 BUDGETS = {
-    ".": 5_739,
-    "cli": 2_075,
-    "core": 1_396,
+    ".": 5_772,
+    "cli": 2_084,
+    "core": 1_397,
     "domains": 1,
     "domains/blackbox": 3_679,
-    "domains/federated": 8_162,
+    "domains/federated": 8_287,
     "domains/locations": 17_404,
-    "domains/models": 13_624,
+    "domains/models": 13_756,
     "domains/queries": 12_488,
     "mechanisms": 4_258,
     "papers": 11_788,
     "parameter_search": 1_617,
     "referee": 5_575,
     "report": 6_892,
-    "runner": 5_453,
+    "runner": 5_525,
     "strategies": 492,
-    "support": 4_248,
+    "support": 4_238,
     "theory": 4_179,
 }
-NODES = 441_173  # of all packages; formatting and docstrings do not change them
+NODES = 443_664  # of all packages; formatting and docstrings do not change them
 
 
 def package_of(path: Path) -> str:
