@@ -287,8 +287,11 @@ WRONG = [
         AUDIT + "metrics = { confidense = 0.9 }",
         "no key is called 'confidense'; did you mean 'confidence'?",
     ),
-    (AUDIT + "metrics = { confidence = 95 }", "confidence must be in [0.5, 1), got 95.0"),
-    (AUDIT + "metrics = { confidence = nan }", "confidence must be in [0.5, 1), got nan"),
+    (
+        AUDIT + "metrics = { confidence = 95 }",
+        "confidence must be in [0.5, 1 - 1e-9], got 95.0",
+    ),
+    (AUDIT + "metrics = { confidence = nan }", "confidence must be in [0.5, 1 - 1e-9], got nan"),
     (
         AUDIT + "metrics = { epsilon = 'one_rum' }",
         "no metric of epsilon is called 'one_rum'; did you mean 'one_run'?",

@@ -62,8 +62,8 @@ class MetricsTable:
     in_sample: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.confidence < 1:
-            raise BadInput(f"confidence must be in [0.5, 1), got {self.confidence}; 0.95 is usual")
+        if not 0.5 <= self.confidence <= 1 - 1e-9:
+            raise BadInput(f"confidence must be in [0.5, 1 - 1e-9], got {self.confidence}; 0.95 is usual")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,9 @@ def test_delta_and_confidence_are_used(call, scores):
         (["--epsilon", "nan"], "epsilon must be >= 0, got nan"),
         (["--delta", "0.1"], "needs an epsilon"),
         (["--epsilon", "1", "--delta", "2"], "delta must be in [0, 1), got 2.0"),
-        (["--confidence", "0.1"], "confidence must be in [0.5, 1), got 0.1"),
+        (["--confidence", "0.9999999999"], "confidence must be in [0.5, 1 - 1e-9], got"),
+        (["--epsilon", "1e7"], "epsilon = 1e+07 promises nothing, so nothing could violate it"),
+        (["--confidence", "0.1"], "confidence must be in [0.5, 1 - 1e-9], got 0.1"),
     ],
 )
 def test_bad_options_exit_with_code_2(call, scores, flags, words):

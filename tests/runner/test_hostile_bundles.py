@@ -28,7 +28,7 @@ _watched, _opened = [], []
 
 def _watch(event, arguments):
     if _watched and event in ("open", "os.listdir", "os.scandir", "import", "exec", "compile"):
-        _opened.append((event, str(arguments[0])))
+        _opened.append((event, str(arguments[event == "compile"])))  # of what is compiled, its file
 
 
 sys.addaudithook(_watch)

@@ -11,7 +11,6 @@ FORMULAS = [
     "-2+3",
     "@SUM(A1)",
     "\t=1",
-    "\r=1",
     "=",
     "-",
     "+1-1",
@@ -30,6 +29,10 @@ def test_no_text_is_written_that_a_spreadsheet_takes_for_a_formula(text):
 @pytest.mark.parametrize("text", KEPT)
 def test_numbers_and_other_texts_are_written_as_they_are(text):
     assert csv_lines([["x", text]]) == f"x,{text}\n"
+
+
+def test_characters_that_act_are_written_as_escapes():
+    assert csv_lines([["\r=1", "a\x1b[2J", "\u202eexe"]]) == "\\r=1,a\\x1b[2J,\\u202eexe\n"
 
 
 def test_what_is_written_is_read_again():

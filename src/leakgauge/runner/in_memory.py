@@ -354,10 +354,10 @@ def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
     if epsilon is None:
         return None
     guarantee = Guarantee(epsilon=convert_value(float, epsilon, "epsilon"), delta=delta)
-    if np.isinf(guarantee.epsilon):
+    if guarantee.epsilon > 1e6:
         raise BadInput(
-            "epsilon = inf promises nothing, so nothing could violate it; give the epsilon that is promised, "
-            "or leave it out (in Python: epsilon=None)"
+            f"epsilon = {epsilon:g} promises nothing, so nothing could violate it; give the epsilon that is "
+            "promised, or leave it out (in Python: epsilon=None)"
         )
     return guarantee
 

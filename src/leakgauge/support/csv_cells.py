@@ -4,6 +4,8 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 
+from leakgauge.support.visible_text import visible
+
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _QUOTED = re.compile('[",\r\n]')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -11,6 +13,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORE
 
 def csv_lines(rows: Iterable[Iterable[object]]) -> str:
     """Write rows; an apostrophe comes before a text that a spreadsheet would take for a formula.
+
+    Control and bidirectional characters are written as escapes, which stay.
 
     >>> csv_lines([("=1+1", "-0.5", -0.5, "'@a", "it's")])
     "'=1+1,-0.5,-0.5,''@a,it's\\n"
@@ -29,7 +33,7 @@ def read_csv_lines(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else visible(str(value))
     if isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         text = f"'{text}"
     if not _QUOTED.search(text):

@@ -89,6 +89,13 @@ def test_repeated_request_gets_same_reply_and_one_charge(client, opened):
     assert (conflict.status_code, "another query" in conflict.text) == (422, True)
 
 
+@pytest.mark.parametrize("name", ["groups", "edges"])
+def test_question_with_very_many_groups_is_refused(client, opened, name):
+    body = {"kind": "histogram", "group_by": "age", name: list(range(5_001))}
+    reply = client.post(f"/rounds/{opened()}/ask", json=body)
+    assert (reply.status_code, "at most 5,000 groups" in reply.text) == (422, True)
+
+
 def test_same_key_in_two_rounds_is_two_requests(client, opened):
     body = {**ONE, "request": "one"}
     answers = {client.post(f"/rounds/{opened()}/ask", json=body).json()["answer"] for _ in range(5)}

@@ -30,6 +30,8 @@ class _Question(Query):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if len(self.groups or self.edges or ()) > request_limits.MOST_GROUPS:
+            raise BadInput(f"at most {request_limits.MOST_GROUPS:,} groups or edges are answered at once")
         if self.request is not None and not 1 <= len(self.request) <= request_limits.LONGEST_KEY:
             raise BadInput(f"request must have 1 to {request_limits.LONGEST_KEY} characters")
 

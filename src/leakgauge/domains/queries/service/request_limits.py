@@ -15,6 +15,7 @@ LARGEST_BODY = 1_000_000  # bytes
 LONGEST_PREDICATE = 200_000  # characters
 MOST_SYMBOLS = 5_000  # words and operators of a predicate; the values of a list are neither
 LONGEST_KEY = 200  # characters of a request key
+MOST_GROUPS = 5_000  # of one question
 BODY_SECONDS = 30.0  # until the body of a request must have arrived
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
