@@ -39,6 +39,7 @@ ARGUMENTS = (  # what the keys of a plan are called here
     ("plan: ", ""),
     ("challenger.train (your own code) or challenger.recipe", "train"),
     ("raise challenger.reference, or mark rows as reference", "give reference=(X, y)"),
+    ("raise challenger.reference or the attack's rows, where there is such a key", "pass reference=(X, y)"),
     ("challenger.", ""),
     ("data.label: ", "y: "),
     ("accuracy_check = false", "accuracy_check=False"),
@@ -235,7 +236,8 @@ def judge_model(
     A limit on people recognised is undecided, since nobody is counted yet: ``way_out`` says what to do.
     """
     challenger = prepared.challenger
-    understated = challenger.understated_by(prepared.attacks.values())
+    study = getattr(challenger, "understated_after_study", challenger.understated_by)
+    understated = study(prepared.attacks.values())
     control = challenger.control()
     assert isinstance(control, NoControl)  # a finished model
     judged = [

@@ -122,11 +122,11 @@ def test_smaller_recipe_keeps_fitting_settings():
 
 
 def test_missing_reference_rows_give_advice():
-    with pytest.raises(BadInput, match="there are rows for 0 in a shadow"):
+    with pytest.raises(BadInput, match="a shadow model would have 0 rows"):
         shadows_without_targets(small(rng(), reference=0), 4, rng())
     with pytest.raises(
         BadInput,
-        match=r"there are rows for 9 in a shadow model; at least 10 are needed.*challenger\.reference",
+        match=r"a shadow model would have 9 rows, and at least 10 are needed.*challenger\.reference",
     ):
         shadows_without_targets(small(rng(), reference=19), 4, rng())
 

@@ -11,6 +11,12 @@ from numpy.random import Generator
 from leakgauge.core.arrays import Bits, Ints
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.membership_signals import (
+    bound_certain,
+    limit_of_certain,
+    log_odds,
+    signal_matrix,
+)
 from leakgauge.domains.models.shadow_predictions import ShadowModels
 from leakgauge.domains.models.training.trainer import (
     Classifier,
@@ -29,11 +35,18 @@ _MAX_SHARE = 0.5  # of the reference rows in one shadow: shadows that overlap mo
 _MIN_ROWS = 10  # in a shadow
 _FEWEST_A_SIDE = 2  # models with a record and without it, where they were trained elsewhere
 
+SEE_A_MODEL = ("black_box", "training_loss", "checkpoints")
 WITHOUT_SHADOWS = (
     "the model was not compared with shadow models of its own training, by which the strongest attacks work, "
     "so that nobody is cleared; add an attack with shadows, such as lira, and say how the model was trained "
     "(train), or bring predictions of models that you trained (shadows)"
 )
+
+UNLIKE = (
+    "the shadow models are not like the model: the log-odds of members, above those of others, are {:.2g} "
+    "from theirs, and chance explains {:.2g}; check who is called a member, and how shadows are trained"
+)
+_DEVIATIONS, _FLOOR = 6.0, 0.25  # honest models were 2.3 deviations away or 0.18, wrong ones 14 and 1.2
 
 _shadow_cache: RecentCache[tuple[Classifier, ...]] = RecentCache()
 
@@ -42,7 +55,28 @@ def understated_without_shadows(attacks: Iterable[Any]) -> dict[str, str]:
     """Why attackers who see a model clear nobody, by knowledge: no attack uses shadows or retrains models."""
     if any(hasattr(attack, "shadows") or "strong" in attack.accepts for attack in attacks):
         return {}
-    return dict.fromkeys(("black_box", "training_loss", "checkpoints"), WITHOUT_SHADOWS)
+    return dict.fromkeys(SEE_A_MODEL, WITHOUT_SHADOWS)
+
+
+def unlike_shadows(
+    model: Classifier, shown: Examples, members: Bits, shadows: ShadowModels
+) -> dict[str, str]:
+    """Why attackers clear nobody, by knowledge: the model favours its members otherwise than its shadows do.
+
+    Each record is compared with the mean over the shadows of its own side, so that members may be other
+    records than the others; by how much single shadows differ is chance.
+    """
+    odds = signal_matrix([*shadows.models, model], shown, log_odds)
+    odds, without = bound_certain(odds, limit_of_certain(odds, shown)), shadows.without(shown)
+    apart = []
+    for trained, own in ((~without, members), (without, ~members)):
+        n = trained.sum(axis=0)
+        where = np.vstack([trained, own]) & (n >= _FEWEST_A_SIDE)
+        mean = np.where(trained, odds[:-1], 0.0).sum(axis=0) / np.maximum(n, 1)
+        apart.append(np.where(where, odds - mean, 0.0).sum(axis=1) / np.maximum(where.sum(axis=1), 1))
+    gap = apart[0] - apart[1]
+    most = _DEVIATIONS * gap[:-1].std(ddof=1) + _FLOOR
+    return {} if abs(gap[-1]) <= most else dict.fromkeys(SEE_A_MODEL, UNLIKE.format(abs(gap[-1]), most))
 
 
 def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:
@@ -173,6 +207,6 @@ def _require_rows(chosen: Bits, n_members: int) -> None:
     available, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
     if available < needed:
         raise BadInput(
-            f"there are rows for {available} in a shadow model; at least {needed} are needed: give more "
+            f"a shadow model would have {available} rows, and at least {needed} are needed: give more "
             "records, or raise challenger.reference or the attack's rows, where there is such a key"
         )

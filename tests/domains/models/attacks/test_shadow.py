@@ -95,5 +95,5 @@ def test_scores_are_log_odds_of_class_network_or_zero(features):
 def test_rejects_too_few_rows_with_required_number():
     with pytest.raises(BadInput, match="shadows of 40 rows need 80 in the reference, which has 60"):
         Attack(rows=40).study(small(rng(1)), rng(2))
-    with pytest.raises(BadInput, match=r"there are rows for 4 in a shadow model; at least 10 are needed"):
+    with pytest.raises(BadInput, match=r"a shadow model would have 4 rows, and at least 10 are needed"):
         Attack().study(small(rng(1), reference=20), rng(2))

@@ -13,6 +13,7 @@ from leakgauge.core.arrays import Bits, Ints, Reals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data.dataset import NAMED_BY_ROW, CategoricalColumn
 from leakgauge.domains.models.exposed_records import LABEL, ExposedRecords, ImportedShadows
 from leakgauge.domains.models.knowledge import (
@@ -23,7 +24,11 @@ from leakgauge.domains.models.knowledge import (
 )
 from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.recorded_model import RecordedModel, index_rows, numbered_rows
-from leakgauge.domains.models.shadow_models import understated_without_shadows
+from leakgauge.domains.models.shadow_models import (
+    shadows_with_targets,
+    understated_without_shadows,
+    unlike_shadows,
+)
 from leakgauge.domains.models.shadow_predictions import (
     ShadowModels,
     ShadowPredictions,
@@ -45,10 +50,12 @@ from leakgauge.domains.models.user_model.accuracy_check import doubtful_accuracy
 from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.domains.models.user_model.resplit_control import ResplitChallenger, resplit_challenger
 from leakgauge.strategies.gradient_clipping import Floats
+from leakgauge.support.cache import RecentCache
 from leakgauge.support.table_reader import convert_value
 from leakgauge.support.tabular_objects import content_digest
 from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
+_unlike_cache: RecentCache[dict[str, str]] = RecentCache(8)
 CLEAR_ADVANTAGE = 0.1  # of an attacker without the model, from which it is named
 
 
@@ -171,8 +178,22 @@ class Challenger(ChallengerDefaults):
         )
 
     def understated_by(self, attacks: Collection[Any]) -> dict[str, str]:
-        """Without shadow models of its own training attackers do far worse: alone they clear nobody."""
-        return understated_without_shadows(attacks if self.options.recipe is None else ())
+        """Without shadow models like the model attackers do far worse: alone they clear nobody."""
+        found = understated_without_shadows(attacks if self.options.recipe is None else ())
+        return found if found or self.shadows is None else self._unlike(self.shadows)
+
+    def understated_after_study(self, attacks: Collection[Any]) -> dict[str, str]:
+        """The same with the shadow models that an attack trained, which are in memory then."""
+        online = [one.shadows for one in attacks if getattr(one, "mode", "offline") != "offline"]
+        if (found := self.understated_by(attacks)) or self.shadows is not None or not online:
+            return found
+        known, rng = self.knowledge("black_box"), stream(self.seed, Role.STUDY)
+        key = (self.digest, online[0], self.seed)
+        return _unlike_cache.once(key, lambda: self._unlike(shadows_with_targets(known, online[0], rng)))
+
+    def _unlike(self, shadows: ShadowModels) -> dict[str, str]:
+        shown = self._examples(~self.records.membership.reference)
+        return unlike_shadows(self.model, shown, self.members, shadows)
 
     def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
         """The accuracy of the model on members and on other records."""
