@@ -303,6 +303,8 @@ def _app_questions(file: FileDescription | None) -> Sequence[Question]:
 
 def _draft_app(context: DraftContext) -> DraftedPlan:
     promise = None if context["epsilon"] is None else {"epsilon": context["epsilon"]}
+    known = _project(context.file) or {} if context.file else {}
+    n_rounds = known.get("app", {}).get("config", {}).get("num-server-rounds")
     lines = [
         *plan_start(
             context,
@@ -314,8 +316,15 @@ def _draft_app(context: DraftContext) -> DraftedPlan:
         "",
         "[audit.challenger]",
         table_lines(
-            {"app": context.source, "data_hook": context["data-hook"], "targets": 1, "promise": promise},
             {
+                "app": context.source,
+                "data_hook": context["data-hook"],
+                "targets": 1,
+                "iterations": n_rounds if isinstance(n_rounds, int) else None,
+                "promise": promise,
+            },
+            {
+                "iterations": "training rounds of the app",
                 "app": "the folder of the app; a relative path starts in this folder",
                 "data_hook": "the function of the app that loads a client's rows",
             },
