@@ -1,7 +1,11 @@
 """Opacus as it is: honest trainings, and the bugs that people write around it."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+import leakgauge
 from domains.models.dp_training.watched_trainings import (
     BATCH,
     CLAIM,
@@ -14,6 +18,8 @@ from domains.models.dp_training.watched_trainings import (
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.dp_training.claim import TrainingClaim
 from leakgauge.domains.models.training.schedule import BatchSampling
+from leakgauge.plan import plan_of
+from leakgauge.risk import ANY_ATTACKER
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("opacus", reason="Opacus is not installed")
@@ -307,3 +313,14 @@ def test_virtual_batches_are_one_step():
     found = watched(opacus_training(steps=30, physical_batch=8), rounds=30)
     assert not accused(found), found.decided(ERROR)
     assert len(found.scores) == 30
+
+
+def test_guesses_about_one_step_are_no_proof_about_the_whole_training(tmp_path):
+    """The noise of one step allows 67.6 %, and an attacker who sees all 200 of them far more."""
+    folder = Path(__file__).parents[4] / "examples" / "dp-training"
+    table = tomllib.loads((folder / "plan.toml").read_text("utf-8"))
+    plan = {**table, "audit": table["audit"][:1], "limits": {"accuracy": 0.9}}
+    result = leakgauge.run(plan_of(plan, folder=folder), out=tmp_path / "run")
+    assert (result.summary.exit_code, result.summary.risk.status) == (3, "undecided")
+    assert "one step of 200" in result.summary.risk.reason
+    assert result.summary.risk.scope != ANY_ATTACKER

@@ -102,7 +102,11 @@ class TrainingClaim:
     def guarantee(self) -> Guarantee:
         """The promise to a record of the data, with the curve of the noise that it needs."""
         return Guarantee(
-            epsilon=self.epsilon, delta=self.delta, relation=self.neighbours, curve=_needed_curve(self)
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.neighbours,
+            curve=_needed_curve(self),
+            claimed=True,
         )
 
     def canary_guarantee(self, steps: int) -> Guarantee:
@@ -115,6 +119,7 @@ class TrainingClaim:
             nominal_epsilon=self.epsilon,
             nominal_unit=Unit.RECORD,
             curve=gdp.curve(mu),
+            claimed=True,
         )
 
     def _mu(self, sigma: float, releases: float) -> float:
