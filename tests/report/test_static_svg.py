@@ -6,7 +6,7 @@ import numpy as np
 
 from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.charts.roc import RocCurve, roc_chart
-from leakgauge.report.static_svg import LARGEST_SVG, draw_svg, static_chart
+from leakgauge.report.static_svg import LARGEST_SVG, _drawn, draw_svg, static_chart
 
 CURVE = RocCurve("a <b> & 'c'", (0.0, 0.2, 1.0), (0.0, 0.7, 1.0))
 
@@ -54,3 +54,12 @@ def test_very_large_chart_is_an_image_in_plain_colours():
 
 def test_same_chart_is_drawn_the_same():
     assert drawn() == drawn()
+
+
+def test_a_chart_is_the_same_whatever_was_drawn_before():
+    spec = {"mark": {"type": "point", "clip": True}, "data": {"values": [{"a": 1}]}}
+    first = draw_svg("one", spec)
+    _drawn.cache_clear()
+    draw_svg("two", spec)
+    assert draw_svg("one", spec) == first
+    assert "url(#one-clip0)" in first

@@ -13,7 +13,7 @@ PADDING = {"left": 34, "right": 10, "top": 4, "bottom": 4}  # fonts of readers m
 WIDTH = 520  # pixels of a static chart; the page scales it to the space that there is
 LARGEST_SVG = 400_000  # characters
 _THEME_COLOUR = re.compile(r"var\(--[\w-]+, (#\w+)\)")
-_IDS = re.compile(r'( id="|url\(#)(clip|gradient)')
+_IDS = re.compile(r'( id="|url\(#)(clip|gradient_?)(\d+)')
 _SOFT, _LINE = "var(--soft, #545d68)", "var(--line, #d8dbdf)"
 CONFIG: dict[str, Any] = {
     "aria": False,  # the page has a label for each chart
@@ -57,7 +57,8 @@ def _drawn(spec: str, name: str) -> str:
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, config=CONFIG, allowed_base_urls=[])
-    return _IDS.sub(rf"\g<1>{name}-\g<2>", svg)
+    numbers: dict[str, int] = {}  # counted from 0: those of the library go on from chart to chart
+    return _IDS.sub(lambda m: f"{m[1]}{name}-{m[2]}{numbers.setdefault(m[2] + m[3], len(numbers))}", svg)
 
 
 def _jpeg(spec: dict[str, Any]) -> str:
