@@ -111,7 +111,7 @@ def test_confidence_is_used():
         (([1, 0], [0, 1]), {"epsilon": -1.0}, "epsilon must be >= 0, got -1.0"),
         (([1, 0], [0, 1]), {"epsilon": np.nan}, "epsilon must be >= 0, got nan"),
         (([1, 0], [0, 1]), {"epsilon": 1.0, "delta": 1.0}, r"delta must be in \[0, 1\)"),
-        (([1, 0], [0, 1]), {"confidence": 1.0}, r"confidence must be in \[0.5, 1\)"),
+        (([1, 0], [0, 1]), {"confidence": 1.0}, r"confidence must be in \[0.5, 1 - 1e-9\]"),
         (([1, 0], [0, 1]), {"coins": "loaded"}, "no choice is called 'loaded'"),
     ],
 )
@@ -297,7 +297,7 @@ def test_pair_may_be_a_list_of_two_inputs():
         (fair, (0, 1, 2), {"epsilon": 1.0}, "pair must hold two inputs"),
         (fair, [], {"epsilon": 1.0}, "the list of pairs is empty"),
         (fair, [(0, 1), 2, 3], {"epsilon": 1.0}, "pair must hold two inputs"),
-        (fair, (0, 1), {"epsilon": 1.0, "confidence": 1.0}, r"confidence must be in \[0.5, 1\)"),
+        (fair, (0, 1), {"epsilon": 1.0, "confidence": 1.0}, r"confidence must be in \[0.5, 1 - 1e-9\]"),
         (fair, (0, 1), {"epsilon": 1.0, "confidence": "high"}, "confidence: must be"),
         (fair, (0, 1), {"epsilon": -1.0}, "epsilon must be >= 0, got -1.0"),
         (fair, (0, 1), {"epsilon": 1.0, "delta": 1.5}, "delta must be in"),

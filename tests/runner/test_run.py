@@ -284,7 +284,7 @@ def test_rejects_file_as_run_folder(plan, tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", "null", "{}", '{"schema": "2"}', '{"schema": 1}', '{"schema": 2, "checksum": ""}'],
+    ["", "{", "[]", "null", "{}", '{"schema": "2"}', '{"schema": 2}', '{"schema": 2, "checksum": ""}'],
 )
 @pytest.mark.parametrize("blocks", [True, False])
 def test_damaged_manifest_is_rejected(plan, tmp_path, content, blocks):
