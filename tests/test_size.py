@@ -19,21 +19,21 @@ BUDGETS = {
     "core": 1_397,
     "domains": 1,
     "domains/blackbox": 3_679,
-    "domains/federated": 8_287,
+    "domains/federated": 8_296,
     "domains/locations": 17_404,
-    "domains/models": 13_811,
+    "domains/models": 13_816,
     "domains/queries": 12_491,
     "mechanisms": 4_258,
     "papers": 11_788,
     "parameter_search": 1_617,
     "referee": 5_575,
-    "report": 6_892,
+    "report": 6_893,
     "runner": 5_527,
     "strategies": 492,
     "support": 4_242,
     "theory": 4_179,
 }
-NODES = 444_023  # of all packages; formatting and docstrings do not change them
+NODES = 444_091  # of all packages; formatting and docstrings do not change them
 
 
 def package_of(path: Path) -> str:
