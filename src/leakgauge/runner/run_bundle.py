@@ -297,7 +297,7 @@ def _stated_text(value: Any) -> str:
     """A value of a manifest in words, with texts in quotation marks; nothing of what is empty."""
     if isinstance(value, Mapping):
         texts = {key: _stated_text(item) for key, item in value.items() if key != "digest"}
-        return ", ".join(f"{key} {text}" for key, text in texts.items() if text)
+        return ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items() if text)
     if isinstance(value, list | tuple):
         numbers = bool(value) and all(isinstance(item, float) for item in value)
         return f"{len(value)} numbers" if numbers else "; ".join(dict.fromkeys(map(_stated_text, value)))
