@@ -89,7 +89,13 @@ def test_a_flower_app_is_found_with_the_function_that_loads_its_data(tmp_path):
     shutil.copytree(APP, tmp_path / "app", ignore=shutil.ignore_patterns("__pycache__", "plan.toml"))
     assert recognised(tmp_path / "app") == "flower-app"
     audit = drafted_table(tmp_path / "app", "flower-app", tmp_path / "app", epsilon="2")
-    challenger = {"app": ".", "data_hook": "task:load_data", "targets": 1, "promise": {"epsilon": 2.0}}
+    challenger = {
+        "app": ".",
+        "data_hook": "task:load_data",
+        "targets": 1,
+        "iterations": 3,
+        "promise": {"epsilon": 2.0},
+    }
     assert audit["challenger"] == challenger
 
 
