@@ -35,7 +35,7 @@ if find_spec("hypothesis"):
 
 DURATIONS = Path(__file__).parent / "tests" / "durations.json"
 DAY_SECONDS = 0.2  # CPU seconds of a case of make test; what takes longer is left to make test-slow,
-CHEAPEST_SECONDS = 1.0  # but for the cheapest case of a function that has no other, up to so many
+CHEAPEST_SECONDS = 0.5  # but for the cheapest case of a function that has no other, up to so many
 
 gc.disable()  # while tests are collected: a quarter of that time would go into looking at modules that stay
 
