@@ -204,7 +204,7 @@ def test_run_without_service_is_incomplete_and_continues(
 
 def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
     few = ("rounds = 100", "rounds = 120")
-    write(tmp_path, port, total=("timeout = 60.0", "timeout = 60.0\ntotal = 1000"), few=few)
+    write(tmp_path, port, total=("timeout = 60.0", "timeout = 60.0\ntotal = 1100"), few=few)
     service = serve(port, "--json")
     told = {"url": f"http://127.0.0.1:{port}", "audit": "ours", "token": None}
     assert json.loads(service.stderr.readline()) == told
@@ -216,7 +216,7 @@ def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_pat
     assert not Path("runs").exists()
 
     assert main(["run", "plan.toml"]) == 3
-    assert "service.total = 1000 requests were sent; run the same command again" in capsys.readouterr().err
+    assert "service.total = 1100 requests were sent; run the same command again" in capsys.readouterr().err
     assert 2 <= len(blocks("runs")) < 24
     assert main(["run", "plan.toml"]) == 0
     assert len(blocks("runs")) == 24

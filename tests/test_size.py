@@ -33,7 +33,7 @@ BUDGETS = {
     "support": 4_242,
     "theory": 4_179,
 }
-NODES = 444_091  # of all packages; formatting and docstrings do not change them
+NODES = 444_095  # of all packages; formatting and docstrings do not change them
 
 
 def package_of(path: Path) -> str:
